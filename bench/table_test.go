@@ -19,7 +19,9 @@ import (
 // TestMain prints what the benchmarks have found as two tables, behind their own
 // lines.
 func TestMain(m *testing.M) {
-	bustest.Main()
+	if bustest.Serve() {
+		return
+	}
 	program.Main(m)
 	fsync := "off; RECOUP_FSYNC=on keeps it on"
 	if pgtest.Durable() {

@@ -246,11 +246,15 @@ func (b *Bus) ready(generation string, consumer jetstream.Consumer) {
 	b.up, b.cause, b.generation, b.consumer = true, nil, generation, consumer
 }
 
-// state returns what is known of the bus.
-func (b *Bus) state() (up bool, cause error, consumer jetstream.Consumer, changed <-chan struct{}) {
+// line returns where batches come from and what is closed when that changes; while the
+// bus is away no consumer, and why.
+func (b *Bus) line() (consumer jetstream.Consumer, changed <-chan struct{}, cause error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	return b.up, b.cause, b.consumer, b.changed
+	if !b.up {
+		return nil, b.changed, b.cause
+	}
+	return b.consumer, b.changed, nil
 }
 
 // Generation names the stream and when it was made.

@@ -28,8 +28,8 @@ const fetchWait = 2 * time.Second
 // Fetch waits for messages and returns at most limit of them; none after a while, and
 // none at once if the bus is away and ctx ends.
 func (b *Bus) Fetch(ctx context.Context, limit int) ([]*Delivery, error) {
-	up, _, consumer, changed := b.state()
-	if !up {
+	consumer, changed, _ := b.line()
+	if consumer == nil {
 		select {
 		case <-ctx.Done():
 		case <-changed:

@@ -22,7 +22,7 @@ const (
 // Publish brings a batch to the disks of most of the servers. It returns ErrAway,
 // ErrUnknown, ErrFull or ErrTooLarge.
 func (b *Bus) Publish(ctx context.Context, batch *store.EventBatch) error {
-	if up, cause, _, _ := b.state(); !up {
+	if consumer, _, cause := b.line(); consumer == nil {
 		return errors.Join(ErrAway, cause)
 	}
 	data := encode(batch)

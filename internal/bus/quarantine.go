@@ -93,7 +93,7 @@ func (b *Bus) Release(ctx context.Context, number int64) error {
 }
 
 func (b *Bus) quarantine(ctx context.Context) (jetstream.Stream, error) {
-	if up, cause, _, _ := b.state(); !up {
+	if consumer, _, cause := b.line(); consumer == nil {
 		return nil, errors.Join(ErrAway, cause)
 	}
 	stream, err := b.js.Stream(ctx, QuarantineStream)

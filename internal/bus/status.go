@@ -18,9 +18,9 @@ import (
 // Status says how the bus does. What it cannot say while the bus is away is left out, and
 // so is what only the ledger knows.
 func (b *Bus) Status(ctx context.Context) (recoup.Bus, error) {
-	up, cause, consumer, _ := b.state()
-	s := recoup.Bus{Enabled: true, Up: up, Server: b.conn.ConnectedServerVersion(), Gaps: []recoup.BusGap{}}
-	if !up {
+	consumer, _, cause := b.line()
+	s := recoup.Bus{Enabled: true, Up: consumer != nil, Server: b.conn.ConnectedServerVersion(), Gaps: []recoup.BusGap{}}
+	if consumer == nil {
 		if s.Cause = ErrAway.Error(); errors.Is(cause, ErrUnfit) {
 			s.Cause = cause.Error()
 		}

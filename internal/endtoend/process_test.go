@@ -16,8 +16,9 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	bustest.Main()
-	program.Main(m)
+	if !bustest.Serve() {
+		program.Main(m)
+	}
 }
 
 // site is a place where a node is run, killed and run again. What is sent to it

@@ -43,9 +43,6 @@ func OpenArchive(ctx context.Context, p Place) (*Archive, error) {
 	return &Archive{place: p, days: days, known: map[string]bool{}}, err
 }
 
-// Days are the files, the last day first.
-func (a *Archive) Days() []recoup.EventFile { return a.days }
-
 // bufferRows is how many events of a day are held in memory at once.
 const bufferRows = 50_000
 
@@ -175,10 +172,7 @@ func (a *Archive) check(body io.ReadSeeker, file *recoup.EventFile) error {
 
 // searchGroup adds what a row group has of it.
 func (a *Archive) searchGroup(r *parquet.Reader, g int, f *store.EventFilter, at store.Cursor, kept *newestFirst) error {
-	if low, high, ok := r.TextBounds(g, columnCode); ok && f.Code != "" && !inBounds(f.Code, low, high) && !inBounds(fault.CodeUnregisteredCode, low, high) {
-		return nil
-	}
-	if low, high, ok := r.NumberBounds(g, columnTS); ok && (!f.From.IsZero() && high < f.From.UnixMicro() || !f.To.IsZero() && low >= f.To.UnixMicro() || !at.IsZero() && low > at.At.UnixMicro()) {
+	if outside(r, g, f, at) {
 		return nil
 	}
 	var group rowGroup
@@ -204,6 +198,15 @@ func (a *Archive) searchGroup(r *parquet.Reader, g int, f *store.EventFilter, at
 		}
 	}
 	return nil
+}
+
+// outside says whether the bounds of a row group leave out all that is looked for.
+func outside(r *parquet.Reader, g int, f *store.EventFilter, at store.Cursor) bool {
+	if low, high, ok := r.TextBounds(g, columnCode); ok && f.Code != "" && !inBounds(f.Code, low, high) && !inBounds(fault.CodeUnregisteredCode, low, high) {
+		return true
+	}
+	low, high, ok := r.NumberBounds(g, columnTS)
+	return ok && (!f.From.IsZero() && high < f.From.UnixMicro() || !f.To.IsZero() && low >= f.To.UnixMicro() || !at.IsZero() && low > at.At.UnixMicro())
 }
 
 func inBounds(c recoup.Code, low, high string) bool { return low <= string(c) && string(c) <= high }

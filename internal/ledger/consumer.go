@@ -114,22 +114,14 @@ func (c *Consumer) write(ctx context.Context, list []*bus.Delivery) {
 	for n, faults := 1, 0; ; n++ {
 		err := c.try(ctx, list)
 		if err == nil {
-			for _, d := range list {
-				_ = d.Ack()
-			}
+			each(list, (*bus.Delivery).Ack)
 			return
 		}
 		c.failures.Add(1)
 		verdict, wait := judge(err), again.Delay(n, c.Random)
 		if poisonous(err) || !passing(verdict) {
-			if len(list) > 1 {
-				for _, d := range list {
-					c.write(ctx, []*bus.Delivery{d})
-				}
-				return
-			}
-			if faults++; faults >= maxFailures {
-				c.quarantine(ctx, list[0], string(verdict.Code))
+			if faults++; len(list) > 1 || faults >= maxFailures {
+				c.giveUp(ctx, list, string(verdict.Code))
 				return
 			}
 			if !poisonous(err) {
@@ -140,11 +132,27 @@ func (c *Consumer) write(ctx context.Context, list []*bus.Delivery) {
 			c.Logger.Warn("bus: batches cannot be written; they wait", "batches", len(list), "code", string(verdict.Code), "cause", err)
 		}
 		if retry.Sleep(ctx, wait) != nil {
-			for _, d := range list {
-				_ = d.Return(0)
-			}
+			each(list, func(d *bus.Delivery) error { return d.Return(0) })
 			return
 		}
+	}
+}
+
+// each answers deliveries. An answer that is lost is a delivery that comes again.
+func each(list []*bus.Delivery, answer func(*bus.Delivery) error) {
+	for _, d := range list {
+		_ = answer(d)
+	}
+}
+
+// giveUp writes each of several batches by itself, and puts one alone in quarantine.
+func (c *Consumer) giveUp(ctx context.Context, list []*bus.Delivery, reason string) {
+	if len(list) == 1 {
+		c.quarantine(ctx, list[0], reason)
+		return
+	}
+	for _, d := range list {
+		c.write(ctx, []*bus.Delivery{d})
 	}
 }
 

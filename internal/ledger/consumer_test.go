@@ -5,7 +5,6 @@ import (
 	"crypto/rand"
 	"errors"
 	"log/slog"
-	"os"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -21,8 +20,9 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	bustest.Main()
-	os.Exit(m.Run())
+	if !bustest.Serve() {
+		m.Run()
+	}
 }
 
 // line opens a bus of one server, as a node has it.

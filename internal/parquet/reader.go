@@ -50,9 +50,6 @@ func NewReader(from io.ReaderAt, size int64, schema Schema) (*Reader, error) {
 // Close frees what reading took.
 func (r *Reader) Close() { r.zstd.Close() }
 
-// Rows is how many rows the file has.
-func (r *Reader) Rows() int64 { return r.rows }
-
 // Groups is how many row groups the file has.
 func (r *Reader) Groups() int { return len(r.groups) }
 

@@ -1,5 +1,5 @@
 // Package bustest runs JetStream servers for tests, each a process of its own that can be
-// killed: the test's program, started once more. The program calls [Main] first.
+// killed: the test's program, started once more. The program asks [Serve] first.
 package bustest
 
 import (
@@ -21,35 +21,30 @@ import (
 // variable holds the file of the server that a process is to be.
 const variable = "RECOUP_TEST_BUS_SERVER"
 
-// Main becomes a server, if that is what the process was started for, and returns
-// otherwise.
-func Main() {
+// Serve is a server until the test ends, if that is what the process was started for, and
+// then returns true: nothing else is to be done.
+func Serve() bool {
 	file := os.Getenv(variable)
 	if file == "" {
-		return
+		return false
 	}
 	options, err := server.ProcessConfigFile(file)
 	if err != nil {
-		fail(err)
+		panic(err)
 	}
 	options.NoSigs = true
 	s, err := server.NewServer(options)
 	if err != nil {
-		fail(err)
+		panic(err)
 	}
 	s.ConfigureLogger()
 	s.Start()
 	go func() { // the test has ended, however it did
 		_, _ = os.Stdin.Read(make([]byte, 1))
-		os.Exit(0)
+		s.Shutdown()
 	}()
 	s.WaitForShutdown()
-	os.Exit(0)
-}
-
-func fail(err error) {
-	fmt.Fprintln(os.Stderr, err)
-	os.Exit(1)
+	return true
 }
 
 // Cluster is servers that know each other.
@@ -160,13 +155,21 @@ func (s *Server) Kill() {
 // freePorts returns ports that nobody listens on.
 func freePorts(t testing.TB, n int) (ports []int) {
 	t.Helper()
+	var taken []net.Listener
+	defer func() {
+		for _, l := range taken {
+			_ = l.Close()
+		}
+	}()
 	for range n {
 		l, err := net.Listen("tcp", "127.0.0.1:0")
 		if err != nil {
 			t.Fatal(err)
 		}
-		defer func() { _ = l.Close() }()
-		ports = append(ports, l.Addr().(*net.TCPAddr).Port)
+		taken = append(taken, l)
+		if address, ok := l.Addr().(*net.TCPAddr); ok {
+			ports = append(ports, address.Port)
+		}
 	}
 	return ports
 }
