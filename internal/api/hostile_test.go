@@ -144,7 +144,7 @@ func texts(doc, schema, sample object, text string) []violation {
 			all = append(all, violation{name, with1(sample, name, text)})
 		case items != nil && resolve(doc, items)["type"] == "string":
 			all = append(all, violation{name + "[0]", with1(sample, name, []any{text})})
-		case items != nil && sample[name] != nil:
+		case items != nil && resolve(doc, items)["type"] == "object" && sample[name] != nil:
 			for _, below := range texts(doc, items, sample[name].([]any)[0].(object), text) {
 				all = append(all, violation{name + "[0]." + below.name, with1(sample, name, []any{below.body})})
 			}
