@@ -8,6 +8,8 @@ import (
 	"recoup"
 	"recoup/client"
 	"recoup/fault"
+	"recoup/internal/check"
+	"recoup/internal/deadletter"
 )
 
 // Bus is the bus that carries events to the ledger. What changes something is handed the
@@ -60,13 +62,17 @@ type quarantinedIn struct {
 	Body client.QuarantineAct
 }
 
-// checkQuarantined checks the reason, which dropping must have.
+// checkQuarantined checks the reason, which dropping must have. The audit keeps it as it
+// is, so it may hold no secret.
 func checkQuarantined(needed bool) func(*API, *call, *quarantinedIn) error {
-	reason := func(in *quarantinedIn) string { return in.Body.Reason }
-	if needed {
-		return neededReason(reason)
+	return func(_ *API, _ *call, in *quarantinedIn) error {
+		if needed {
+			if err := deadletter.CheckReason(in.Body.Reason); err != nil {
+				return err
+			}
+		}
+		return check.Reason(in.Body.Reason)
 	}
-	return reasonOf(reason)
 }
 
 func (a *API) retryQuarantined(c *call, in *quarantinedIn) (client.QuarantineDone, error) {

@@ -68,7 +68,6 @@ func flaws() map[string]flaw {
 		"POST /v1/dead-letters/{id}/validate":        {set: object{"duplicate_safe": nil}, field: "idempotent"},
 		"POST /v1/dead-letters/{id}/replay":          {set: object{"from_start": " s"}, field: "from_start"},
 		"POST /v1/dead-letters/{id}/verify":          {set: object{"note": " "}, field: "note"},
-		"POST /v1/bus/quarantine/drop":               {set: object{"reason": " "}, field: "reason"},
 		"POST /v1/errors/{id}/source/decrypt":        {set: object{"reason": " "}, field: "reason"},
 		"POST /v1/dead-letters/{id}/payload":         {set: object{"reason": " "}, field: "reason"},
 		"POST /v1/dead-letter-groups/{id}/note":      {set: object{"owner": " o"}, field: "owner"},
@@ -81,7 +80,7 @@ func flaws() map[string]flaw {
 	}
 	for _, pattern := range []string{
 		"POST /v1/keys/{id}/revoke", "POST /v1/keys/{id}/rotate", "POST /v1/payload-keys/rotate", "POST /v1/payload-keys/wrap", "POST /v1/tenant-keys/rotate",
-		"POST /v1/tenant-keys/{key_id}/delete", "POST /v1/jobs/{name}/run", "POST /v1/bus/quarantine/retry", "POST /v1/notices/resend", "POST /v1/gate-zero/batches/{batch_id}/complete",
+		"POST /v1/tenant-keys/{key_id}/delete", "POST /v1/jobs/{name}/run", "POST /v1/bus/quarantine/retry", "POST /v1/bus/quarantine/drop", "POST /v1/notices/resend", "POST /v1/gate-zero/batches/{batch_id}/complete",
 		"POST /cl/gate-zero/kill-switch", "DELETE /cl/gate-zero/kill-switch",
 	} {
 		list[pattern] = flaw{set: object{"reason": secretText}, field: "reason"}
