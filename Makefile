@@ -42,7 +42,7 @@ setup: ## install what the other tasks need and the machine lacks
 
 .PHONY: test
 test: setup ## run every test
-	$(QUICKLY) go test ./...
+	$(QUICKLY) go test -timeout 20m ./...
 	$(QUICKLY) go test -C bench -run '^TestRiverPreset$$' .
 
 # Left out: the tests from outside, which drive a program that is built without the
