@@ -26,9 +26,8 @@ var moving = []struct {
 	{recoup.DeadLetterIDs, `select n.error_id, d.pipeline, n.step, n.seq, n.at
 		from (select seq, error_id, step, at from recoup.dead_letter_note order by seq desc limit $1) n
 		join recoup.dead_letter d on d.error_id = n.error_id order by n.seq desc`},
-	{recoup.DeadLetterGroupIDs, `select n.group_id, g.pipeline, n.step, n.seq, n.at
-		from (select seq, group_id, step, at from recoup.dead_letter_note order by seq desc limit $1) n
-		join recoup.dead_letter_group g on g.group_id = n.group_id order by n.seq desc`},
+	{recoup.DeadLetterGroupIDs, `select n.group_id, (select g.pipeline from recoup.dead_letter_group g where g.group_id = n.group_id), n.step, n.seq, n.at
+		from (select seq, group_id, step, at from recoup.dead_letter_note order by seq desc limit $1) n where n.group_id is not null order by n.seq desc`},
 }
 
 // Moving returns the newest operations, replays, alerts and silences, and the dead letters

@@ -336,7 +336,7 @@ func verdictNotifies(d *alertDriver) {
 	d.must(d.decides(store.Verdict{Notices: append(v.Notices, again)}))
 	d.pending(2)
 	n, want := d.claimed(10, "alert:1", "alert:2")[0], v.Notices[0]
-	want.ID, want.CreatedAt, want.DueAt, want.Attempts = n.ID, made, d.now.Add(noticeLease), 1
+	want.ID, want.CreatedAt, want.DueAt, want.Attempts = n.ID, made, made, 1
 	wantSame(d.serviceDriver, n, want)
 }
 

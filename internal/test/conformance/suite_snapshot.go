@@ -28,9 +28,10 @@ func Fill(t TB, s Whole) {
 	t.Helper()
 	d := NewDriver(t, s)
 	fillErrors(d)
-	for _, try := range []func(*Bookkeeper){eventReturns, dropsAddUp} {
+	for _, try := range []func(*Bookkeeper){eventReturns, dropsAddUp, fillFiles} {
 		try(NewBookkeeper(t, s))
 	}
+	newLetterDriver(t, s).submit("folded", 1)
 	if err := errors.Join(s.FoldActivity(t.Context()), s.FoldRollups(t.Context())); err != nil {
 		t.Fatalf("%v", err)
 	}
@@ -76,6 +77,14 @@ func fillLetters(d *letterDriver) {
 	d.must(d.store.SaveCheckpoint(d.Context(), q.LeaseToken, store.Checkpoint{WorkID: q.WorkID, Stage: "fetch", KeyID: "k", Sealed: []byte("x"), At: d.now}))
 	d.must(d.store.SetPause(d.Context(), recoup.WorkPause{PauseScope: recoup.PauseScope{Pipeline: "other"}, By: "ada", Reason: "wait", At: d.now}))
 	d.must(d.store.SaveHeartbeats(d.Context(), []store.Heartbeat{{Queue: dol, Node: "n1", LastClaimAt: d.now, Workers: []store.WorkerSeen{{Name: "w1", At: d.now}}}}))
+}
+
+// fillFiles leaves a day of events that is in a file.
+func fillFiles(b *Bookkeeper) {
+	b.Helper()
+	act := store.Act{By: "ada", At: Epoch()}
+	b.must(b.Ledger.SetEventFiling(b.Context(), "/files", act))
+	b.must(b.Ledger.SaveEventFile(b.Context(), fileOf(store.Day(Epoch()), 1, 1), act))
 }
 
 func fillAlerts(d *alertDriver) {
