@@ -33,6 +33,8 @@ func officeCalls() map[string][]call {
 		"POST /v1/providers/{group}/switch":    {{needs: (*caller).standIn, path: "group=email_validation", body: `{"to": "{other}", "reason": "because"}`}},
 		"POST /v1/channels/{name}/test":        {{path: "name=log", body: `{}`}},
 		"POST /v1/notices/resend":              {{body: `{"ids": ["0198c0de-0000-7000-8000-000000000001"], "reason": "because"}`}},
+		"POST /v1/bus/quarantine/retry":        {{body: `{"numbers": [1], "reason": "because"}`}},
+		"POST /v1/bus/quarantine/drop":         {{body: `{"numbers": [1], "reason": "because"}`}},
 		"POST /v1/tenant-keys/rotate":          {{body: reasoned}},
 		"POST /v1/payload-keys/rotate":         {{body: reasoned}},
 		"POST /v1/payload-keys/wrap":           {{body: reasoned}},
