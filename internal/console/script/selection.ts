@@ -1,6 +1,6 @@
 // Selecting rows: all of a page, a range with shift, and how many they are.
 
-let last: HTMLInputElement | undefined
+let last = "" // the id where a range begins: a list that is replaced has other boxes
 
 function boxes(form: Element): HTMLInputElement[] {
   return [...form.querySelectorAll<HTMLInputElement>("input[name=id]")]
@@ -24,11 +24,12 @@ document.addEventListener("click", (event) => {
   if (box.matches("[data-all]")) {
     for (const b of boxes(box.closest("table") ?? form)) b.checked = box.checked
   } else if (box.name === "id") {
-    if (event.shiftKey && last && all.includes(last)) {
-      const [from, to] = [all.indexOf(last), all.indexOf(box)].sort((a, b) => a - b)
+    const begin = all.findIndex((b) => b.value === last)
+    if (event.shiftKey && begin >= 0) {
+      const [from, to] = [begin, all.indexOf(box)].sort((a, b) => a - b)
       for (const b of all.slice(from, to! + 1)) b.checked = box.checked
     }
-    last = box
+    last = box.value
   }
   say(form)
 })
