@@ -62,7 +62,7 @@ func (s *slot) closed() bool {
 // forgets reports whether what is sent through the slot is not kept: it asks for
 // something, tries something out, finds nothing to do, or is kept as a hash.
 func (s *slot) forgets() bool {
-	idle := []string{"/v1/replays/{id}/resume", "/v1/operations/{id}/pause", "/v1/notices/resend", "/v1/retries/{id}/extend", "/v1/payload-keys/wrap"}
+	idle := []string{"/v1/replays/{id}/resume", "/v1/operations/{id}/pause", "/v1/notices/resend", "/v1/retries/{id}/extend", "/v1/payload-keys/wrap", "/v1/bus/quarantine/retry", "/v1/bus/quarantine/drop"}
 	released := s.method == http.MethodDelete && s.route == "/cl/gate-zero/kill-switch" // of a batch that runs
 	return released || s.in != "body" || s.name() == "tenant" || s.route == "/v1/classify" || s.route == "/v1/policy/plan" ||
 		strings.Contains(s.body, `"preview": true`) || slices.Contains(idle, s.route)

@@ -80,6 +80,9 @@ func (l *Load) Run(ctx context.Context) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.ended = max(l.since(), 1)
+	if ctx.Err() != nil && l.stopped == 0 { // the last client was faster than stop
+		l.stopped = l.ended
+	}
 }
 
 // stop notes when a run was ended before its time.
