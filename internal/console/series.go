@@ -25,13 +25,16 @@ type levelChart struct {
 	Points string // of the line, 30 apart
 	Now    int64
 	Most   int64
+	Top    int64 // of the scale
 	Limits []limitLine
 }
 
-// limitLine is where a rule draws its line.
+// limitLine is where a rule draws its line. One that is far above the level would flatten
+// it, and is said in words alone.
 type limitLine struct {
 	client.Threshold
-	Y int
+	Y     int
+	Drawn bool
 }
 
 // Label is the rule in words.
@@ -41,8 +44,7 @@ func (l limitLine) Label() string {
 
 const levelHeight = 60
 
-// newLevelChart draws the level of hours. Limits that are far above it would flatten it, and
-// are drawn at the top: what they are is said in words.
+// newLevelChart draws the level of hours and the limits within reach to one scale.
 func newLevelChart(s client.Series) (c levelChart) {
 	for _, h := range s.Hours {
 		c.Most, c.Now = max(c.Most, h.InPark), h.InPark
@@ -53,6 +55,7 @@ func newLevelChart(s client.Series) (c levelChart) {
 			scale = max(scale, l.Value)
 		}
 	}
+	c.Top = int64(scale)
 	y := func(v float64) int { return levelHeight - int(min(v/scale, 1)*(levelHeight-2)) }
 	for i, h := range s.Hours {
 		c.Points += fmt.Sprintf("%d,%d %d,%d ", 30*i, y(float64(h.InPark)), 30*(i+1), y(float64(h.InPark)))
@@ -60,7 +63,7 @@ func newLevelChart(s client.Series) (c levelChart) {
 	c.Points = strings.TrimSpace(c.Points)
 	for _, l := range s.Thresholds {
 		if l.Figure == "in_park" {
-			c.Limits = append(c.Limits, limitLine{l, y(l.Value)})
+			c.Limits = append(c.Limits, limitLine{l, y(l.Value), l.Value <= scale})
 		}
 	}
 	return c

@@ -42,7 +42,7 @@ func TestLevelChart(t *testing.T) {
 	if c.Points != "0,46 30,46 30,31 60,31 60,53 90,53" || c.Now != 25 || c.Most != 100 {
 		t.Errorf("the line is %+v", c)
 	}
-	if len(c.Limits) != 2 || c.Limits[0].Y != 2 || c.Limits[1].Y != 2 || c.Limits[0].Label() != "parked-errors > 200" {
+	if len(c.Limits) != 2 || c.Limits[0].Y != 2 || !c.Limits[0].Drawn || c.Limits[1].Drawn || c.Top != 200 || c.Limits[0].Label() != "parked-errors > 200" {
 		t.Errorf("the limits are %+v", c.Limits)
 	}
 	if c := newLevelChart(client.Series{Hours: hours}); c.Points != "0,31 30,31 30,2 60,2 60,46 90,46" || c.Limits != nil {
