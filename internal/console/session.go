@@ -134,7 +134,7 @@ func (c *Console) begin(w http.ResponseWriter, r *http.Request, secret string) (
 func signInProblem(refused *fault.Error) string {
 	switch refused.Code {
 	case fault.CodeInvalidAPIKey:
-		return "This key is unknown or was revoked. A key begins with rk_; 'recoup keys create --role operator --name NAME' makes one on the server's machine."
+		return "This key is unknown or was revoked. A key begins with rdb_; 'recoup keys create --role operator --name NAME' makes one on the server's machine."
 	case fault.CodeAPIKeyExpired:
 		return "This key has expired. Ask an administrator for a new one."
 	}
