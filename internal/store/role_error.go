@@ -111,8 +111,8 @@ type ErrorGrouper interface {
 type DeadlineReader interface {
 	// Due returns ids of errors whose deadline has come, longest overdue first:
 	// exactly those whose input lifecycle.Step accepts at now, except that an
-	// expiry is also due where a live lease still holds it up. The first of them
-	// are left out, as many as skip says: so a sweep gets past what it cannot move.
+	// expiry is also due where a live lease still holds it up, and that leases which
+	// were extended lapse in the order of their claims. The first of them are left out, as many as skip says: so a sweep gets past what it cannot move.
 	Due(ctx context.Context, d Deadline, now time.Time, skip, limit int) ([]recoup.ID, error)
 
 	// Unadmitted returns rows written by plain SQL that no engine has seen yet,
