@@ -115,6 +115,12 @@ chaos-slices: setup ## run slices of chaos alone; RECOUP_SEED repeats one, RECOU
 	RECOUP_CHAOS_KILLS=$(KILLS) RECOUP_CHAOS_RESTARTS=$(RESTARTS) RECOUP_CHAOS_FAILOVERS=$(FAILOVERS) RECOUP_CHAOS_SQLITE_KILLS=$(SQLITE_KILLS) RECOUP_SOAK=1 \
 		$(QUICKLY) go test -count 1 -timeout 12h -parallel 2 -v -run '^TestChaos' ./internal/endtoend
 
+OUTAGE      ?= 10m
+OUTAGE_RATE ?= 1000
+.PHONY: bus-outage
+bus-outage: setup ## take the database away for OUTAGE=10m while OUTAGE_RATE=1000 events a second come by the bus; print what clients saw
+	RECOUP_OUTAGE=$(OUTAGE) RECOUP_OUTAGE_RATE=$(OUTAGE_RATE) $(QUICKLY) go test -count 1 -timeout 2h -v -run '^TestBusCarriesAnOutage$$' ./internal/endtoend | grep -v '^=== '
+
 # Nightly rather than with every change: some minutes for each version.
 .PHONY: postgres-matrix
 postgres-matrix: setup ## run the store's tests on PostgreSQL 13 to 18: make postgres-matrix VERSIONS="13 18" RUN=Conformance
