@@ -102,17 +102,20 @@ soak: setup ## run the long proofs: crashes, races, CHECKS draws of every proper
 KILLS        ?= 1000
 RESTARTS     ?= 100
 FAILOVERS    ?= 20
+BUS_KILLS    ?= 100
 SQLITE_KILLS ?= 200
+SLICE        ?= 2m
 .PHONY: chaos
-chaos: setup chaos-slices ## run slices of chaos until KILLS=1000 RESTARTS=100 FAILOVERS=20, about three hours, and the crash, stall and jump rounds in full
+chaos: setup chaos-slices ## run slices of chaos until KILLS=1000 RESTARTS=100 FAILOVERS=20 BUS_KILLS=100, about 45 minutes, and the crash, stall and jump rounds in full
 	RECOUP_SOAK=1 $(QUICKLY) go test -count 1 -timeout 60m -v -run '^Test(Crash|GateCrash|Clock)' ./internal/store/postgres ./internal/store/sqlite
 	RECOUP_SOAK=1 $(QUICKLY) go test -count 1 -timeout 60m -v -run '^Test(Crashes|LedgerIsComplete|SignalsUnderLoad|NetworkUnderLoad|LeaderKilled|LostGrant|FullDisk|Database|Clock|Stall|Jump)' ./internal/endtoend
 	RECOUP_SOAK=1 $(QUICKLY) go test -count 1 -timeout 60m -v -run '^Test(Year|Clock|Stall|Jump|Lead|Partitioned)' ./internal/clockwork ./internal/app
 	RECOUP_SOAK=1 $(QUICKLY) go test -count 1 -timeout 60m -v -run '^Test(LeasesAreExclusive|AJump)' ./internal/engine
 
 .PHONY: chaos-slices
-chaos-slices: setup ## run slices of chaos alone; RECOUP_SEED repeats one, RECOUP_CHAOS_SLICE is how long faults happen in each
-	RECOUP_CHAOS_KILLS=$(KILLS) RECOUP_CHAOS_RESTARTS=$(RESTARTS) RECOUP_CHAOS_FAILOVERS=$(FAILOVERS) RECOUP_CHAOS_SQLITE_KILLS=$(SQLITE_KILLS) RECOUP_SOAK=1 \
+chaos-slices: setup ## run slices of chaos alone; RECOUP_SEED repeats one, SLICE=2m is how long faults happen in each
+	RECOUP_CHAOS_KILLS=$(KILLS) RECOUP_CHAOS_RESTARTS=$(RESTARTS) RECOUP_CHAOS_FAILOVERS=$(FAILOVERS) RECOUP_CHAOS_BUS_KILLS=$(BUS_KILLS) \
+		RECOUP_CHAOS_SQLITE_KILLS=$(SQLITE_KILLS) RECOUP_CHAOS_SLICE=$(SLICE) RECOUP_SOAK=1 \
 		$(QUICKLY) go test -count 1 -timeout 12h -parallel 2 -v -run '^TestChaos' ./internal/endtoend
 
 OUTAGE      ?= 10m

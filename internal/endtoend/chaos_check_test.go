@@ -1,6 +1,7 @@
 package endtoend
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"os"
@@ -30,15 +31,16 @@ func (c *chaosRun) settle() {
 	} else if _, err := c.db.ExecContext(c.Context(), "update outbox set due_at = due_at - 180000000 where due_at is not null"); err != nil {
 		c.Fatal(err)
 	}
-	for _, s := range c.sites {
-		s.start()
-	}
+	c.start(c.sites...)
 	var left map[string]int64
 	for range rounds {
 		c.workload.Drain(c.Context())
 		var err error
 		if left, err = c.db.Waiting(c.Context()); err != nil {
 			c.Fatal(err)
+		}
+		if c.bus != nil {
+			c.bus.waiting(c.Context(), left)
 		}
 		if len(left) == 0 {
 			return
@@ -54,7 +56,10 @@ func (c *chaosRun) settle() {
 func (c *chaosRun) stop() {
 	c.Helper()
 	for _, s := range c.sites {
-		if err := s.signal(syscall.SIGTERM); err != nil {
+		c.send(s, syscall.SIGTERM)
+	}
+	for _, s := range c.sites {
+		if err := s.wait(); err != nil {
 			c.Errorf("asked to end, it ended with %v\n%s", err, tail(s.log.String()))
 		}
 	}
@@ -65,7 +70,7 @@ func (c *chaosRun) stop() {
 const openRule = "one id"
 
 // check reads what is there, holds it to the history, and says what clients felt.
-func (c *chaosRun) check(history *chaos.History) {
+func (c *chaosRun) check(history *chaos.History) []chaos.Measured {
 	c.Helper()
 	exposed := c.exposed()
 	c.stop()
@@ -77,14 +82,25 @@ func (c *chaosRun) check(history *chaos.History) {
 	c.hook.mu.Lock()
 	final.Messages = c.hook.got
 	c.hook.mu.Unlock()
+	if c.bus != nil {
+		final.Bus = c.bus.left(c.Context())
+		c.carried(final.Bus)
+	}
 	operations := history.Operations()
 	c.Logf("%d calls, %d errors, %d transitions, %d promotions, %d events, %d dead letters, %d notices in %d messages, %d terms\n%s",
 		len(operations), len(final.Errors), len(final.History), len(final.Promotions), len(final.Events), len(final.Letters), len(final.Notices), len(final.Messages),
 		len(final.Terms), chaos.Summary(operations))
-	for _, m := range chaos.Measure(operations, final.Terms) {
-		c.Log(m.String())
+	felt := chaos.Measure(operations, final.Terms)
+	for i := range felt {
+		c.Log(felt[i].String())
 	}
-	found := chaos.Check(operations, final)
+	c.judge(chaos.Check(operations, final), operations, final)
+	return felt
+}
+
+// judge fails the run for what the checker has found.
+func (c *chaosRun) judge(found []chaos.Violation, operations []chaos.Operation, final *chaos.Final) {
+	c.Helper()
 	if c.expected != "" {
 		if !slices.ContainsFunc(found, func(v chaos.Violation) bool { return v.Rule == c.expected }) {
 			c.Errorf("what was planted is not found: %v", found)
@@ -154,16 +170,19 @@ func (c *chaosRun) exposed() func(*chaos.Final) []chaos.Figure {
 	}
 }
 
-// keep leaves what was read beside the history.
+// keep leaves what was read, and what nodes said, beside the history.
 func (c *chaosRun) keep(f *chaos.Final) {
 	c.Helper()
-	file := strings.TrimSuffix(c.file, ".ndjson") + ".final.json"
-	out, err := os.Create(file)
+	base := strings.TrimSuffix(c.file, ".ndjson")
+	out, err := os.Create(base + ".final.json")
 	if err == nil {
 		err = f.Write(out)
+	}
+	for i, s := range c.sites {
+		err = errors.Join(err, os.WriteFile(fmt.Sprintf("%s.node%d.log", base, i), []byte(s.log.String()), 0o600))
 	}
 	if err != nil {
 		c.Error(err)
 	}
-	c.Logf("what is there was written to %s", file)
+	c.Logf("what is there was written to %s.final.json, what nodes said beside it", base)
 }

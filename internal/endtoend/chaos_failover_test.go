@@ -16,8 +16,12 @@ import (
 // RECOUP_CHAOS_FAILOVERS says how often at least.
 func TestChaosFailover(t *testing.T) {
 	t.Parallel()
-	g := goals{"RECOUP_CHAOS_FAILOVERS": func(c chaos.Counts) int { return c[chaos.Failover] }}
-	inSlices(t, g, func(t *testing.T, seed uint64) chaos.Counts {
+	r := regime{
+		mixed: chaos.Mix{chaos.Failover: 2, chaos.KillNode: 1, chaos.KillLeader: 1, chaos.PauseNode: 1, chaos.EndSessions: 1},
+		dense: chaos.Mix{chaos.Failover: 2, chaos.KillNode: 1},
+		goals: map[string]func(chaos.Counts) int{"RECOUP_CHAOS_FAILOVERS": func(c chaos.Counts) int { return c[chaos.Failover] }},
+	}
+	inSlices(t, r, func(t *testing.T, seed uint64) *chaosRun {
 		primary := pgtest.Start(t, pgtest.Options{Durable: pgtest.Durable()})
 		owner, nodes := primary.Migrated(t)
 		pgtest.HoldToClock(t, owner)
@@ -32,7 +36,7 @@ func TestChaosFailover(t *testing.T) {
 		for range 3 {
 			c.add(c.d.Nodes, nil)
 		}
-		return c.run(chaos.Failover, chaos.Failover, chaos.KillNode, chaos.KillLeader, chaos.PauseNode, chaos.EndSessions)
+		return c
 	})
 }
 

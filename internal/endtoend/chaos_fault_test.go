@@ -44,10 +44,15 @@ func (c *chaosRun) inflict(f chaos.Fault) {
 	wait := func() { _ = retry.Sleep(c.Context(), f.For) }
 	switch f.Kind {
 	case chaos.KillNode, chaos.KillLeader:
-		if err := s.signal(syscall.SIGKILL); err == nil {
-			c.Error("killed, it ended without an error")
-		}
+		c.kill(s)
 		s.start()
+	case chaos.KillTwo:
+		c.kill(s)
+		_ = retry.Sleep(c.Context(), f.For/10)
+		s.launch()
+		c.kill(c.sites[f.Other])
+		c.start(c.sites[f.Other])
+		s.listens()
 	case chaos.RestartNode:
 		if err := s.signal(syscall.SIGTERM); err != nil {
 			c.Errorf("asked to end, it ended with %v\n%s", err, tail(s.log.String()))
@@ -57,8 +62,11 @@ func (c *chaosRun) inflict(f chaos.Fault) {
 		c.send(s, syscall.SIGSTOP)
 		wait()
 		c.send(s, syscall.SIGCONT)
-	case chaos.AbortDatabase:
+	case chaos.AbortDatabase, chaos.DatabaseAway:
 		c.server.Abort()
+		if f.Kind == chaos.DatabaseAway {
+			wait()
+		}
 		if err := c.server.Restart(); err != nil {
 			c.Fatal(err)
 		}
@@ -84,7 +92,16 @@ func (c *chaosRun) inflict(f chaos.Fault) {
 		wait()
 		limitFiles(c.T, s.node.Process.Pid, unlimited)
 	default:
-		c.Fatalf("nobody knows how to make a %s", f.Kind)
+		if c.bus == nil || !c.bus.inflict(f, wait) {
+			c.Fatalf("nobody knows how to make a %s", f.Kind)
+		}
+	}
+}
+
+func (c *chaosRun) kill(s *site) {
+	c.Helper()
+	if err := s.signal(syscall.SIGKILL); err == nil {
+		c.Error("killed, it ended without an error")
 	}
 }
 

@@ -48,7 +48,8 @@ func TestChaosForged(t *testing.T) {
 				through, proxy := netfault.Postgres(t, nodes)
 				c.add(through, proxy)
 			}
-			c.run(chaos.KillNode, chaos.EndSessions)
+			c.mix, c.rest = chaos.Mix{chaos.KillNode: 1, chaos.EndSessions: 1}, mixedRest
+			c.run()
 		})
 	}
 }

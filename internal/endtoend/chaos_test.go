@@ -1,14 +1,12 @@
 package endtoend
 
 import (
-	"cmp"
 	"context"
 	"crypto/rand"
 	"database/sql"
 	"fmt"
 	"os"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -26,75 +24,49 @@ import (
 // TestChaosPostgres lets clients of all kinds work on three nodes of one database,
 // takes nodes, sessions, connections and the database away by a seeded plan, heals
 // everything, lets it come to rest, and has the checker hold the database to what
-// clients saw. RECOUP_SEED repeats a plan, RECOUP_CHAOS_SLICE says for how long
-// faults happen, RECOUP_CHAOS_KILLS and RECOUP_CHAOS_RESTARTS ask for as many slices
-// as it takes.
+// clients saw. RECOUP_CHAOS_KILLS and RECOUP_CHAOS_RESTARTS ask for as many slices as it
+// takes.
 func TestChaosPostgres(t *testing.T) {
 	t.Parallel()
-	g := goals{"RECOUP_CHAOS_KILLS": chaos.Counts.Kills, "RECOUP_CHAOS_RESTARTS": func(c chaos.Counts) int { return c[chaos.AbortDatabase] }}
-	inSlices(t, g, func(t *testing.T, seed uint64) chaos.Counts {
-		server := pgtest.Start(t, pgtest.Options{Durable: pgtest.Durable()})
-		owner, nodes := server.Migrated(t)
-		pgtest.HoldToClock(t, owner)
-		c := newChaos(t, seed, database{Kind: "postgres", Owner: owner, Nodes: nodes})
-		c.server = server
-		for range 3 {
-			through, proxy := netfault.Postgres(t, nodes)
-			c.add(through, proxy)
-		}
-		return c.run(chaos.KillNode, chaos.KillNode, chaos.KillNode, chaos.KillLeader, chaos.PauseNode, chaos.PauseLeader, chaos.RestartNode,
-			chaos.AbortDatabase, chaos.EndSessions, chaos.CutNode, chaos.StallNode, chaos.MuteDatabase)
-	})
+	r := regime{
+		mixed: chaos.Mix{chaos.KillNode: 3, chaos.KillLeader: 1, chaos.KillTwo: 1, chaos.PauseNode: 1, chaos.PauseLeader: 1, chaos.RestartNode: 1, chaos.AbortDatabase: 1,
+			chaos.DatabaseAway: 1, chaos.EndSessions: 1, chaos.CutNode: 1, chaos.StallNode: 1, chaos.MuteDatabase: 1},
+		dense: chaos.Mix{chaos.KillNode: 4, chaos.KillTwo: 4, chaos.KillLeader: 2, chaos.AbortDatabase: 2},
+		goals: map[string]func(chaos.Counts) int{"RECOUP_CHAOS_KILLS": chaos.Counts.Kills, "RECOUP_CHAOS_RESTARTS": chaos.Counts.Restarts},
+	}
+	inSlices(t, r, func(t *testing.T, seed uint64) *chaosRun { return onPostgres(t, seed, nil) })
+}
+
+// onPostgres is three nodes of a database, each behind a proxy of its own, and of a bus,
+// if there is one.
+func onPostgres(t *testing.T, seed uint64, b *chaosBus) *chaosRun {
+	t.Helper()
+	server := pgtest.Start(t, pgtest.Options{Durable: pgtest.Durable()})
+	owner, nodes := server.Migrated(t)
+	pgtest.HoldToClock(t, owner)
+	c := newChaos(t, seed, database{Kind: "postgres", Owner: owner, Nodes: nodes})
+	c.server, c.bus = server, b
+	for range 3 {
+		through, proxy := netfault.Postgres(t, nodes)
+		c.add(through, proxy)
+	}
+	return c
 }
 
 // TestChaosSQLite does the same to one node on a file.
 func TestChaosSQLite(t *testing.T) {
 	t.Parallel()
-	inSlices(t, goals{"RECOUP_CHAOS_SQLITE_KILLS": chaos.Counts.Kills}, func(t *testing.T, seed uint64) chaos.Counts {
+	r := regime{
+		mixed: chaos.Mix{chaos.KillNode: 2, chaos.PauseNode: 1, chaos.RestartNode: 1, chaos.FillDisk: 1},
+		dense: chaos.Mix{chaos.KillNode: 9, chaos.FillDisk: 1},
+		goals: map[string]func(chaos.Counts) int{"RECOUP_CHAOS_SQLITE_KILLS": chaos.Counts.Kills},
+	}
+	inSlices(t, r, func(t *testing.T, seed uint64) *chaosRun {
 		d := live.SQLite(t)
 		c := newChaos(t, seed, d)
 		c.add(d.Nodes, nil)
-		return c.run(chaos.KillNode, chaos.KillNode, chaos.PauseNode, chaos.RestartNode, chaos.FillDisk)
+		return c
 	})
-}
-
-// sliceLength is for how long faults happen in one slice: the one figure that decides
-// what chaos costs. RECOUP_CHAOS_SLICE is another.
-const sliceLength = time.Minute
-
-// goals are how often something has to happen, by the variable that says so.
-type goals map[string]func(chaos.Counts) int
-
-// inSlices runs slices with seeds that follow each other, until as much has happened
-// as the environment asks for, or one fails.
-func inSlices(t *testing.T, g goals, slice func(*testing.T, uint64) chaos.Counts) {
-	t.Helper()
-	total, first := chaos.Counts{}, seed()
-	for i := uint64(0); ; i++ {
-		t.Run(fmt.Sprint("seed ", first+i), func(t *testing.T) { total.Add(slice(t, first+i)) })
-		t.Logf("after %d slices: %d nodes killed; %s", i+1, total.Kills(), total)
-		done := true
-		for name, count := range g {
-			wanted, _ := strconv.Atoi(os.Getenv(name)) // none: one slice is enough
-			done = done && count(total) >= wanted
-		}
-		if done || t.Failed() {
-			return
-		}
-	}
-}
-
-// length is for how long faults happen.
-func (c *chaosRun) length() time.Duration {
-	c.Helper()
-	length, err := time.ParseDuration(cmp.Or(os.Getenv("RECOUP_CHAOS_SLICE"), sliceLength.String()))
-	if err != nil {
-		c.Fatal(err)
-	}
-	if testing.Short() {
-		return length / 4
-	}
-	return length
 }
 
 // chaosRun is nodes, what is between them and their database, and who works with
@@ -105,6 +77,9 @@ type chaosRun struct {
 	d        database
 	server   *pgtest.Server // that takes writes; nil: there is none
 	standby  *pgtest.Server // nil: there is none
+	bus      *chaosBus      // nil: there is none
+	mix      chaos.Mix
+	rest     time.Duration // after a fault, at most
 	db       *chaos.Database
 	sites    []*site
 	proxies  []*netfault.Proxy
@@ -137,6 +112,9 @@ func newChaos(t *testing.T, seed uint64, d database) *chaosRun {
 func (c *chaosRun) add(address string, proxy *netfault.Proxy) {
 	s := newSite(c.T, database{Kind: c.d.Kind, Owner: c.d.Owner, Nodes: address})
 	s.env = []string{"RECOUP_CHANNELS=hook", "RECOUP_CHANNEL_HOOK_KIND=webhook", "RECOUP_CHANNEL_HOOK_URL=" + c.hook.URL, "RECOUP_CHANNEL_HOOK_SECRET=0123456789abcdef0123456789abcdef"}
+	if c.bus != nil {
+		s.flags = c.bus.join()
+	}
 	c.sites, c.proxies = append(c.sites, s), append(c.proxies, proxy)
 }
 
@@ -149,24 +127,33 @@ func agitated() string {
 		"- {channel: log}\n  digests:\n    PARKED: 15m\n", "- {channel: hook}\n  digests: {}\n", "base: 2s, multiplier: 2", "base: 500ms, multiplier: 1.2").Replace(string(policy.DefaultFile()))
 }
 
+// sliceResult is what a slice leaves for the sum of all.
+type sliceResult struct {
+	counts chaos.Counts
+	felt   []chaos.Measured
+}
+
 // run is one slice: it begins, goes wrong, is healed, comes to rest and is checked.
-func (c *chaosRun) run(kinds ...chaos.FaultKind) chaos.Counts {
+func (c *chaosRun) run() sliceResult {
 	c.Logf("seed %d, history in %s", c.seed, c.file)
 	out, err := os.Create(c.file)
 	if err != nil {
 		c.Fatal(err)
 	}
 	defer func() { _ = out.Close() }()
+	watch := c.now()
+	lap := func() (passed time.Duration) {
+		passed, watch = c.now().Sub(watch).Round(100*time.Millisecond), c.now()
+		return passed
+	}
 	c.begin()
 	history := chaos.NewHistory(out)
-	c.workload = &chaos.Workload{History: history, Seed: c.seed, Pace: 150 * time.Millisecond, Now: c.now, IDs: recoup.NewIDSource(rand.Reader)}
-	for _, s := range c.sites {
-		c.workload.Nodes = append(c.workload.Nodes, c.client(s))
-	}
+	c.employ(history)
 	begin, end := context.WithCancel(c.Context())
 	ended := make(chan struct{})
 	go func() { c.workload.Run(begin, c.Context()); close(ended) }()
-	plan := chaos.NewPlan(c.seed, len(c.sites), kinds...)
+	began := lap()
+	plan := chaos.NewPlan(c.seed, len(c.sites), c.mix, c.rest)
 	for until := c.now().Add(c.length()); c.now().Before(until); {
 		fault := plan.Next()
 		at := c.now()
@@ -177,28 +164,53 @@ func (c *chaosRun) run(kinds ...chaos.FaultKind) chaos.Counts {
 	if c.planted != nil {
 		c.planted(c.Context())
 	}
+	troubled := lap()
 	end()
 	<-ended
+	finished := lap()
 	c.settle()
-	c.check(history)
-	return plan.Counts()
+	settled := lap()
+	felt := c.check(history)
+	c.Logf("it took %s to begin, %s of faults, %s to finish what was begun, %s to come to rest, %s to check", began, troubled, finished, settled, lap())
+	return sliceResult{plan.Counts(), felt}
+}
+
+// employ makes the clients.
+func (c *chaosRun) employ(history *chaos.History) {
+	c.Helper()
+	c.workload = &chaos.Workload{History: history, Seed: c.seed, Pace: 150 * time.Millisecond, Senders: 1, Batch: 20, Now: c.now, IDs: recoup.NewIDSource(rand.Reader)}
+	if c.bus != nil {
+		c.workload.Senders, c.workload.Batch = 6, 100
+	}
+	for _, s := range c.sites {
+		c.workload.Nodes = append(c.workload.Nodes, c.client(s))
+	}
 }
 
 // begin starts all nodes with the policy.
 func (c *chaosRun) begin() {
 	c.Helper()
-	for i, s := range c.sites {
-		s.start()
-		if i == 0 {
-			c.key = s.key()
-			c.open()
-			if err := c.db.LogTerms(c.Context()); err != nil {
-				c.Fatal(err)
-			}
-			if _, err := c.client(s).ApplyPolicy(c.Context(), client.PolicyChange{Text: agitated(), Reason: "a test"}); err != nil {
-				c.Fatal(err)
-			}
-		}
+	first, others := c.sites[0], c.sites[1:]
+	first.start()
+	c.key = first.key()
+	c.open()
+	if err := c.db.LogTerms(c.Context()); err != nil {
+		c.Fatal(err)
+	}
+	if _, err := c.client(first).ApplyPolicy(c.Context(), client.PolicyChange{Text: agitated(), Reason: "a test"}); err != nil {
+		c.Fatal(err)
+	}
+	c.start(others...)
+}
+
+// start starts nodes, all at the same time.
+func (c *chaosRun) start(list ...*site) {
+	c.Helper()
+	for _, s := range list {
+		s.launch()
+	}
+	for _, s := range list {
+		s.listens()
 	}
 }
 

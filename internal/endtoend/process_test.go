@@ -33,6 +33,7 @@ type site struct {
 	address  atomic.Pointer[string]
 	node     *exec.Cmd
 	exited   chan error
+	heard    chan string   // gets the node's address
 	keyed    chan struct{} // closed once the first node has printed its key
 	printed  func()
 }
@@ -75,16 +76,28 @@ func (s *site) refuses() string {
 // start runs a node and returns once it listens.
 func (s *site) start() {
 	s.Helper()
-	heard := make(chan string, 1)
+	s.launch()
+	s.listens()
+}
+
+// launch runs a node.
+func (s *site) launch() {
+	s.Helper()
+	s.heard = make(chan string, 1)
 	s.node = s.serve()
-	s.node.Stdout, s.node.Stderr = &printer{text: s.out, line: s.printed}, &ear{text: s.log, heard: heard}
+	s.node.Stdout, s.node.Stderr = &printer{text: s.out, line: s.printed}, &ear{text: s.log, heard: s.heard}
 	if err := s.node.Start(); err != nil {
 		s.Fatal(err)
 	}
 	s.exited = make(chan error, 1)
 	go func() { s.exited <- s.node.Wait() }()
+}
+
+// listens returns once the node does.
+func (s *site) listens() {
+	s.Helper()
 	select {
-	case address := <-heard:
+	case address := <-s.heard:
 		s.address.Store(&address)
 	case err := <-s.exited:
 		s.exited <- err

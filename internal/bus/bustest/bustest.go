@@ -79,7 +79,7 @@ func StartWith(t testing.TB, n int, setting string) *Cluster {
 		text := fmt.Sprintf("server_name: bus%d\nhost: 127.0.0.1\nport: %d\nhttp: 127.0.0.1:%d\njetstream { store_dir: %q, max_file_store: 64GB, max_memory_store: 64MB, %s }\n",
 			i+1, ports[3*i], ports[3*i+2], filepath.Join(dir, "data"), setting)
 		if n > 1 {
-			text += fmt.Sprintf("cluster { name: recoup, host: 127.0.0.1, port: %d, routes: [%s] }\n", ports[3*i+1], strings.Join(routes, ", "))
+			text += fmt.Sprintf("cluster { name: recoup, host: 127.0.0.1, port: %d, no_advertise: true, routes: [%s] }\n", ports[3*i+1], strings.Join(routes, ", "))
 		}
 		s := &Server{t: t, config: filepath.Join(dir, "server.conf"), URL: "nats://127.0.0.1:" + strconv.Itoa(ports[3*i]), Monitor: "http://127.0.0.1:" + strconv.Itoa(ports[3*i+2])}
 		if err := os.WriteFile(s.config, []byte(text), 0o600); err != nil {
@@ -138,6 +138,14 @@ func (s *Server) Start() {
 		s.t.Fatal(err)
 	}
 	if err := s.cmd.Start(); err != nil {
+		s.t.Fatal(err)
+	}
+}
+
+// Signal sends the server a signal, such as one that has it stop for a while.
+func (s *Server) Signal(sig syscall.Signal) {
+	s.t.Helper()
+	if err := s.cmd.Process.Signal(sig); err != nil {
 		s.t.Fatal(err)
 	}
 }

@@ -115,6 +115,8 @@ func good() *record {
 			{ID: id(82), Kind: recoup.NoticeEscalated, To: "lead", ErrorID: second, Delivered: true, Attempts: 2},
 		},
 		Messages: []SentMessage{{id(91), []recoup.ID{id(81)}}, {id(82), []recoup.ID{id(82)}}, {id(82), []recoup.ID{id(82)}}},
+		Bus:      &Bus{Stream: "s", Last: 9},
+		Ranges:   []Range{{"s", 6, 9}, {"s", 1, 5}, {"s", 4, 7}},
 	}}
 }
 
@@ -136,11 +138,13 @@ func of[T any](list []T, match func(*T) bool) *T {
 	return &list[slices.IndexFunc(list, func(t T) bool { return match(&t) })]
 }
 
-// planted are bugs, each as what it would leave behind, and the rule that finds it.
-var planted = []struct {
+// bug is one, as what it would leave behind, and the rule that finds it.
+type bug struct {
 	bug, rule string
 	plant     func(r *record)
-}{
+}
+
+var planted = []bug{
 	{"a report is lost after it was acknowledged", "acknowledged", func(r *record) {
 		drop(&r.final.Errors, func(e *Error) bool { return e.Entity == "E-2" })
 	}},
@@ -236,7 +240,7 @@ var planted = []struct {
 // TestPlantedBugs: the checker finds each of the bugs, by the rule that it breaks,
 // and names operations or rows of it.
 func TestPlantedBugs(t *testing.T) {
-	for _, p := range planted {
+	for _, p := range slices.Concat(planted, plantedOnBus) {
 		t.Run(p.bug, func(t *testing.T) {
 			r := good()
 			p.plant(r)

@@ -24,6 +24,23 @@ type Final struct {
 	Terms      []TermEntry   `json:"terms"`
 	Notices    []Notice      `json:"notices"`
 	Messages   []SentMessage `json:"messages"`
+	Bus        *Bus          `json:"bus,omitempty"` // none: events had no bus
+	Ranges     []Range       `json:"ranges,omitempty"`
+}
+
+// Bus is what is left on the bus.
+type Bus struct {
+	Stream      string `json:"stream"` // its name and when it was made
+	Last        int64  `json:"last"`   // the newest sequence that it ever had
+	Waiting     int64  `json:"waiting"`
+	Quarantined int64  `json:"quarantined"`
+}
+
+// Range is sequences of a stream that were written to the ledger.
+type Range struct {
+	Stream string `json:"stream"`
+	First  int64  `json:"first"`
+	Last   int64  `json:"last"`
 }
 
 // Error is an error, open or archived.

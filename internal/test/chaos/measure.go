@@ -60,6 +60,21 @@ func Measure(history []Operation, terms []TermEntry) []Measured {
 	return out
 }
 
+// Merge adds what was felt in one run to what was felt in others.
+func Merge(all, more []Measured) []Measured {
+	for _, m := range more {
+		i := slices.IndexFunc(all, func(a Measured) bool { return a.Kind == m.Kind })
+		if i < 0 {
+			all = append(all, Measured{Kind: m.Kind})
+			i = len(all) - 1
+		}
+		a := &all[i]
+		a.N += m.N
+		a.Silent, a.Gate, a.Leader = append(a.Silent, m.Silent...), append(a.Gate, m.Gate...), append(a.Leader, m.Leader...)
+	}
+	return all
+}
+
 // silence is the longest time between two writes, or the edges.
 func silence(writes []time.Time, from, to time.Time) (longest time.Duration) {
 	last := from
@@ -89,7 +104,7 @@ func leaderless(terms []TermEntry, from, to time.Time) (time.Duration, bool) {
 
 func (m *Measured) String() string {
 	var text strings.Builder
-	fmt.Fprintf(&text, "%-18s × %-3d no write for %s (worst %s)", m.Kind, m.N, quantile(m.Silent, 0.5), quantile(m.Silent, 1))
+	fmt.Fprintf(&text, "%-22s × %-4d no write for %s (worst %s)", m.Kind, m.N, quantile(m.Silent, 0.5), quantile(m.Silent, 1))
 	fmt.Fprintf(&text, ", gate p50 %s p99 %s of %d", quantile(m.Gate, 0.5), quantile(m.Gate, 0.99), len(m.Gate))
 	if len(m.Leader) > 0 {
 		fmt.Fprintf(&text, ", next leader after %s (worst %s) of %d", quantile(m.Leader, 0.5), quantile(m.Leader, 1), len(m.Leader))

@@ -12,51 +12,77 @@ import (
 // FaultKind is a way in which things go wrong.
 type FaultKind string
 
-// The faults. Those of a bus of events belong here once there is one.
+// The faults.
 const (
 	KillNode      FaultKind = "node kill"          // SIGKILL, and a new start
 	KillLeader    FaultKind = "leader kill"        // the same, of the node that leads
+	KillTwo       FaultKind = "kill of two nodes"  // the second before the first is back
 	PauseNode     FaultKind = "node pause"         // SIGSTOP, for longer than a lease and perhaps than a term, and SIGCONT
 	PauseLeader   FaultKind = "leader pause"       // the same, of the node that leads
 	RestartNode   FaultKind = "node restart"       // SIGTERM, and a new start
 	AbortDatabase FaultKind = "database restart"   // as pg_ctl stop -m immediate does
+	DatabaseAway  FaultKind = "database away"      // the same, and a new start after seconds
 	EndSessions   FaultKind = "ended sessions"     // pg_terminate_backend of all that nodes have
 	CutNode       FaultKind = "cut connection"     // between a node and its database: connections end, and new ones do
 	StallNode     FaultKind = "stalled connection" // nothing moves, and then it does
 	MuteDatabase  FaultKind = "lost answers"       // what was asked for is done, and nobody hears of it
 	Failover      FaultKind = "failover"           // the database dies, and its synchronous standby takes over
 	FillDisk      FaultKind = "full disk"
+
+	KillBus       FaultKind = "bus server kill"        // SIGKILL of one of three, and a new start after a while
+	KillBusLeader FaultKind = "stream leader kill"     // the same, of the one that leads the stream
+	KillBusAll    FaultKind = "bus cluster kill"       // the same, of all three
+	PauseBus      FaultKind = "bus server pause"       // SIGSTOP, and SIGCONT
+	CutBus        FaultKind = "cut from the bus"       // a node has no connection to any server of the bus
+	StallBus      FaultKind = "stalled before the bus" // nothing moves between a node and the bus, and then it does
 )
 
-// Fault is one thing that happens, to one node if it is about nodes.
+// Fault is one thing that happens, to one node, or server of the bus, if it is about
+// these.
 type Fault struct {
-	Kind FaultKind
-	Node int
-	For  time.Duration // until it is healed
-	Rest time.Duration // until the next
+	Kind  FaultKind
+	Node  int
+	Other int           // the second, if it is about two
+	For   time.Duration // until it is healed
+	Rest  time.Duration // until the next
+	Hasty bool          // the next does not wait until what was healed works again
 }
+
+// Mix is which faults are drawn, each as often, beside the others, as its number says.
+type Mix map[FaultKind]int
 
 // Plan draws faults from a seed: the same seed draws the same faults.
 type Plan struct {
 	random *rand.Rand
-	kinds  []FaultKind
+	kinds  []FaultKind // each as often as it is to be drawn
 	nodes  int
-	counts map[FaultKind]int
+	rest   time.Duration
+	counts Counts
 }
 
-// NewPlan draws faults of the kinds, each as often as it is named.
-func NewPlan(seed uint64, nodes int, kinds ...FaultKind) *Plan {
-	return &Plan{random: rand.New(rand.NewPCG(seed, 17)), kinds: kinds, nodes: nodes, counts: map[FaultKind]int{}}
+// NewPlan draws faults of a mix, for nodes of which there are so many, with at most a
+// time of rest after each.
+func NewPlan(seed uint64, nodes int, mix Mix, rest time.Duration) *Plan {
+	p := &Plan{random: rand.New(rand.NewPCG(seed, 17)), nodes: nodes, rest: rest, counts: Counts{}}
+	for _, kind := range slices.Sorted(maps.Keys(mix)) {
+		p.kinds = append(p.kinds, slices.Repeat([]FaultKind{kind}, mix[kind])...)
+	}
+	return p
 }
 
 // Next draws the next fault.
 func (p *Plan) Next() Fault {
 	f := Fault{
 		Kind: p.kinds[p.random.IntN(len(p.kinds))], Node: p.random.IntN(p.nodes),
-		For: 200*time.Millisecond + time.Duration(p.random.Int64N(int64(2*time.Second))), Rest: time.Duration(p.random.Int64N(int64(time.Second))),
+		For: 200*time.Millisecond + time.Duration(p.random.Int64N(int64(2*time.Second))), Rest: time.Duration(p.random.Int64N(int64(p.rest))),
 	}
-	if (f.Kind == PauseNode || f.Kind == PauseLeader) && p.random.IntN(3) == 0 {
+	f.Other = (f.Node + 1 + p.random.IntN(max(1, p.nodes-1))) % p.nodes
+	f.Hasty = p.random.IntN(4) == 0
+	switch longer := p.random.IntN(3) == 0; {
+	case longer && (f.Kind == PauseNode || f.Kind == PauseLeader):
 		f.For += 11 * time.Second // longer than a term
+	case f.Kind == DatabaseAway:
+		f.For *= 2
 	}
 	p.counts[f.Kind]++
 	return f
@@ -76,7 +102,13 @@ func (c Counts) Add(more Counts) {
 }
 
 // Kills is how many nodes were killed.
-func (c Counts) Kills() int { return c[KillNode] + c[KillLeader] }
+func (c Counts) Kills() int { return c[KillNode] + c[KillLeader] + 2*c[KillTwo] }
+
+// Restarts is how often the database went without a farewell, and came back.
+func (c Counts) Restarts() int { return c[AbortDatabase] + c[DatabaseAway] }
+
+// BusKills is how often servers of the bus were killed; all at once is once.
+func (c Counts) BusKills() int { return c[KillBus] + c[KillBusLeader] + c[KillBusAll] }
 
 func (c Counts) String() string {
 	var parts []string

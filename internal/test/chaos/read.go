@@ -93,6 +93,7 @@ func (d *Database) Read(ctx context.Context) (*Final, error) {
 	r.history(f)
 	r.letters(f)
 	r.notices(f)
+	r.ranges(f)
 	for _, figure := range d.figures() {
 		r.figure(f, figure)
 	}

@@ -71,3 +71,14 @@ func (r *reader) notices(f *Final) {
 		f.Notices = append(f.Notices, n)
 	})
 }
+
+func (r *reader) ranges(f *Final) {
+	if !r.database.Postgres {
+		return
+	}
+	r.each(`select stream, first_seq, last_seq from bus_range order by stream, first_seq, last_seq`, func(scan func(...any)) {
+		var n Range
+		scan(&n.Stream, &n.First, &n.Last)
+		f.Ranges = append(f.Ranges, n)
+	})
+}

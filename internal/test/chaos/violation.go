@@ -27,6 +27,7 @@ func Check(history []Operation, f *Final) []Violation {
 		checkGate, checkGateOrder,
 		checkFigures, checkOwners, checkTerms,
 		checkNotices, checkMessages,
+		checkBus,
 	} {
 		rule(c)
 	}

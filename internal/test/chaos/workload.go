@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"net/http"
+	"slices"
 	"sync"
 	"time"
 
@@ -32,6 +33,8 @@ type Workload struct {
 	History *History
 	Seed    uint64
 	Pace    time.Duration // between the calls of one client, on average
+	Senders int           // clients that send events
+	Batch   int           // events in one call of theirs, at most
 	Now     func() time.Time
 	IDs     *recoup.IDSource
 
@@ -57,15 +60,16 @@ type actor struct {
 // Run makes calls until begin is done, and finishes what it has begun by then.
 func (w *Workload) Run(begin, ctx context.Context) {
 	var all sync.WaitGroup
-	for kind, act := range map[string][]func(*actor, context.Context){
+	kinds := map[string][]func(*actor, context.Context){
 		"reporter": {(*actor).report, (*actor).report, (*actor).reportMany},
 		"worker":   {(*actor).work, (*actor).work, (*actor).work},
 		"promoter": {(*actor).promote, (*actor).promote},
 		"operator": {(*actor).operate, (*actor).operate, (*actor).operateMany},
 		"stager":   {(*actor).stage, (*actor).stage},
 		"replayer": {(*actor).replay, (*actor).submit},
-		"sender":   {(*actor).emit},
-	} {
+		"sender":   slices.Repeat([]func(*actor, context.Context){(*actor).emit}, w.Senders),
+	}
+	for kind, act := range kinds {
 		for i, do := range act {
 			name := fmt.Sprintf("%s-%d", kind, i)
 			a := w.actor(name)

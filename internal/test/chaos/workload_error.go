@@ -58,7 +58,8 @@ func (a *actor) reportMany(ctx context.Context) {
 
 // emit sends events, which are their own keys.
 func (a *actor) emit(ctx context.Context) {
-	events, parts := make([]recoup.Event, 10), make([]Operation, 10)
+	n := 1 + a.random.IntN(a.Batch)
+	events, parts := make([]recoup.Event, n), make([]Operation, n)
 	for i := range events {
 		now := a.Now()
 		id := a.IDs.New(now)
