@@ -118,6 +118,15 @@ chaos-slices: setup ## run slices of chaos alone; RECOUP_SEED repeats one, SLICE
 		RECOUP_CHAOS_SQLITE_KILLS=$(SQLITE_KILLS) RECOUP_CHAOS_SLICE=$(SLICE) RECOUP_SOAK=1 \
 		$(QUICKLY) go test -count 1 -timeout 12h -parallel 2 -v -run '^TestChaos' ./internal/endtoend
 
+# What is committed before is built beside the work tree: OLDER is a commit or a tag.
+.PHONY: two-versions
+two-versions: setup ## run slices of chaos with nodes of OLDER=v0.1.0 and of this version on one database
+	@test -n "$(OLDER)" || { echo "usage: make two-versions OLDER=v0.1.0"; exit 2; }
+	@folder=$$(mktemp -d); trap 'git worktree remove --force "$$folder/tree"; rm -rf "$$folder"' EXIT; \
+	git worktree add --quiet --detach "$$folder/tree" "$(OLDER)"; \
+	go build -C "$$folder/tree" -trimpath -o "$$folder/recoup" ./cmd/recoup; \
+	RECOUP_OLDER="$$folder/recoup" RECOUP_SOAK=1 $(QUICKLY) go test -count 1 -timeout 1h -v -run '^TestChaosVersions$$' ./internal/endtoend | grep -v '^=== '
+
 OUTAGE      ?= 10m
 OUTAGE_RATE ?= 1000
 .PHONY: bus-outage

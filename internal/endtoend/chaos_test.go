@@ -43,11 +43,16 @@ func onPostgres(t *testing.T, seed uint64, b *chaosBus) *chaosRun {
 	t.Helper()
 	server := pgtest.Start(t, pgtest.Options{Durable: pgtest.Durable()})
 	owner, nodes := server.Migrated(t)
-	pgtest.HoldToClock(t, owner)
-	c := newChaos(t, seed, database{Kind: "postgres", Owner: owner, Nodes: nodes})
+	return onServer(t, seed, server, database{Kind: "postgres", Owner: owner, Nodes: nodes}, b)
+}
+
+func onServer(t *testing.T, seed uint64, server *pgtest.Server, d database, b *chaosBus) *chaosRun {
+	t.Helper()
+	pgtest.HoldToClock(t, d.Owner)
+	c := newChaos(t, seed, d)
 	c.server, c.bus = server, b
 	for range 3 {
-		through, proxy := netfault.Postgres(t, nodes)
+		through, proxy := netfault.Postgres(t, d.Nodes)
 		c.add(through, proxy)
 	}
 	return c
@@ -88,6 +93,7 @@ type chaosRun struct {
 	file     string
 	workload *chaos.Workload
 	now      func() time.Time
+	upgrade  func()                // of the schema, while the first node runs; nil: there is none
 	planted  func(context.Context) // plants a bug, if there is one
 	expected string                // the rule that must find it
 }
@@ -199,6 +205,9 @@ func (c *chaosRun) begin() {
 	}
 	if _, err := c.client(first).ApplyPolicy(c.Context(), client.PolicyChange{Text: agitated(), Reason: "a test"}); err != nil {
 		c.Fatal(err)
+	}
+	if c.upgrade != nil {
+		c.upgrade()
 	}
 	c.start(others...)
 }

@@ -26,6 +26,7 @@ func TestMain(m *testing.M) {
 type site struct {
 	*testing.T
 	database string
+	program  string   // of another version; empty: the one that is tested
 	flags    []string // beside those of every node
 	env      []string
 	seen     func(*http.Response) // is shown what the site's clients get
@@ -57,7 +58,11 @@ var listens = regexp.MustCompile(`Recoup listens on http://(\S+)`)
 
 // serve is the command that runs a node.
 func (s *site) serve() *exec.Cmd {
-	cmd := exec.Command(program.Path(s.T), append([]string{"serve", "--listen", "127.0.0.1:0", "--database", s.database,
+	path := s.program
+	if path == "" {
+		path = program.Path(s.T)
+	}
+	cmd := exec.Command(path, append([]string{"serve", "--listen", "127.0.0.1:0", "--database", s.database,
 		"--example", "spec", "--log-level", "debug", "--rate-per-key", "1000000"}, s.flags...)...)
 	cmd.Env = append(os.Environ(), s.env...)
 	return cmd

@@ -1,0 +1,60 @@
+package endtoend
+
+import (
+	"net/url"
+	"os"
+	"os/exec"
+	"testing"
+
+	"recoup/internal/store/postgres"
+	"recoup/internal/store/postgres/pgtest"
+	"recoup/internal/test/chaos"
+	"recoup/internal/test/program"
+)
+
+// TestChaosVersions does what TestChaosPostgres does to nodes of two versions side by
+// side: the schema is the older version's, is migrated beside one of its nodes, and then
+// has two of them and a newer one. RECOUP_OLDER names the older program; without one there
+// is nothing to be tested. make two-versions builds it and runs this.
+func TestChaosVersions(t *testing.T) {
+	t.Parallel()
+	older := os.Getenv("RECOUP_OLDER")
+	if older == "" {
+		return
+	}
+	r := regime{
+		mixed: chaos.Mix{chaos.KillNode: 3, chaos.KillLeader: 3, chaos.KillTwo: 1, chaos.PauseLeader: 1, chaos.RestartNode: 2, chaos.AbortDatabase: 1, chaos.MuteDatabase: 1},
+		dense: chaos.Mix{chaos.KillNode: 1, chaos.KillLeader: 2, chaos.RestartNode: 1},
+		goals: map[string]func(chaos.Counts) int{"RECOUP_CHAOS_VERSION_KILLS": chaos.Counts.Kills},
+	}
+	inSlices(t, r, func(t *testing.T, seed uint64) *chaosRun {
+		server := pgtest.Start(t, pgtest.Options{Durable: pgtest.Durable()})
+		owner := server.New(t)
+		migrate(t, older, owner)
+		c := onServer(t, seed, server, database{Kind: "postgres", Owner: owner, Nodes: asApp(t, owner)}, nil)
+		c.sites[0].program, c.sites[1].program = older, older
+		c.upgrade = func() { migrate(t, program.Path(t), owner) }
+		return c
+	})
+}
+
+// migrate brings a schema to what a program knows.
+func migrate(t *testing.T, program, owner string) {
+	t.Helper()
+	out, err := exec.CommandContext(t.Context(), program, "migrate", "up", "--database", owner).CombinedOutput()
+	if err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	t.Logf("migrated: %s", out)
+}
+
+// asApp is a database's address for nodes.
+func asApp(t *testing.T, owner string) string {
+	t.Helper()
+	address, err := url.Parse(owner)
+	if err != nil {
+		t.Fatal(err)
+	}
+	address.User = url.User(postgres.AppRole)
+	return address.String()
+}
