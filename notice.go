@@ -61,6 +61,8 @@ type Notice struct {
 	CopyOf      ID          `json:"copy_of,omitzero" doc:"the notification that goes to several channels"` // shown only: the notice that was copied to several channels
 	ResendOf    ID          `json:"resend_of,omitzero" doc:"the one that was given up and is sent again"`
 	Key         string      `json:"-"`
+	MessageID   ID          `json:"-"` // the message that it is sent in; zero: none yet
+	Message     JSON        `json:"-"` // what that says, of the one whose id is the message's
 	Body        JSON        `json:"body,omitempty" doc:"what it says"`
 }
 

@@ -24,6 +24,7 @@ import (
 type letter struct {
 	recoup.Notice
 	origin         recoup.ID // of a copy, else its own id
+	message        recoup.ID // under which it came
 	times, excused int
 	passed         bool // copies were made
 	givenUp        bool
@@ -35,8 +36,9 @@ type post struct {
 	*shaky
 	mu      sync.Mutex // what the bubble's time orders, the race detector does not see
 	letters map[recoup.ID]*letter
-	claimed int         // since it was last looked at
-	wake    []time.Time // when something is to be tried again
+	parts   map[recoup.ID][]recoup.ID // the notices of each message
+	claimed int                       // since it was last looked at
+	wake    []time.Time               // when something is to be tried again
 	away    map[string]time.Time
 }
 
@@ -106,6 +108,34 @@ func (p *post) AddNotices(ctx context.Context, now time.Time, notices []recoup.N
 	return n, err
 }
 
+// SaveMessage notes who is in a message.
+func (p *post) SaveMessage(ctx context.Context, m store.Message) error {
+	done, err := p.applied(func() error { return p.database.SaveMessage(ctx, m) })
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if done {
+		for _, n := range m.Notices {
+			p.parts[m.ID] = append(p.parts[m.ID], n.ID)
+		}
+	}
+	return err
+}
+
+// ends returns what becomes of each notice, also of those that are in a message.
+func (p *post) ends(deliveries []store.Delivery) (list []store.Delivery) {
+	for _, d := range deliveries {
+		if p.parts[d.ID] == nil {
+			list = append(list, d)
+		}
+		for _, id := range p.parts[d.ID] {
+			part := d
+			part.ID = id
+			list = append(list, part)
+		}
+	}
+	return list
+}
+
 // FinishNotices holds what is acknowledged to what came. What came and could not be
 // acknowledged may come again.
 func (p *post) FinishNotices(ctx context.Context, now time.Time, deliveries []store.Delivery) (n int, err error) {
@@ -115,7 +145,7 @@ func (p *post) FinishNotices(ctx context.Context, now time.Time, deliveries []st
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	for _, d := range deliveries {
+	for _, d := range p.ends(deliveries) {
 		l := p.letters[d.ID]
 		switch {
 		case d.Delivered && !done && l.times > 0:
@@ -206,6 +236,10 @@ func (p *post) receive(m *notify.Message, unknown bool) {
 			continue
 		}
 		seen[item.NoticeID] = true
+		if l.times > 0 && l.message != m.ID {
+			p.y.wrong("%v came in the message %v and in the message %v", item.NoticeID, l.message, m.ID)
+		}
+		l.message = m.ID
 		l.times++
 		p.y.delivered++
 		if unknown {

@@ -189,7 +189,7 @@ func newYear(t *testing.T, seed uint64, rough bool, s sabotage) *year {
 	}
 	grounds.Store(y.path, y.ground)
 	y.db = &shaky{y: y, sabotage: s}
-	y.post = &post{shaky: y.db, letters: map[recoup.ID]*letter{}, away: map[string]time.Time{}}
+	y.post = &post{shaky: y.db, letters: map[recoup.ID]*letter{}, parts: map[recoup.ID][]recoup.ID{}, away: map[string]time.Time{}}
 	y.watch = &watch{shaky: y.db, seen: map[subject]*holding{}, open: map[subject]recoup.Alert{}, notified: map[recoup.ID]*notification{}, last: map[subject][]time.Time{}}
 	y.open()
 	first := y.policy()

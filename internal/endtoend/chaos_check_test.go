@@ -65,10 +65,6 @@ func (c *chaosRun) stop() {
 	}
 }
 
-// openRule is broken now and then, by a defect that decision 0100 tells of: it fails make
-// chaos, and is only told in the slice of every change.
-const openRule = "one id"
-
 // check reads what is there, holds it to the history, and says what clients felt.
 func (c *chaosRun) check(history *chaos.History) []chaos.Measured {
 	c.Helper()
@@ -106,14 +102,6 @@ func (c *chaosRun) judge(found []chaos.Violation, operations []chaos.Operation, 
 			c.Errorf("what was planted is not found: %v", found)
 		}
 		return
-	}
-	if os.Getenv("RECOUP_SOAK") == "" {
-		found = slices.DeleteFunc(found, func(v chaos.Violation) bool {
-			if v.Rule == openRule {
-				c.Logf("seed %d, known: %s", c.seed, chaos.Excerpt(v, operations, final))
-			}
-			return v.Rule == openRule
-		})
 	}
 	for i, v := range found {
 		if i == 10 {

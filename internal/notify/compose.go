@@ -1,9 +1,7 @@
 package notify
 
 import (
-	"bytes"
 	"context"
-	"crypto/sha256"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -50,9 +48,9 @@ func readBody(text recoup.JSON) body {
 
 // compose builds the message for all notices, which are of one kind and
 // to one team.
-func (c *composer) compose(ctx context.Context, list []outgoing, u policy.Urgency) (*Message, error) {
+func (c *composer) compose(ctx context.Context, id recoup.ID, list []outgoing, u policy.Urgency) (*Message, error) {
 	first := &list[0]
-	m := &Message{ID: groupID(list), Kind: first.Kind, To: clean(first.To), Urgency: u, At: first.CreatedAt, Count: len(list)}
+	m := &Message{ID: id, Kind: first.Kind, To: clean(first.To), Urgency: u, At: first.CreatedAt, Count: len(list)}
 	things := 0
 	for i := range list {
 		items, more, err := c.items(ctx, &list[i], len(m.Items) < maxItems)
@@ -66,25 +64,6 @@ func (c *composer) compose(ctx context.Context, list []outgoing, u policy.Urgenc
 	m.More = things - len(m.Items)
 	m.Title = title(m.Kind, things)
 	return m, nil
-}
-
-// groupID returns the id of the notice, or one that only these notices have.
-func groupID(list []outgoing) recoup.ID {
-	if len(list) == 1 {
-		return list[0].ID
-	}
-	ids := make([]recoup.ID, len(list))
-	for i := range list {
-		ids[i] = list[i].ID
-	}
-	slices.SortFunc(ids, func(a, b recoup.ID) int { return bytes.Compare(a[:], b[:]) })
-	h := sha256.New()
-	for _, id := range ids {
-		h.Write(id[:])
-	}
-	id := recoup.ID(h.Sum(nil)[:16])
-	id[6], id[8] = id[6]&0x0f|0x80, id[8]&0x3f|0x80 // a UUID of version 8
-	return id
 }
 
 // items returns what a notice is about, and how much of it the list leaves out. If

@@ -108,29 +108,17 @@ func (d *Dispatcher) Run(ctx context.Context) error {
 // Wait returns once no channel is busy. Nobody may run the dispatcher meanwhile.
 func (d *Dispatcher) Wait() { d.work.Wait() }
 
-// group is the notices of one message. Notices that have failed together, or that a
-// node had taken together when it died, come back due at the same time and have been
-// tried as often, so that they make the same message again, under the same id, and
-// nothing else joins them.
+// group is what notices have in common that can be sent in one message.
 type group struct {
-	channel  string
-	to       string
-	kind     recoup.NoticeKind
-	urgency  policy.Urgency
-	attempts int
-	due      time.Time // of what was tried before; zero: it was not
+	channel string
+	to      string
+	kind    recoup.NoticeKind
+	urgency policy.Urgency
 }
 
-func groupOf(l *outgoing, channel string, u policy.Urgency) group {
-	g := group{channel: channel, to: l.To, kind: l.Kind, urgency: u, attempts: l.Attempts}
-	if l.Attempts > 1 {
-		g.due = l.DueAt
-	}
-	return g
-}
-
-// sort puts off what belongs into a later digest, passes on what goes to several
-// channels, and hands over the rest.
+// sort hands over messages that may have been sent before as they are. Of the rest it
+// puts off what belongs into a later digest, passes on what goes to several channels,
+// and groups what is left.
 func (d *Dispatcher) sort(ctx context.Context, now time.Time, list []recoup.Notice) error {
 	rules := &d.o.Policy().Notifications
 	var done []store.Delivery
@@ -140,6 +128,11 @@ func (d *Dispatcher) sort(ctx context.Context, now time.Time, list []recoup.Noti
 	for _, n := range list {
 		l := read(n)
 		u := l.urgency()
+		if l.saved != nil {
+			g := group{d.again(rules, &l, u), l.To, l.Kind, u}
+			done = append(done, d.lanes[g.channel].take(ctx, now, batch{g, []outgoing{l}, l.saved, now})...)
+			continue
+		}
 		if at := digestAt(rules, &l, u); at.After(now) {
 			done = append(done, store.Delivery{ID: l.ID, Attempt: l.Attempts, RetryAt: at})
 			continue
@@ -156,7 +149,7 @@ func (d *Dispatcher) sort(ctx context.Context, now time.Time, list []recoup.Noti
 			done = append(done, store.Delivery{ID: l.ID, Attempt: l.Attempts, Delivered: true})
 			continue
 		}
-		g := groupOf(&l, channels[0], u)
+		g := group{channels[0], l.To, l.Kind, u}
 		if groups[g] == nil {
 			order = append(order, g)
 		}
@@ -174,8 +167,7 @@ func (d *Dispatcher) sort(ctx context.Context, now time.Time, list []recoup.Noti
 }
 
 // digestAt is when a notice is sent at the earliest: at once, or at the end of the
-// interval in which it arose, with all that arose there. What was tried before is
-// past it.
+// interval in which it arose, with all that arose there.
 func digestAt(rules *policy.Notifications, l *outgoing, u policy.Urgency) time.Time {
 	every := rules.Digests[l.Kind]
 	if every == 0 || u == policy.Page || l.channel != "" {
@@ -204,6 +196,17 @@ func (d *Dispatcher) channels(rules *policy.Notifications, l *outgoing, u policy
 	return known
 }
 
+// again says where a message goes that may have been sent before: to its channel, where
+// those know it that got it, or, if the notice is not routed there any more, to the first
+// that it is routed to.
+func (d *Dispatcher) again(rules *policy.Notifications, l *outgoing, u policy.Urgency) string {
+	channels := d.channels(rules, l, u)
+	if slices.Contains(channels, l.saved.Channel) {
+		return l.saved.Channel
+	}
+	return channels[0]
+}
+
 // miss logs once that a channel is missing.
 func (d *Dispatcher) miss(name string) {
 	d.mu.Lock()
@@ -222,7 +225,7 @@ func (d *Dispatcher) hand(ctx context.Context, now time.Time, g group, list []ou
 		size = claimSize // a digest counts
 	}
 	for part := range slices.Chunk(list, size) {
-		done = append(done, d.lanes[g.channel].take(ctx, now, batch{g, part, now})...)
+		done = append(done, d.lanes[g.channel].take(ctx, now, batch{g, part, nil, now})...)
 	}
 	return done
 }

@@ -14,9 +14,15 @@ import (
 type health struct {
 	seen recoup.Channel
 
-	// owed are notices that failed and were not delivered since, each until when it is
-	// expected back: one that is not has been taken by another node.
-	owed map[recoup.ID]time.Time
+	// owed are notices and messages that failed and were not delivered since.
+	owed map[recoup.ID]debt
+}
+
+// debt is how many notices are owed, and until when they are expected back: what is not
+// has been taken by another node.
+type debt struct {
+	notices int
+	until   time.Time
 }
 
 // succeeded records that the channel accepted a message.
@@ -35,13 +41,13 @@ func (h *health) failed(now time.Time, f *Failure) {
 	}
 }
 
-// owes counts a notice that is tried again at a time.
-func (h *health) owes(id recoup.ID, at time.Time) {
+// owes counts what is tried again.
+func (h *health) owes(id recoup.ID, d debt) {
 	if h.owed == nil {
-		h.owed = map[recoup.ID]time.Time{}
+		h.owed = map[recoup.ID]debt{}
 	}
 	if len(h.owed) < store.MaxOutboxCount {
-		h.owed[id] = at.Add(lease)
+		h.owed[id] = d
 	}
 }
 
@@ -56,9 +62,12 @@ func (h *health) settle(list []outgoing) {
 func (l *lane) report(now time.Time) recoup.Channel {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	maps.DeleteFunc(l.owed, func(_ recoup.ID, until time.Time) bool { return now.After(until) })
+	maps.DeleteFunc(l.owed, func(_ recoup.ID, d debt) bool { return now.After(d.until) })
 	c := l.seen
-	c.Name, c.Kind, c.Queued, c.Undelivered = l.name, string(l.kind), l.queued, len(l.owed)
+	c.Name, c.Kind, c.Queued = l.name, string(l.kind), l.queued
+	for _, d := range l.owed {
+		c.Undelivered += d.notices
+	}
 	switch {
 	case c.Failures >= trust:
 		c.State = recoup.ChannelFailing

@@ -2,10 +2,13 @@ package notify
 
 import (
 	"context"
+	"encoding/json"
+	"errors"
 	"slices"
 	"sync"
 	"time"
 
+	"recoup"
 	"recoup/internal/policy"
 	"recoup/internal/store"
 	"recoup/retry"
@@ -34,11 +37,28 @@ var (
 	pause  = retry.Schedule{Kind: retry.Exponential, Base: 5 * time.Second, Multiplier: 2, Cap: 5 * time.Minute}
 )
 
-// batch is a message to be.
+// batch is a message, or one to be.
 type batch struct {
 	group
-	list    []outgoing
+	list    []outgoing // of a message that was saved: the one that stands for it
+	saved   *saved     // nil: it was never sent
 	claimed time.Time
+}
+
+// size is how many notices there are.
+func (b *batch) size() int {
+	if b.saved != nil && b.saved.Message != nil {
+		return b.saved.Message.Count
+	}
+	return len(b.list)
+}
+
+// attempts is how often they were tried at most.
+func (b *batch) attempts() (most int) {
+	for i := range b.list {
+		most = max(most, b.list[i].Attempts)
+	}
+	return most
 }
 
 // lane delivers what one channel has to send, one message after the other.
@@ -55,7 +75,6 @@ type lane struct {
 	busy   bool      // somebody works at it
 	closed time.Time // it is left alone until then
 	next   time.Time // no message is sent before
-	put    int       // batches that were put off
 	health
 }
 
@@ -67,11 +86,11 @@ func (l *lane) take(ctx context.Context, now time.Time, b batch) []store.Deliver
 	if off := l.shut(now, &b); off != nil {
 		return off
 	}
-	if l.queued+len(b.list) > maxQueue {
-		return later(&b, l.apart(now.Add(lease/2)), "the channel is busy")
+	if l.queued+b.size() > maxQueue {
+		return later(&b, now.Add(lease/2), "the channel is busy")
 	}
 	l.queue = append(l.queue, b)
-	l.queued += len(b.list)
+	l.queued += b.size()
 	if !l.busy {
 		l.busy = true
 		l.d.work.Go(func() { l.run(ctx) })
@@ -90,7 +109,7 @@ func (l *lane) pop() (b batch, ok bool) {
 	i := max(0, slices.IndexFunc(l.queue, func(b batch) bool { return b.urgency == policy.Page }))
 	b = l.queue[i]
 	l.queue = slices.Delete(l.queue, i, i+1)
-	l.queued -= len(b.list)
+	l.queued -= b.size()
 	return b, true
 }
 
@@ -106,7 +125,7 @@ func (l *lane) run(ctx context.Context) {
 			continue
 		}
 		if err := l.deliver(ctx, &b); err != nil && ctx.Err() == nil {
-			l.d.log().Warn("notifications could not be processed; they will be retried", "channel", l.name, "notices", len(b.list), "cause", err)
+			l.d.log().Warn("notifications could not be processed; they will be retried", "channel", l.name, "notices", b.size(), "cause", err)
 		}
 	}
 }
@@ -126,26 +145,64 @@ func (l *lane) deliver(ctx context.Context, b *batch) error {
 	if off != nil {
 		return l.d.finish(ctx, now, off)
 	}
-	held, err := l.hold(ctx, now, b)
-	if err != nil {
-		return err
+	if b.saved == nil {
+		held, err := l.hold(ctx, now, b)
+		if err != nil {
+			return err
+		}
+		if err := l.d.finish(ctx, now, held); err != nil || len(b.list) == 0 {
+			return err
+		}
+		if err := l.save(ctx, b); errors.Is(err, store.ErrConflict) {
+			return nil // some of it is somebody else's by now; the rest is due again soon
+		} else if err != nil {
+			return err
+		}
 	}
-	if err := l.d.finish(ctx, now, held); err != nil || len(b.list) == 0 {
-		return err
-	}
-	c := composer{find: l.d.o.Store.Error, list: l.d.o.Store.Errors, policy: l.d.o.Policy(), base: l.d.o.URL}
-	m, err := c.compose(ctx, b.list, b.urgency)
-	if err != nil {
-		return err
-	}
-	sending, cancel := context.WithTimeout(ctx, l.d.o.Timeout)
-	err = l.channel.Send(sending, m)
-	cancel()
+	err := l.send(ctx, b.saved.Message)
 	if err != nil && ctx.Err() != nil {
 		return ctx.Err() // nobody knows whether it was sent
 	}
 	now = l.d.o.Tools.Now()
 	return l.d.finish(ctx, now, l.record(now, b, err))
+}
+
+// save composes the message and keeps it, so that it is the same whenever it is sent
+// again, by whoever does, and whatever becomes of its notices until then. The youngest
+// stands for it: by its age the message is given up.
+func (l *lane) save(ctx context.Context, b *batch) error {
+	c := composer{find: l.d.o.Store.Error, list: l.d.o.Store.Errors, policy: l.d.o.Policy(), base: l.d.o.URL}
+	head := slices.MaxFunc(b.list, func(a, b outgoing) int { return store.OlderNotice(a.Notice, b.Notice) })
+	m, err := c.compose(ctx, head.ID, b.list, b.urgency)
+	if err != nil {
+		return err
+	}
+	text, err := json.Marshal(saved{l.name, m})
+	if err != nil {
+		return err
+	}
+	message := store.Message{ID: m.ID, Body: recoup.JSON(text)}
+	for i := range b.list {
+		message.Notices = append(message.Notices, store.ClaimedNotice{ID: b.list[i].ID, Attempt: b.list[i].Attempts})
+	}
+	if err := l.d.o.Store.SaveMessage(ctx, message); err != nil {
+		return err
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.settle(b.list) // from now on they are owed as one
+	b.list, b.saved = []outgoing{head}, readSaved(message.Body)
+	return nil
+}
+
+// send sends a message. One that could not be read is never sent.
+func (l *lane) send(ctx context.Context, m *Message) error {
+	if m == nil {
+		return unwritable()
+	}
+	ctx, cancel := context.WithTimeout(ctx, l.d.o.Timeout)
+	defer cancel()
+	return l.channel.Send(ctx, m)
 }
 
 // slot waits until the channel may send again.
@@ -171,17 +228,17 @@ func (l *lane) record(now time.Time, b *batch, err error) []store.Delivery {
 	if err == nil {
 		l.succeeded(now)
 		l.closed = time.Time{}
-		l.seen.Sent += int64(len(b.list))
+		l.seen.Sent += int64(b.size())
 		l.settle(b.list)
 		return deliveries(b, func(x *store.Delivery, _ *outgoing) { x.Delivered = true })
 	}
 	f := failureOf(err)
 	l.failed(now, f)
-	l.seen.Failed += int64(len(b.list))
+	l.seen.Failed += int64(b.size())
 	if f.Permanent {
-		l.seen.GivenUp += int64(len(b.list))
+		l.seen.GivenUp += int64(b.size())
 		l.settle(b.list)
-		l.d.log().Warn("notifications given up: the channel rejected them for good", "channel", l.name, "notices", len(b.list), "reason", f.Reason)
+		l.d.log().Warn("notifications given up: the channel rejected them for good", "channel", l.name, "notices", b.size(), "reason", f.Reason)
 		return deliveries(b, func(x *store.Delivery, _ *outgoing) { x.Error = l.name + ": " + f.Reason })
 	}
 	wait := min(f.RetryAfter, longestPause)
@@ -202,38 +259,31 @@ func (l *lane) shut(now time.Time, b *batch) []store.Delivery {
 	return l.putOff(now, b, l.seen.LastFailure, l.closed.Sub(now))
 }
 
-// putOff says when notices are tried again, which is the same time for all of a
-// batch, or gives them up. Waiting for a channel that is away counts as trying.
+// putOff says when notices are tried again, or gives them up. Waiting for a channel
+// that is away counts as trying.
 func (l *lane) putOff(now time.Time, b *batch, reason string, wait time.Duration) []store.Delivery {
 	schedule := again
 	if b.urgency == policy.Page {
 		schedule = urgent
 	}
-	wait = max(soonest, wait, schedule.Delay(b.attempts, l.d.o.Random))
-	at := l.apart(now.Add(wait))
+	at := now.Add(max(soonest, wait, schedule.Delay(b.attempts(), l.d.o.Random)))
+	each := b.size() / len(b.list) // each stands for itself, or one for all
 	givenUp := 0
 	list := deliveries(b, func(x *store.Delivery, n *outgoing) {
 		x.Error = l.name + ": " + reason
 		if n.Attempts >= giveUpTries && now.Sub(n.CreatedAt) >= giveUpAfter {
-			givenUp++
+			givenUp += each
 			delete(l.owed, n.ID)
 			return
 		}
 		x.RetryAt = at
-		l.owes(n.ID, x.RetryAt)
+		l.owes(n.ID, debt{each, at.Add(lease)})
 	})
 	if givenUp > 0 {
 		l.seen.GivenUp += int64(givenUp)
 		l.d.log().Warn("notifications given up: the channel has failed for too long", "channel", l.name, "notices", givenUp, "reason", reason)
 	}
 	return list
-}
-
-// apart returns a time at which no other batch is tried again: those that wait until a
-// channel is no longer left alone would else come back as one. The lane is locked.
-func (l *lane) apart(at time.Time) time.Time {
-	l.put = (l.put + 1) % 1000
-	return at.Add(time.Duration(l.put) * time.Microsecond)
 }
 
 // later puts notices off that nothing is wrong with.

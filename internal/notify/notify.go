@@ -59,7 +59,7 @@ func failureOf(err error) *Failure {
 
 // Message is what a channel sends: one notice, or several of one kind to one team.
 type Message struct {
-	ID      recoup.ID         `json:"id"` // the same whenever the same notices are sent again
+	ID      recoup.ID         `json:"id"` // of one of its notices; the same whenever they are sent again
 	Kind    recoup.NoticeKind `json:"kind"`
 	To      string            `json:"to"`
 	Urgency policy.Urgency    `json:"urgency"`

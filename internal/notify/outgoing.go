@@ -16,6 +16,23 @@ type outgoing struct {
 	body    recoup.JSON // what the notice says
 	channel string      // of a copy: where it goes; empty: the policy says
 	first   time.Time   // of a copy: when what it is a copy of arose
+	saved   *saved      // the message that it stands for; nil: it is in none yet
+}
+
+// saved is a message as the outbox keeps it from before it is sent first, so that
+// whoever sends it again sends the same.
+type saved struct {
+	Channel string   `json:"channel"` // which it was made for
+	Message *Message `json:"message"`
+}
+
+// readSaved returns a message as it was kept. One that cannot be read says nothing.
+func readSaved(text recoup.JSON) *saved {
+	var s saved
+	if err := json.Unmarshal([]byte(text), &s); err != nil {
+		return &saved{}
+	}
+	return &s
 }
 
 // arose says when what the notice is about was to be notified first.
@@ -36,11 +53,14 @@ type copied struct {
 }
 
 func read(n recoup.Notice) outgoing {
-	c, ok := unwrap(n.Body)
-	if !ok {
-		return outgoing{Notice: n, body: n.Body}
+	l := outgoing{Notice: n, body: n.Body}
+	if c, ok := unwrap(n.Body); ok {
+		l.body, l.channel, l.first = recoup.JSON(c.Body), c.Channel, c.At
 	}
-	return outgoing{Notice: n, body: recoup.JSON(c.Body), channel: c.Channel, first: c.At}
+	if n.Message != "" {
+		l.saved = readSaved(n.Message)
+	}
+	return l
 }
 
 // Public is a notice as it is shown: with its state and, if it is a copy, where it goes,

@@ -94,6 +94,13 @@ func (r *receiver) now(answer http.HandlerFunc) {
 	r.always = answer
 }
 
+// forget forgets what was received and what is to be answered.
+func (r *receiver) forget() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.got, r.script, r.always = nil, nil, nil
+}
+
 // all returns what was received so far.
 func (r *receiver) all() []received {
 	r.mu.Lock()

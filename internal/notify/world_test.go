@@ -51,6 +51,7 @@ type world struct {
 	chat   *receiver
 	pager  *receiver
 	hook   *receiver
+	second *receiver // a webhook that only a test's own routes lead to
 	mail   *mailServer
 	log    *node.Log
 
@@ -62,30 +63,37 @@ type world struct {
 func newWorld(t *testing.T, db database) *world {
 	t.Helper()
 	w := &world{T: t, Driver: conformance.NewDriver(t, db), db: db, random: 0.5, log: &node.Log{}}
-	text := string(policy.DefaultFile())
-	from, to := strings.Index(text, "notifications:\n"), strings.Index(text, "# Retries inside a caller's request")
 	var err error
-	if w.policy, err = policy.Load("test.yaml", []byte(text[:from]+routes+text[to:]), nil); err != nil {
+	if w.policy, err = policyWith(routes); err != nil {
 		t.Fatal(err)
 	}
 	w.chat = newReceiver(t, http.StatusOK, checkSlack)
 	w.pager = newReceiver(t, http.StatusAccepted, checkPager)
 	w.hook = newReceiver(t, http.StatusOK, checkJSON)
+	w.second = newReceiver(t, http.StatusOK, checkJSON)
 	w.mail = newMailServer(t, false)
 	w.d = w.dispatcher(db)
 	return w
+}
+
+// policyWith is the default policy with another notifications section.
+func policyWith(section string) (*policy.Policy, error) {
+	text := string(policy.DefaultFile())
+	from, to := strings.Index(text, "notifications:\n"), strings.Index(text, "# Retries inside a caller's request")
+	return policy.Load("test.yaml", []byte(text[:from]+section+text[to:]), nil)
 }
 
 // dispatcher makes one, as another node would have, on a store that may fail.
 func (w *world) dispatcher(s notify.Store) *notify.Dispatcher {
 	w.T.Helper()
 	d, err := notify.NewDispatcher(notify.Options{
-		Store: s, Policy: func() *policy.Policy { return w.policy }, URL: "https://recoup.example.com",
+		Store: s, Policy: w.inForce, URL: "https://recoup.example.com",
 		Tools: notify.Tools{Now: w.Now, Logger: slog.New(slog.NewTextHandler(w.log, nil)), Source: "node-1", Roots: w.mail.roots},
 		Channels: []notify.Config{
 			config("chat", notify.Slack, "url", w.chat.URL+secretPath),
 			config("pager", notify.PagerDuty, "url", w.pager.URL, "key", routingKey),
 			config("hook", notify.Webhook, "url", w.hook.URL+secretPath, "secret", webhookSecret),
+			config("second", notify.Webhook, "url", w.second.URL+secretPath, "secret", webhookSecret),
 			config("mail", notify.Email, "server", w.mail.address(), "from", "recoup@example.com", "to", "ops@example.com"),
 		},
 		Random: func() float64 { return w.random }, Wait: w.wait, Timeout: 20 * time.Second,

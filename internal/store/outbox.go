@@ -21,7 +21,13 @@ var PendingNotices = []row.Column[recoup.Notice]{
 	row.Time("created_at", func(n *recoup.Notice) *time.Time { return &n.CreatedAt }).Fixed(),
 	row.Time("due_at", func(n *recoup.Notice) *time.Time { return &n.DueAt }),
 	row.Int("attempts", func(n *recoup.Notice) *int { return &n.Attempts }),
+	row.ID("message_id", func(n *recoup.Notice) *recoup.ID { return &n.MessageID }),
 }
+
+// ClaimedNotices describes those of notices that are to be sent.
+var ClaimedNotices = slices.Concat(PendingNotices, []row.Column[recoup.Notice]{
+	row.JSON("message", func(n *recoup.Notice) *string { return (*string)(&n.Message) }),
+})
 
 // Notices describes the rows of the outbox. Who adds a notice says nothing of its id.
 var Notices = row.Table[recoup.Notice]{Name: "recoup.outbox", Columns: slices.Concat(PendingNotices, []row.Column[recoup.Notice]{

@@ -68,9 +68,9 @@ type Outbox interface {
 	NoticeWriter
 
 	// ClaimNotices takes notices that are due, the longest due first, counts the
-	// attempt and makes them due again when the lease is over. Each says when it was
-	// due: those that were taken or put off together were so at the same time. No
-	// notice is handed to two nodes.
+	// attempt and makes them due again when the lease is over. No notice is handed to
+	// two nodes. Those of a message that was saved are taken together: the one that
+	// stands for it is returned, with the message, and the others go with it.
 	ClaimNotices(ctx context.Context, now time.Time, lease time.Duration, limit int) ([]recoup.Notice, error)
 
 	// WaitingNotices returns the notices of a kind that wait, claimed or not, oldest
@@ -79,9 +79,17 @@ type Outbox interface {
 	// JOB_LATE and JOB_RECOVERED, and none of another.
 	WaitingNotices(ctx context.Context, kind recoup.NoticeKind, errors []recoup.ID) ([]recoup.Notice, error)
 
+	// SaveMessage keeps which notices a message has, and what it says, before it is
+	// sent. Neither ever changes: from then on whoever claims them sends that message,
+	// and they are put off, delivered or given up together. If one of them is not held
+	// under its attempt any more, or is in a message already, it is ErrConflict and
+	// nothing is kept.
+	SaveMessage(ctx context.Context, m Message) error
+
 	// FinishNotices notes what became of deliveries, and returns of how many: that
 	// of an attempt which is not the last one any more, because its lease was over
-	// and another has taken the notice, is passed over.
+	// and another has taken the notice, is passed over. What becomes of a notice that
+	// stands for a message becomes of all in it.
 	FinishNotices(ctx context.Context, now time.Time, deliveries []Delivery) (int, error)
 }
 

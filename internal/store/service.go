@@ -163,7 +163,22 @@ func minuteFrom(t time.Time) time.Time {
 	return Minute(t).Add(time.Minute)
 }
 
-// Delivery is what became of an attempt to deliver a notice.
+// Message is notices that are sent together. One of them stands for it: the id of the
+// message is its own.
+type Message struct {
+	ID      recoup.ID
+	Notices []ClaimedNotice
+	Body    recoup.JSON // what is sent, and where; the store does not read it
+}
+
+// ClaimedNotice is a notice as somebody holds it.
+type ClaimedNotice struct {
+	ID      recoup.ID
+	Attempt int // which; a later one makes it void
+}
+
+// Delivery is what became of an attempt to deliver a notice, or a message if the notice
+// stands for one.
 type Delivery struct {
 	ID        recoup.ID
 	Attempt   int // which; a later one makes it void

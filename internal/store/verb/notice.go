@@ -1,7 +1,9 @@
 package verb
 
 import (
+	"bytes"
 	"context"
+	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -14,6 +16,7 @@ import (
 var (
 	notices = table(store.Notices, "notice")
 	pending = table(row.Table[recoup.Notice]{Name: store.Notices.Name, Columns: store.PendingNotices}, "notice")
+	claimed = table(row.Table[recoup.Notice]{Name: store.Notices.Name, Columns: store.ClaimedNotices}, "notice")
 )
 
 // PendingNotices returns notices that wait to be delivered, longest due first.
@@ -55,43 +58,59 @@ func NoticeBatch(now time.Time, list []recoup.Notice) row.Batch {
 }
 
 // ClaimNotices takes notices that are due, for as long as a lease. Rows that
-// another node takes at this moment are passed over.
+// another node takes at this moment are passed over. Of a message, the row that stands
+// for it is taken, and the others belong to whoever has that one.
 func (v Verbs) ClaimNotices(ctx context.Context, now time.Time, lease time.Duration, limit int) ([]recoup.Notice, error) {
-	return act(ctx, v, "claim notices", func(tx Tx) (list []recoup.Notice, err error) {
-		err = tx.Query(pending.ask("", "where due_at <= $1 order by due_at limit $2 for no key update skip locked", now, clamp(limit)), row.Into(&list, pending.Columns))
+	return act(ctx, v, "claim notices", func(tx Tx) ([]recoup.Notice, error) {
+		list, err := claimed.find(tx, "where due_at <= $1 and coalesce(message_id, notice_id) = notice_id order by due_at limit $2 for no key update skip locked", now, clamp(limit))
 		if err != nil || len(list) == 0 {
 			return nil, err
 		}
-		each := taken(list, now.Add(lease))
+		var ids, messages []recoup.ID
 		for i := range list {
 			list[i].Attempts++
+			ids = append(ids, list[i].ID)
+			if !list[i].MessageID.IsZero() {
+				messages = append(messages, list[i].ID)
+			}
 		}
 		slices.SortFunc(list, store.OlderNotice)
-		_, err = tx.Change("update recoup.outbox set due_at = $1, attempts = attempts + 1 where notice_id = any ($2::uuid[])", each...)
+		const take = "update recoup.outbox set due_at = $1, attempts = attempts + 1 where "
+		if _, err := tx.Change(take+"notice_id = any ($2::uuid[])", []any{now.Add(lease), ids}); err != nil || len(messages) == 0 {
+			return list, err
+		}
+		_, err = tx.Change(take+others+" = any ($2::uuid[])", []any{now.Add(lease), messages})
 		return list, err
 	})
 }
 
-// taken says until when notices are taken, as lists of arguments. Those that came to
-// be due together, because they were tried together, do so again, apart from all
-// others: the time of each such group is a microsecond after that of the one before.
-func taken(list []recoup.Notice, until time.Time) (each [][]any) {
-	groups := map[time.Time][]recoup.ID{}
-	var order []time.Time
-	for _, n := range list {
-		due := n.DueAt
-		if n.Attempts == 0 {
-			due = time.Time{} // it is new, as are others
-		}
-		if groups[due] == nil {
-			order = append(order, due)
-		}
-		groups[due] = append(groups[due], n.ID)
+// others are the rows of a message that wait beside the one that stands for it. Only who
+// has locked that one touches them.
+const others = "due_at is not null and message_id is not null and notice_id <> message_id and message_id"
+
+// SaveMessage keeps which notices a message has and what it says. They are taken in the
+// order of their ids, as those of deliveries are.
+func (v Verbs) SaveMessage(ctx context.Context, m store.Message) error {
+	if err := m.Body.Check(); err != nil {
+		return err
 	}
-	for i, due := range order {
-		each = append(each, []any{until.Add(time.Duration(i) * time.Microsecond), groups[due]})
+	sorted := slices.SortedFunc(slices.Values(m.Notices), func(a, b store.ClaimedNotice) int { return bytes.Compare(a.ID[:], b.ID[:]) })
+	each := make([][]any, len(sorted))
+	for i, n := range sorted {
+		var body recoup.JSON
+		if n.ID == m.ID {
+			body = m.Body
+		}
+		each[i] = []any{n.ID, n.Attempt, m.ID, null(string(body))}
 	}
-	return each
+	return v.db.Act(ctx, "save a message", time.Time{}, func(tx Tx) error {
+		n, err := tx.Change(`update recoup.outbox set message_id = $3, message = $4
+			where notice_id = $1 and attempts = $2 and due_at is not null and message_id is null`, each...)
+		if err == nil && n < len(each) {
+			err = fmt.Errorf("message %v: %w", m.ID, store.ErrConflict)
+		}
+		return err
+	})
 }
 
 // WaitingNotices returns the notices of a kind that wait, oldest first: those of some
@@ -118,24 +137,55 @@ func waitingQuery(kind recoup.NoticeKind, errors []recoup.ID) *Query {
 // of an attempt that is not the last one any more are passed over. They are taken in
 // the order of their ids, so that nodes do not wait for each other crosswise.
 func (v Verbs) FinishNotices(ctx context.Context, now time.Time, deliveries []store.Delivery) (int, error) {
-	sorted := slices.SortedFunc(slices.Values(deliveries), func(a, b store.Delivery) int { return slices.Compare(a.ID[:], b.ID[:]) })
-	each := make([][]any, len(sorted))
-	for i, d := range sorted {
-		var due, delivered, givenUp time.Time
-		switch {
-		case d.Delivered:
-			delivered = now
-		case d.RetryAt.IsZero():
-			givenUp = now
-		default:
-			due = d.RetryAt
-		}
-		each[i] = []any{d.ID, d.Attempt, null(due), null(delivered), null(givenUp), null(d.Error)}
+	if len(deliveries) == 0 {
+		return 0, nil
+	}
+	ids := make([]recoup.ID, len(deliveries))
+	for i := range deliveries {
+		ids[i] = deliveries[i].ID
 	}
 	return act(ctx, v, "finish notices", func(tx Tx) (int, error) {
-		return tx.Change(`update recoup.outbox set due_at = $3, delivered_at = $4, given_up_at = $5, last_error = $6
-			where notice_id = $1 and attempts = $2 and due_at is not null`, each...)
+		list, err := pending.find(tx, "where due_at is not null and coalesce(message_id, notice_id) = notice_id and notice_id = any ($1::uuid[]) order by notice_id for no key update", ids)
+		if err != nil {
+			return 0, err
+		}
+		held := map[store.ClaimedNotice]recoup.Notice{}
+		for _, n := range list {
+			held[store.ClaimedNotice{ID: n.ID, Attempt: n.Attempts}] = n
+		}
+		var each, rest [][]any
+		for _, d := range deliveries {
+			attempt := store.ClaimedNotice{ID: d.ID, Attempt: d.Attempt}
+			n, ok := held[attempt]
+			if !ok {
+				continue
+			}
+			delete(held, attempt) // it ends once
+			args := ended(now, d)
+			if each = append(each, args); !n.MessageID.IsZero() {
+				rest = append(rest, args)
+			}
+		}
+		const finish = "update recoup.outbox set due_at = $2, delivered_at = $3, given_up_at = $4, last_error = $5 where "
+		if _, err := tx.Change(finish+others+" = $1", rest...); err != nil {
+			return 0, err
+		}
+		return tx.Change(finish+"notice_id = $1", each...)
 	})
+}
+
+// ended are the arguments that say what became of a delivery.
+func ended(now time.Time, d store.Delivery) []any {
+	var due, delivered, givenUp time.Time
+	switch {
+	case d.Delivered:
+		delivered = now
+	case d.RetryAt.IsZero():
+		givenUp = now
+	default:
+		due = d.RetryAt
+	}
+	return []any{d.ID, null(due), null(delivered), null(givenUp), null(d.Error)}
 }
 
 // null is nothing in place of a zero value.

@@ -65,14 +65,16 @@ func serviceScene(d *serviceDriver) {
 	d.leads("n1", 1)
 	d.wait(term)
 	d.must(d.store.SaveJob(d.Context(), d.leads("n2", 2), store.Job{Name: "expiry", Runs: 2, Failures: 1}))
-	d.enqueue("delivered", "given up", "tried", "waits")
-	list := d.claimed(3, "delivered", "given up", "tried")
+	d.enqueue("delivered", "given up", "tried", "sent", "waits")
+	list := d.claimed(4, "delivered", "given up", "tried", "sent")
 	for _, n := range list {
 		switch n.Key {
 		case "delivered":
 			d.finish(1, store.Delivery{ID: n.ID, Attempt: 1, Delivered: true})
 		case "given up":
 			d.finish(1, store.Delivery{ID: n.ID, Attempt: 1})
+		case "sent":
+			d.must(d.store.SaveMessage(d.Context(), message(n)))
 		}
 	}
 	d.must(d.store.AddProcessed(d.Context(), []store.Processed{{Minute: d.now, Table: dol, Service: "api", N: 10, Failed: 1}}))
@@ -230,6 +232,11 @@ func forbiddenNotices() []string {
 		"update recoup.outbox set attempts = attempts + 2 where dedup_key = 'tried'",
 		"update recoup.outbox set delivered_at = {time} where dedup_key = 'waits'",
 		"update recoup.outbox set due_at = null where dedup_key = 'waits'",
+		"update recoup.outbox set message_id = null, message = null where dedup_key = 'sent'",
+		"update recoup.outbox set message_id = {id}, message = null where dedup_key = 'sent'",
+		"update recoup.outbox set message = '{}' where dedup_key = 'sent'",
+		"update recoup.outbox set message = '{}' where dedup_key = 'tried'",
+		"update recoup.outbox set message_id = notice_id where dedup_key = 'tried'",
 		"delete from recoup.outbox where dedup_key = 'waits'",
 		"delete from recoup.outbox",
 		"insert into recoup.outbox (kind, recipient, created_at, due_at, dedup_key) values ('x', 'x', {time}, {time}, 'delivered')",
@@ -272,7 +279,8 @@ func serviceAllowed() []string {
 		"update recoup.session set seen_at = seen_at + {hour}",
 		"delete from recoup.session",
 		"update recoup.outbox set attempts = attempts + 1, due_at = due_at + {hour} where dedup_key = 'tried'",
-		"update recoup.outbox set due_at = null, delivered_at = {time} where dedup_key = 'tried'",
+		"update recoup.outbox set due_at = null, delivered_at = {time} where dedup_key in ('tried', 'sent')",
+		"update recoup.outbox set message_id = notice_id, message = '{}' where dedup_key = 'tried'",
 		"delete from recoup.outbox where dedup_key in ('delivered', 'given up')",
 	}
 }

@@ -2,6 +2,7 @@ package conformance
 
 import (
 	"fmt"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -16,6 +17,9 @@ func outboxClauses() []serviceClause {
 		{"a notice is claimed when it is due, and again when its lease is over", noticeClaimed},
 		{"a delivery ends a notice, unless another attempt has begun", noticeFinished},
 		{"a notice that fails waits for its next time, or is given up", noticeRetried},
+		{"the notices of a message are claimed, put off and delivered together", messageSaved},
+		{"a message that was saved stays as it is, and none has a notice of another", messageKept},
+		{"of sixteen nodes that claim, one gets each message", messageRace},
 		{"sixteen nodes deliver each notice once", noticeRace},
 		{"the same notice is sent once, however often it is added", noticeDedup},
 		{"notices of errors are delivered like all others", noticeOfError},
@@ -135,32 +139,138 @@ func noticeRetried(d *serviceDriver) {
 	d.finish(0, store.Delivery{ID: n.ID, Attempt: 2, Delivered: true})
 }
 
-func noticeRace(d *serviceDriver) {
-	var keys []string
-	for i := range 100 {
-		keys = append(keys, fmt.Sprintf("k%02d", i))
+// message makes a message of notices that were claimed, for which the last stands.
+func message(list ...recoup.Notice) store.Message {
+	m := store.Message{ID: list[len(list)-1].ID, Body: `{"text":  "x"}`}
+	for _, n := range list {
+		m.Notices = append(m.Notices, store.ClaimedNotice{ID: n.ID, Attempt: n.Attempts})
 	}
-	d.add(keys...)
+	return m
+}
+
+// waiting wants notices to wait, in any order, all until the same time.
+func (d *serviceDriver) waiting(until time.Time, attempts int, list ...recoup.Notice) {
+	d.Helper()
+	all, err := d.store.PendingNotices(d.Context(), store.MaxPage)
+	d.must(err)
+	for _, n := range list {
+		if i := slices.IndexFunc(all, func(x recoup.Notice) bool { return x.ID == n.ID }); i < 0 || !all[i].DueAt.Equal(until) || all[i].Attempts != attempts {
+			d.Errorf("%s does not wait until %v after %d attempts: %+v", n.Key, until, attempts, all)
+		}
+	}
+}
+
+func messageSaved(d *serviceDriver) {
+	d.enqueue("a", "b", "c", "alone")
+	list := d.claimed(10, "a", "b", "c", "alone")
+	parts, head := list[:3], list[2]
+	d.must(d.store.SaveMessage(d.Context(), message(parts...)))
+	d.wait(noticeLease)
+	again := d.claimed(10, "c", "alone")
+	if n := again[0]; n.MessageID != head.ID || n.Message != `{"text":  "x"}` || n.Attempts != 2 {
+		d.Errorf("the message is claimed as %+v", n)
+	}
+	if n := again[1]; !n.MessageID.IsZero() || n.Message != "" {
+		d.Errorf("a notice is in a message: %+v", n)
+	}
+	d.waiting(d.now.Add(noticeLease), 2, list...)
+	at := d.now.Add(time.Hour)
+	d.finish(0, store.Delivery{ID: head.ID, Attempt: 1, Delivered: true}, store.Delivery{ID: parts[0].ID, Attempt: 2, Delivered: true}) // late, and not the one
+	d.finish(1, store.Delivery{ID: head.ID, Attempt: 2, RetryAt: at, Error: "no answer"})
+	d.waiting(at, 2, parts...)
+	d.enqueue("new")
+	d.wait(time.Hour)
+	d.claimed(10, "c", "alone", "new")
+	d.finish(1, store.Delivery{ID: head.ID, Attempt: 3, Delivered: true})
+	d.pending(2)
+	d.wait(day)
+	d.claimed(10, "alone", "new")
+}
+
+func messageKept(d *serviceDriver) {
+	d.enqueue("a", "b", "c", "late")
+	list := d.claimed(10, "a", "b", "c", "late")
+	refused := func(m store.Message) {
+		d.Helper()
+		d.wantErr(d.store.SaveMessage(d.Context(), m), store.ErrConflict)
+	}
+	d.must(d.store.SaveMessage(d.Context(), message(list[0])))
+	refused(message(list[0]))
+	refused(message(list[1], list[0])) // it is in another
+	refused(message(list[0], list[1]))
+	stale := list[3]
+	stale.Attempts = 0
+	refused(message(stale, list[1])) // somebody else has it
+	d.finish(1, store.Delivery{ID: list[3].ID, Attempt: 1, Delivered: true})
+	refused(message(list[1], list[3])) // it is delivered
+	bad := message(list[1])
+	bad.Body = "{"
+	d.wantErr(d.store.SaveMessage(d.Context(), bad), recoup.ErrBadJSON)
+	d.must(d.store.SaveMessage(d.Context(), message(list[1], list[2]))) // nothing was kept of what was refused
+	d.wait(noticeLease)
+	again := d.claimed(10, "a", "c")
+	d.finish(2, store.Delivery{ID: again[0].ID, Attempt: 2}, store.Delivery{ID: again[1].ID, Attempt: 2})
+	d.pending(0)
+}
+
+func messageRace(d *serviceDriver) {
+	for range 20 {
+		d.add("", "", "", "", "")
+		list, err := d.store.ClaimNotices(d.Context(), d.now, noticeLease, 5)
+		d.must(err)
+		d.must(d.store.SaveMessage(d.Context(), message(list...)))
+	}
+	seen := map[recoup.ID]int{}
+	for i := range 3 { // twice nobody notes what became of them
+		d.wait(noticeLease)
+		d.crowded(3, i == 2, func(n recoup.Notice) { seen[n.MessageID]++ })
+	}
+	d.pending(0)
+	if len(seen) != 20 {
+		d.Errorf("%d messages were claimed, want 20", len(seen))
+	}
+	for id, n := range seen {
+		if n != 3 {
+			d.Errorf("the message %v was claimed %d times, want 3", id, n)
+		}
+	}
+}
+
+// crowded lets a crowd claim all that is due, a few at a time, and deliver it or not.
+func (d *serviceDriver) crowded(limit int, deliver bool, see func(recoup.Notice)) {
+	d.Helper()
 	var mu sync.Mutex
-	seen := map[string]int{}
 	d.together(crowd, func(int) error {
 		for {
-			list, err := d.store.ClaimNotices(d.Context(), d.now, noticeLease, 7)
+			list, err := d.store.ClaimNotices(d.Context(), d.now, noticeLease, limit)
 			if err != nil || len(list) == 0 {
 				return err
 			}
 			var results []store.Delivery
 			mu.Lock()
 			for _, n := range list {
-				seen[n.Key]++
+				see(n)
 				results = append(results, store.Delivery{ID: n.ID, Attempt: n.Attempts, Delivered: true})
 			}
 			mu.Unlock()
+			if !deliver {
+				continue
+			}
 			if n, err := d.store.FinishNotices(d.Context(), d.now, results); err != nil || n != len(results) {
 				return fmt.Errorf("%d of %d were finished: %w", n, len(results), err)
 			}
 		}
 	})
+}
+
+func noticeRace(d *serviceDriver) {
+	var keys []string
+	for i := range 100 {
+		keys = append(keys, fmt.Sprintf("k%02d", i))
+	}
+	d.add(keys...)
+	seen := map[string]int{}
+	d.crowded(7, true, func(n recoup.Notice) { seen[n.Key]++ })
 	for _, key := range keys {
 		if seen[key] != 1 {
 			d.Errorf("%s was delivered %d times", key, seen[key])
