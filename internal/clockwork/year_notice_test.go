@@ -95,19 +95,6 @@ func (p *post) ClaimNotices(ctx context.Context, now time.Time, lease time.Durat
 
 func channelOf(n recoup.Notice) string { return notify.Public(n).Channel }
 
-// AddNotices notes what was passed on.
-func (p *post) AddNotices(ctx context.Context, now time.Time, notices []recoup.Notice) (n int, err error) {
-	done, err := p.applied(func() error { n, err = p.database.AddNotices(ctx, now, notices); return err })
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	for i := range notices {
-		if of := notify.Public(notices[i]).CopyOf; done && !of.IsZero() {
-			p.letters[of].passed = true
-		}
-	}
-	return n, err
-}
-
 // SaveMessage notes who is in a message.
 func (p *post) SaveMessage(ctx context.Context, m store.Message) error {
 	done, err := p.applied(func() error { return p.database.SaveMessage(ctx, m) })
@@ -147,6 +134,7 @@ func (p *post) FinishNotices(ctx context.Context, now time.Time, deliveries []st
 	defer p.mu.Unlock()
 	for _, d := range p.ends(deliveries) {
 		l := p.letters[d.ID]
+		l.passed = l.passed || done && len(d.Copies) > 0
 		switch {
 		case d.Delivered && !done && l.times > 0:
 			l.excused++

@@ -122,7 +122,6 @@ type group struct {
 func (d *Dispatcher) sort(ctx context.Context, now time.Time, list []recoup.Notice) error {
 	rules := &d.o.Policy().Notifications
 	var done []store.Delivery
-	var copies []recoup.Notice
 	var order []group
 	groups := map[group][]outgoing{}
 	for _, n := range list {
@@ -139,14 +138,11 @@ func (d *Dispatcher) sort(ctx context.Context, now time.Time, list []recoup.Noti
 		}
 		channels := d.channels(rules, &l, u)
 		if len(channels) > 1 {
-			for _, channel := range channels {
-				c, err := l.copy(channel)
-				if err != nil {
-					return err
-				}
-				copies = append(copies, c)
+			copies, err := l.copies(channels)
+			if err != nil {
+				return err
 			}
-			done = append(done, store.Delivery{ID: l.ID, Attempt: l.Attempts, Delivered: true})
+			done = append(done, store.Delivery{ID: l.ID, Attempt: l.Attempts, Delivered: true, Copies: copies})
 			continue
 		}
 		g := group{channels[0], l.To, l.Kind, u}
@@ -157,11 +153,6 @@ func (d *Dispatcher) sort(ctx context.Context, now time.Time, list []recoup.Noti
 	}
 	for _, g := range order {
 		done = append(done, d.hand(ctx, now, g, groups[g])...)
-	}
-	if len(copies) > 0 {
-		if _, err := d.o.Store.AddNotices(ctx, now, copies); err != nil {
-			return err
-		}
 	}
 	return d.finish(ctx, now, done)
 }

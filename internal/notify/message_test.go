@@ -229,3 +229,22 @@ func TestMessagesStayApart(t *testing.T) {
 		w.arrived(16, w.hook)
 	})
 }
+
+// A notice that could not be noted as passed on, and has another route by then, comes
+// there alone: no copy of it is left behind.
+func TestPassedOnWholly(t *testing.T) {
+	onBoth(t, func(t *testing.T, db database) {
+		w := newWorld(t, db)
+		w.reroute("  default: [{channel: hook}, {channel: second}]\n")
+		w.enqueue(notice(recoup.NoticeEscalated, "somebody", ""))
+		if err := w.dispatcher(dying(db)).Run(t.Context()); !errors.Is(err, errDied) {
+			t.Fatalf("got %v", err)
+		}
+		w.reroute("  default: [{channel: hook}]\n")
+		w.Wait(3 * time.Minute)
+		w.run()
+		w.pending(0)
+		w.got(w.hook, 1)
+		w.got(w.second, 0)
+	})
+}

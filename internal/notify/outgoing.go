@@ -78,8 +78,19 @@ func unwrap(body recoup.JSON) (c copied, ok bool) {
 	return c, err == nil && c.Channel != "" && !c.CopyOf.IsZero()
 }
 
-// copy returns the notice for one channel. It is put in once, however often that is
-// tried.
+// copies returns the notice for each of several channels.
+func (l *outgoing) copies(channels []string) (list []recoup.Notice, err error) {
+	for _, channel := range channels {
+		c, err := l.copy(channel)
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, c)
+	}
+	return list, nil
+}
+
+// copy returns the notice for one channel.
 func (l *outgoing) copy(channel string) (recoup.Notice, error) {
 	c := copied{Channel: channel, CopyOf: l.ID, At: l.CreatedAt}
 	if l.body != "" {

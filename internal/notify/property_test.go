@@ -1,9 +1,11 @@
 package notify_test
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"testing"
 	"time"
 
@@ -98,7 +100,7 @@ func TestOneIDWhateverHappens(t *testing.T) {
 			}
 			w.pending(0)
 			came, wrong := arrivals(w.hook, w.second)
-			for _, line := range append(wrong, w.lost(start, came)...) {
+			for _, line := range slices.Concat(wrong, w.lost(start, came), w.twice(start, w.hook), w.twice(start, w.second)) {
 				t.Error(line)
 			}
 			w.Wait(time.Hour)
@@ -120,6 +122,25 @@ func (w *world) lost(since time.Time, came map[string]string) (lost []string) {
 		}
 	}
 	return lost
+}
+
+// twice returns the notices since a time that a receiver got under two ids, of which one
+// may be that of a copy.
+func (w *world) twice(since time.Time, r *receiver) (twice []string) {
+	w.T.Helper()
+	came, _ := arrivals(r)
+	first := map[recoup.ID]string{}
+	for _, n := range w.since(since) {
+		origin, message := n.ID, came[n.ID.String()]
+		if of := notify.Public(n).CopyOf; !of.IsZero() {
+			origin = of
+		}
+		if before := first[origin]; before != "" && message != "" && before != message {
+			twice = append(twice, fmt.Sprintf("%v came in the message %s and, as a copy or not, in the message %s", origin, before, message))
+		}
+		first[origin] = cmp.Or(first[origin], message)
+	}
+	return twice
 }
 
 // since returns the notices since a time.

@@ -89,7 +89,8 @@ type Outbox interface {
 	// FinishNotices notes what became of deliveries, and returns of how many: that
 	// of an attempt which is not the last one any more, because its lease was over
 	// and another has taken the notice, is passed over. What becomes of a notice that
-	// stands for a message becomes of all in it.
+	// stands for a message becomes of all in it. Copies are added in the same commit,
+	// but for those whose key is there already.
 	FinishNotices(ctx context.Context, now time.Time, deliveries []Delivery) (int, error)
 }
 

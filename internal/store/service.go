@@ -185,4 +185,5 @@ type Delivery struct {
 	Delivered bool
 	RetryAt   time.Time // of one that failed; zero: it is given up
 	Error     string
+	Copies    []recoup.Notice // that take its place, due at once
 }

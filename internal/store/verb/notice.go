@@ -154,6 +154,7 @@ func (v Verbs) FinishNotices(ctx context.Context, now time.Time, deliveries []st
 			held[store.ClaimedNotice{ID: n.ID, Attempt: n.Attempts}] = n
 		}
 		var each, rest [][]any
+		var copies []recoup.Notice
 		for _, d := range deliveries {
 			attempt := store.ClaimedNotice{ID: d.ID, Attempt: d.Attempt}
 			n, ok := held[attempt]
@@ -161,6 +162,7 @@ func (v Verbs) FinishNotices(ctx context.Context, now time.Time, deliveries []st
 				continue
 			}
 			delete(held, attempt) // it ends once
+			copies = append(copies, d.Copies...)
 			args := ended(now, d)
 			if each = append(each, args); !n.MessageID.IsZero() {
 				rest = append(rest, args)
@@ -168,6 +170,9 @@ func (v Verbs) FinishNotices(ctx context.Context, now time.Time, deliveries []st
 		}
 		const finish = "update recoup.outbox set due_at = $2, delivered_at = $3, given_up_at = $4, last_error = $5 where "
 		if _, err := tx.Change(finish+others+" = $1", rest...); err != nil {
+			return 0, err
+		}
+		if _, err := AddNotices(tx, now, copies); err != nil {
 			return 0, err
 		}
 		return tx.Change(finish+"notice_id = $1", each...)

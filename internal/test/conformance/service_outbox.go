@@ -17,6 +17,7 @@ func outboxClauses() []serviceClause {
 		{"a notice is claimed when it is due, and again when its lease is over", noticeClaimed},
 		{"a delivery ends a notice, unless another attempt has begun", noticeFinished},
 		{"a notice that fails waits for its next time, or is given up", noticeRetried},
+		{"copies take the place of a notice in the commit of its end, or not at all", noticeCopied},
 		{"the notices of a message are claimed, put off and delivered together", messageSaved},
 		{"a message that was saved stays as it is, and none has a notice of another", messageKept},
 		{"of sixteen nodes that claim, one gets each message", messageRace},
@@ -137,6 +138,26 @@ func noticeRetried(d *serviceDriver) {
 	d.wait(day)
 	d.claimed(10)
 	d.finish(0, store.Delivery{ID: n.ID, Attempt: 2, Delivered: true})
+}
+
+func noticeCopied(d *serviceDriver) {
+	d.enqueue("a")
+	n := d.claimed(10, "a")[0]
+	copied := func(attempt int) store.Delivery {
+		return store.Delivery{ID: n.ID, Attempt: attempt, Delivered: true, Copies: []recoup.Notice{{Kind: n.Kind, To: n.To, Key: "one"}, {Kind: n.Kind, To: n.To, Key: "two"}}}
+	}
+	d.finish(0, copied(2))
+	d.pending(1)
+	d.finish(1, copied(1))
+	d.finish(0, copied(1))
+	d.pending(2)
+	list, err := d.store.PendingNotices(d.Context(), 10)
+	d.must(err)
+	for _, n := range list {
+		if n.Key != "one" && n.Key != "two" || !n.DueAt.Equal(d.now) || !n.CreatedAt.Equal(d.now) {
+			d.Errorf("copied as %+v", n)
+		}
+	}
 }
 
 // message makes a message of notices that were claimed, for which the last stands.
