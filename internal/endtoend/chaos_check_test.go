@@ -25,6 +25,7 @@ const rounds = 600
 // taken to deliver belongs to it for two minutes, over which the clock jumps.
 func (c *chaosRun) settle() {
 	c.Helper()
+	c.hook.heal()
 	c.stop()
 	if c.d.Kind == "postgres" {
 		pgtest.ShiftClock(c.T, c.d.Owner, 3*time.Minute)

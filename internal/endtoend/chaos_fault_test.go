@@ -70,6 +70,14 @@ func (c *chaosRun) inflict(f chaos.Fault) {
 		if err := c.server.Restart(); err != nil {
 			c.Fatal(err)
 		}
+	case chaos.KillBereft:
+		c.server.Abort()
+		wait()
+		c.kill(s)
+		if err := c.server.Restart(); err != nil {
+			c.Fatal(err)
+		}
+		s.start()
 	case chaos.EndSessions:
 		c.server.Admin(c.T, "select pg_terminate_backend(pid) from pg_stat_activity where usename = 'recoup_app'")
 	case chaos.Failover:
@@ -94,6 +102,9 @@ func (c *chaosRun) inflict(f chaos.Fault) {
 	default:
 		if c.bus == nil || !c.bus.inflict(f, wait) {
 			c.Fatalf("nobody knows how to make a %s", f.Kind)
+		}
+		if !f.Hasty {
+			c.recover()
 		}
 	}
 }
@@ -125,12 +136,21 @@ func (c *chaosRun) leading(otherwise int) int {
 func tail(log string) string { return log[max(0, len(log)-4000):] }
 
 // mailbox is sent notifications. It keeps all of them, and says of one in eight that
-// it has not.
+// it has not, for as long as faults happen: what fails again and again is sent again after
+// minutes only.
 type mailbox struct {
 	*httptest.Server
 	mu     sync.Mutex
 	random *rand.Rand
+	healed bool
 	got    []chaos.SentMessage
+}
+
+// heal has it take everything from now on.
+func (m *mailbox) heal() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.healed = true
 }
 
 func newMailbox(t *testing.T, seed uint64) *mailbox {
@@ -157,7 +177,7 @@ func newMailbox(t *testing.T, seed uint64) *mailbox {
 		m.mu.Lock()
 		defer m.mu.Unlock()
 		m.got = append(m.got, sent)
-		if m.random.IntN(8) == 0 {
+		if !m.healed && m.random.IntN(8) == 0 {
 			w.WriteHeader(http.StatusServiceUnavailable)
 		}
 	}))

@@ -21,13 +21,13 @@ const sliceLength = 75 * time.Second
 // RECOUP_CHAOS_DENSE=1 has such faults in every slice, and so repeats one of them.
 type regime struct {
 	mixed, dense chaos.Mix
+	rest         time.Duration                     // after a fault of a dense slice, at most
 	goals        map[string]func(chaos.Counts) int // how often something has to happen, by the variable that says so
 }
 
 const (
 	everyFourth = 4
 	mixedRest   = time.Second
-	denseRest   = 400 * time.Millisecond
 )
 
 // faults returns what a slice has, and the longest rest after a fault.
@@ -35,7 +35,7 @@ func (r regime) faults(slice int) (chaos.Mix, time.Duration) {
 	if slice%everyFourth == 0 && os.Getenv("RECOUP_CHAOS_DENSE") == "" {
 		return r.mixed, mixedRest
 	}
-	return r.dense, denseRest
+	return r.dense, r.rest
 }
 
 // reached reports whether as much has happened as the environment asks for. If it does

@@ -30,8 +30,9 @@ func TestChaosPostgres(t *testing.T) {
 	t.Parallel()
 	r := regime{
 		mixed: chaos.Mix{chaos.KillNode: 3, chaos.KillLeader: 1, chaos.KillTwo: 1, chaos.PauseNode: 1, chaos.PauseLeader: 1, chaos.RestartNode: 1, chaos.AbortDatabase: 1,
-			chaos.DatabaseAway: 1, chaos.EndSessions: 1, chaos.CutNode: 1, chaos.StallNode: 1, chaos.MuteDatabase: 1},
+			chaos.DatabaseAway: 1, chaos.KillBereft: 1, chaos.EndSessions: 1, chaos.CutNode: 1, chaos.StallNode: 1, chaos.MuteDatabase: 1},
 		dense: chaos.Mix{chaos.KillNode: 4, chaos.KillTwo: 4, chaos.KillLeader: 2, chaos.AbortDatabase: 2},
+		rest:  400 * time.Millisecond,
 		goals: map[string]func(chaos.Counts) int{"RECOUP_CHAOS_KILLS": chaos.Counts.Kills, "RECOUP_CHAOS_RESTARTS": chaos.Counts.Restarts},
 	}
 	inSlices(t, r, func(t *testing.T, seed uint64) *chaosRun { return onPostgres(t, seed, nil) })
@@ -59,6 +60,7 @@ func TestChaosSQLite(t *testing.T) {
 	r := regime{
 		mixed: chaos.Mix{chaos.KillNode: 2, chaos.PauseNode: 1, chaos.RestartNode: 1, chaos.FillDisk: 1},
 		dense: chaos.Mix{chaos.KillNode: 9, chaos.FillDisk: 1},
+		rest:  400 * time.Millisecond,
 		goals: map[string]func(chaos.Counts) int{"RECOUP_CHAOS_SQLITE_KILLS": chaos.Counts.Kills},
 	}
 	inSlices(t, r, func(t *testing.T, seed uint64) *chaosRun {

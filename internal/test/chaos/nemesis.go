@@ -14,19 +14,20 @@ type FaultKind string
 
 // The faults.
 const (
-	KillNode      FaultKind = "node kill"          // SIGKILL, and a new start
-	KillLeader    FaultKind = "leader kill"        // the same, of the node that leads
-	KillTwo       FaultKind = "kill of two nodes"  // the second before the first is back
-	PauseNode     FaultKind = "node pause"         // SIGSTOP, for longer than a lease and perhaps than a term, and SIGCONT
-	PauseLeader   FaultKind = "leader pause"       // the same, of the node that leads
-	RestartNode   FaultKind = "node restart"       // SIGTERM, and a new start
-	AbortDatabase FaultKind = "database restart"   // as pg_ctl stop -m immediate does
-	DatabaseAway  FaultKind = "database away"      // the same, and a new start after seconds
-	EndSessions   FaultKind = "ended sessions"     // pg_terminate_backend of all that nodes have
-	CutNode       FaultKind = "cut connection"     // between a node and its database: connections end, and new ones do
-	StallNode     FaultKind = "stalled connection" // nothing moves, and then it does
-	MuteDatabase  FaultKind = "lost answers"       // what was asked for is done, and nobody hears of it
-	Failover      FaultKind = "failover"           // the database dies, and its synchronous standby takes over
+	KillNode      FaultKind = "node kill"             // SIGKILL, and a new start
+	KillLeader    FaultKind = "leader kill"           // the same, of the node that leads
+	KillTwo       FaultKind = "kill of two nodes"     // the second before the first is back
+	PauseNode     FaultKind = "node pause"            // SIGSTOP, for longer than a lease and perhaps than a term, and SIGCONT
+	PauseLeader   FaultKind = "leader pause"          // the same, of the node that leads
+	RestartNode   FaultKind = "node restart"          // SIGTERM, and a new start
+	AbortDatabase FaultKind = "database restart"      // as pg_ctl stop -m immediate does
+	DatabaseAway  FaultKind = "database away"         // the same, and a new start after seconds
+	KillBereft    FaultKind = "kill without database" // of a node, while the database is away
+	EndSessions   FaultKind = "ended sessions"        // pg_terminate_backend of all that nodes have
+	CutNode       FaultKind = "cut connection"        // between a node and its database: connections end, and new ones do
+	StallNode     FaultKind = "stalled connection"    // nothing moves, and then it does
+	MuteDatabase  FaultKind = "lost answers"          // what was asked for is done, and nobody hears of it
+	Failover      FaultKind = "failover"              // the database dies, and its synchronous standby takes over
 	FillDisk      FaultKind = "full disk"
 
 	KillBus       FaultKind = "bus server kill"        // SIGKILL of one of three, and a new start after a while
@@ -81,7 +82,7 @@ func (p *Plan) Next() Fault {
 	switch longer := p.random.IntN(3) == 0; {
 	case longer && (f.Kind == PauseNode || f.Kind == PauseLeader):
 		f.For += 11 * time.Second // longer than a term
-	case f.Kind == DatabaseAway:
+	case f.Kind == DatabaseAway, f.Kind == KillBereft:
 		f.For *= 2
 	}
 	p.counts[f.Kind]++
@@ -102,10 +103,10 @@ func (c Counts) Add(more Counts) {
 }
 
 // Kills is how many nodes were killed.
-func (c Counts) Kills() int { return c[KillNode] + c[KillLeader] + 2*c[KillTwo] }
+func (c Counts) Kills() int { return c[KillNode] + c[KillLeader] + 2*c[KillTwo] + c[KillBereft] }
 
 // Restarts is how often the database went without a farewell, and came back.
-func (c Counts) Restarts() int { return c[AbortDatabase] + c[DatabaseAway] }
+func (c Counts) Restarts() int { return c[AbortDatabase] + c[DatabaseAway] + c[KillBereft] }
 
 // BusKills is how often servers of the bus were killed; all at once is once.
 func (c Counts) BusKills() int { return c[KillBus] + c[KillBusLeader] + c[KillBusAll] }
