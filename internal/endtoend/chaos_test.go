@@ -30,7 +30,7 @@ func TestChaosPostgres(t *testing.T) {
 	t.Parallel()
 	r := regime{
 		mixed: chaos.Mix{chaos.KillNode: 3, chaos.KillLeader: 1, chaos.KillTwo: 1, chaos.PauseNode: 1, chaos.PauseLeader: 1, chaos.RestartNode: 1, chaos.AbortDatabase: 1,
-			chaos.DatabaseAway: 1, chaos.KillBereft: 1, chaos.EndSessions: 1, chaos.CutNode: 1, chaos.StallNode: 1, chaos.MuteDatabase: 1},
+			chaos.DatabaseAway: 1, chaos.KillBereft: 1, chaos.JumpForward: 1, chaos.JumpBack: 1, chaos.EndSessions: 1, chaos.CutNode: 1, chaos.StallNode: 1, chaos.MuteDatabase: 1},
 		dense: chaos.Mix{chaos.KillNode: 4, chaos.KillTwo: 4, chaos.KillLeader: 2, chaos.AbortDatabase: 2},
 		rest:  400 * time.Millisecond,
 		goals: map[string]func(chaos.Counts) int{"RECOUP_CHAOS_KILLS": chaos.Counts.Kills, "RECOUP_CHAOS_RESTARTS": chaos.Counts.Restarts},
@@ -82,6 +82,8 @@ type chaosRun struct {
 	bus      *chaosBus      // nil: there is none
 	mix      chaos.Mix
 	rest     time.Duration // after a fault, at most
+	shift    time.Duration // of the database's clock
+	peak     time.Duration // the most that it was
 	db       *chaos.Database
 	sites    []*site
 	proxies  []*netfault.Proxy

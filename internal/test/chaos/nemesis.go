@@ -30,6 +30,9 @@ const (
 	Failover      FaultKind = "failover"              // the database dies, and its synchronous standby takes over
 	FillDisk      FaultKind = "full disk"
 
+	JumpForward FaultKind = "clock jump forward" // of the database's clock, by seconds to minutes
+	JumpBack    FaultKind = "clock jump back"    // the same, by seconds to half a minute
+
 	KillBus       FaultKind = "bus server kill"        // SIGKILL of one of three, and a new start after a while
 	KillBusLeader FaultKind = "stream leader kill"     // the same, of the one that leads the stream
 	KillBusAll    FaultKind = "bus cluster kill"       // the same, of all three
@@ -45,6 +48,7 @@ type Fault struct {
 	Node  int
 	Other int           // the second, if it is about two
 	For   time.Duration // until it is healed
+	By    time.Duration // how far a clock jumps
 	Rest  time.Duration // until the next
 	Hasty bool          // the next does not wait until what was healed works again
 }
@@ -84,6 +88,10 @@ func (p *Plan) Next() Fault {
 		f.For += 11 * time.Second // longer than a term
 	case f.Kind == DatabaseAway, f.Kind == KillBereft:
 		f.For *= 2
+	case f.Kind == JumpForward:
+		f.By = 60 * f.For
+	case f.Kind == JumpBack:
+		f.By = -15 * f.For
 	}
 	p.counts[f.Kind]++
 	return f
