@@ -60,6 +60,7 @@ func inSlices(t *testing.T, r regime, prepare func(*testing.T, uint64) *chaosRun
 		t.Run(fmt.Sprint("seed ", number), func(t *testing.T) {
 			c := prepare(t, number)
 			c.mix, c.rest = r.faults(i)
+			c.lasts = sliceLasts(t)
 			got := c.run()
 			total.Add(got.counts)
 			felt = chaos.Merge(felt, got.felt)
@@ -74,12 +75,12 @@ func inSlices(t *testing.T, r regime, prepare func(*testing.T, uint64) *chaosRun
 	}
 }
 
-// length is for how long faults happen.
-func (c *chaosRun) length() time.Duration {
-	c.Helper()
+// sliceLasts is for how long faults happen.
+func sliceLasts(t *testing.T) time.Duration {
+	t.Helper()
 	length, err := time.ParseDuration(cmp.Or(os.Getenv("RECOUP_CHAOS_SLICE"), sliceLength.String()))
 	if err != nil {
-		c.Fatal(err)
+		t.Fatal(err)
 	}
 	if testing.Short() {
 		return length / 4

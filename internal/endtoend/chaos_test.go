@@ -81,6 +81,7 @@ type chaosRun struct {
 	standby  *pgtest.Server // nil: there is none
 	bus      *chaosBus      // nil: there is none
 	mix      chaos.Mix
+	lasts    time.Duration // for how long faults happen
 	rest     time.Duration // after a fault, at most
 	shift    time.Duration // of the database's clock
 	peak     time.Duration // the most that it was
@@ -158,7 +159,7 @@ func (c *chaosRun) run() sliceResult {
 	go func() { c.workload.Run(begin, c.Context()); close(ended) }()
 	began := lap()
 	plan := chaos.NewPlan(c.seed, len(c.sites), c.mix, c.rest)
-	for until := c.now().Add(c.length()); c.now().Before(until); {
+	for until := c.now().Add(c.lasts); c.now().Before(until); {
 		fault := plan.Next()
 		at := c.now()
 		c.inflict(fault)
