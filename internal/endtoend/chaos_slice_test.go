@@ -54,7 +54,8 @@ func (r regime) reached(total chaos.Counts) bool {
 func inSlices(t *testing.T, r regime, prepare func(*testing.T, uint64) *chaosRun) {
 	t.Helper()
 	var felt []chaos.Measured
-	total, first, begin := chaos.Counts{}, seed(), time.Now()
+	total, first, now := chaos.Counts{}, seed(), time.Now
+	begin := now()
 	for i := 0; ; i++ {
 		number := first + uint64(i)
 		t.Run(fmt.Sprint("seed ", number), func(t *testing.T) {
@@ -65,7 +66,7 @@ func inSlices(t *testing.T, r regime, prepare func(*testing.T, uint64) *chaosRun
 			total.Add(got.counts)
 			felt = chaos.Merge(felt, got.felt)
 		})
-		t.Logf("after %d slices, in %s: %d nodes killed; %s", i+1, time.Since(begin).Round(time.Second), total.Kills(), total)
+		t.Logf("after %d slices, in %s: %d nodes killed; %s", i+1, now().Sub(begin).Round(time.Second), total.Kills(), total)
 		if t.Failed() || r.reached(total) {
 			break
 		}
