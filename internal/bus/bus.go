@@ -186,6 +186,10 @@ func (b *Bus) first(ctx context.Context) error {
 	}
 }
 
+// probeLimit bounds one look at whether the bus can be used. Servers that elect a leader
+// answer nothing to what they were asked before: it is to be asked again.
+const probeLimit = 2 * time.Second
+
 // probe brings the bus back once it can be used again.
 func (b *Bus) probe(ctx context.Context) {
 	defer close(b.done)
@@ -200,7 +204,7 @@ func (b *Bus) probe(ctx context.Context) {
 		if b.Up() {
 			continue
 		}
-		limited, cancel := context.WithTimeout(ctx, b.o.AckTimeout)
+		limited, cancel := context.WithTimeout(ctx, min(b.o.AckTimeout, probeLimit))
 		if err := b.prepare(limited); err != nil {
 			b.fail(err)
 		}

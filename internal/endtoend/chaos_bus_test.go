@@ -24,8 +24,9 @@ func TestChaosBus(t *testing.T) {
 	t.Parallel()
 	r := regime{
 		mixed: chaos.Mix{chaos.KillBus: 2, chaos.KillBusLeader: 2, chaos.KillBusAll: 1, chaos.PauseBus: 1, chaos.CutBus: 1, chaos.StallBus: 1,
-			chaos.KillNode: 2, chaos.KillTwo: 1, chaos.PauseNode: 1, chaos.RestartNode: 1, chaos.AbortDatabase: 1, chaos.DatabaseAway: 1, chaos.MuteDatabase: 1},
-		dense: chaos.Mix{chaos.KillBus: 4, chaos.KillBusLeader: 4, chaos.KillBusAll: 1, chaos.KillNode: 1, chaos.DatabaseAway: 1},
+			chaos.KillNode: 2, chaos.KillTwo: 1, chaos.PauseNode: 1, chaos.RestartNode: 1, chaos.AbortDatabase: 1, chaos.DatabaseAway: 1, chaos.KillBereft: 2, chaos.MuteDatabase: 1},
+		dense: chaos.Mix{chaos.KillBus: 4, chaos.KillBusLeader: 4, chaos.KillBusAll: 1, chaos.KillNode: 1, chaos.KillBereft: 1},
+		rest:  2 * time.Second, // in which events travel by the bus
 		goals: map[string]func(chaos.Counts) int{"RECOUP_CHAOS_BUS_KILLS": chaos.Counts.BusKills},
 	}
 	inSlices(t, r, func(t *testing.T, seed uint64) *chaosRun { return onPostgres(t, seed, newChaosBus(t)) })
@@ -88,9 +89,6 @@ func (b *chaosBus) inflict(f chaos.Fault, wait func()) bool {
 		for _, s := range servers {
 			s.Start()
 		}
-		if !f.Hasty {
-			b.recover()
-		}
 	case chaos.PauseBus:
 		servers[0].Signal(syscall.SIGSTOP)
 		wait()
@@ -118,14 +116,15 @@ func (b *chaosBus) inflict(f chaos.Fault, wait func()) bool {
 // they are.
 const recovery = 20 * time.Second
 
-// recover returns once the bus takes batches again: without that, faults would follow each
-// other so fast that all events went to the database.
-func (b *chaosBus) recover() {
-	limit, cancel := context.WithTimeout(b.Context(), recovery)
+// recover returns once every node has its events travel by the bus again: without that,
+// faults would follow each other so fast that all of them went to the database.
+func (c *chaosRun) recover() {
+	c.Helper()
+	limit, cancel := context.WithTimeout(c.Context(), recovery)
 	defer cancel()
-	for left := map[string]int64{unanswered: 1}; left[unanswered] > 0 && retry.Sleep(limit, 100*time.Millisecond) == nil; {
-		clear(left)
-		b.waiting(limit, left)
+	for _, s := range c.sites {
+		for !strings.Contains(s.metrics(c.key), "recoup_bus_up 1\n") && retry.Sleep(limit, 100*time.Millisecond) == nil {
+		}
 	}
 }
 
@@ -141,14 +140,12 @@ func (b *chaosBus) leading(otherwise int) []*bustest.Server {
 	return b.cluster.Servers[otherwise : otherwise+1]
 }
 
-const unanswered = "a bus that answers"
-
 // waiting notes what is not written yet.
 func (b *chaosBus) waiting(ctx context.Context, left map[string]int64) {
 	status, err := b.watch.Status(ctx)
 	switch {
 	case err != nil || !status.Up:
-		left[unanswered] = 1
+		left["a bus that answers"] = 1
 	case status.Stream.Oldest != nil || status.Stream.Waiting > 0:
 		left["batches on the bus"] = max(1, status.Stream.Waiting)
 	}

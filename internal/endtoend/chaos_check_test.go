@@ -22,12 +22,14 @@ import (
 const rounds = 600
 
 // settle lets everything come to rest that happens by itself. What a killed node had
-// taken to deliver belongs to it for two minutes, over which the clock jumps.
+// taken to deliver belongs to it for two minutes, over which the clock jumps, from where it
+// may have been before it went back.
 func (c *chaosRun) settle() {
 	c.Helper()
+	c.hook.heal()
 	c.stop()
 	if c.d.Kind == "postgres" {
-		pgtest.ShiftClock(c.T, c.d.Owner, 3*time.Minute)
+		pgtest.ShiftClock(c.T, c.d.Owner, c.peak+3*time.Minute)
 	} else if _, err := c.db.ExecContext(c.Context(), "update outbox set due_at = due_at - 180000000 where due_at is not null"); err != nil {
 		c.Fatal(err)
 	}

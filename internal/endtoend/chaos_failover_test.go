@@ -19,6 +19,7 @@ func TestChaosFailover(t *testing.T) {
 	r := regime{
 		mixed: chaos.Mix{chaos.Failover: 2, chaos.KillNode: 1, chaos.KillLeader: 1, chaos.PauseNode: 1, chaos.EndSessions: 1},
 		dense: chaos.Mix{chaos.Failover: 2, chaos.KillNode: 1},
+		rest:  time.Second,
 		goals: map[string]func(chaos.Counts) int{"RECOUP_CHAOS_FAILOVERS": func(c chaos.Counts) int { return c[chaos.Failover] }},
 	}
 	inSlices(t, r, func(t *testing.T, seed uint64) *chaosRun {

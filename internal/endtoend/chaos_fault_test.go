@@ -2,20 +2,15 @@ package endtoend
 
 import (
 	"context"
-	"encoding/json"
-	"math/rand/v2"
 	"net"
 	"net/http"
-	"net/http/httptest"
 	"strings"
-	"sync"
 	"syscall"
-	"testing"
 	"time"
 
-	"recoup"
 	"recoup/client"
 	"recoup/internal/netfault"
+	"recoup/internal/store/postgres/pgtest"
 	"recoup/internal/test/chaos"
 	"recoup/retry"
 )
@@ -37,11 +32,23 @@ func (c *chaosRun) client(s *site) *client.Client {
 // inflict does one thing, and heals it.
 func (c *chaosRun) inflict(f chaos.Fault) {
 	c.Helper()
+	wait := func() { _ = retry.Sleep(c.Context(), f.For) }
+	for _, way := range []func(chaos.Fault, func()) bool{c.onNode, c.onDatabase, c.onConnection, c.onClock, c.onBus} {
+		if way(f, wait) {
+			return
+		}
+	}
+	c.Fatalf("nobody knows how to make a %s", f.Kind)
+}
+
+// onNode does what happens to nodes. As the others, it reports whether that is something
+// that it knows.
+func (c *chaosRun) onNode(f chaos.Fault, wait func()) bool {
+	c.Helper()
 	if f.Kind == chaos.KillLeader || f.Kind == chaos.PauseLeader {
 		f.Node = c.leading(f.Node)
 	}
-	s, proxy := c.sites[f.Node], c.proxies[f.Node]
-	wait := func() { _ = retry.Sleep(c.Context(), f.For) }
+	s := c.sites[f.Node]
 	switch f.Kind {
 	case chaos.KillNode, chaos.KillLeader:
 		c.kill(s)
@@ -62,40 +69,92 @@ func (c *chaosRun) inflict(f chaos.Fault) {
 		c.send(s, syscall.SIGSTOP)
 		wait()
 		c.send(s, syscall.SIGCONT)
-	case chaos.AbortDatabase, chaos.DatabaseAway:
-		c.server.Abort()
-		if f.Kind == chaos.DatabaseAway {
-			wait()
-		}
-		if err := c.server.Restart(); err != nil {
-			c.Fatal(err)
-		}
-	case chaos.EndSessions:
-		c.server.Admin(c.T, "select pg_terminate_backend(pid) from pg_stat_activity where usename = 'recoup_app'")
-	case chaos.Failover:
-		c.failOver()
-	case chaos.CutNode:
-		proxy.Cut()
-		wait()
-		proxy.Heal()
-	case chaos.StallNode:
-		proxy.Stall(netfault.Both)
-		wait()
-		proxy.Heal()
-	case chaos.MuteDatabase:
-		proxy.Stall(netfault.Answers)
-		wait()
-		proxy.Drop()
-		proxy.Heal()
 	case chaos.FillDisk:
 		limitFiles(c.T, s.node.Process.Pid, 4096)
 		wait()
 		limitFiles(c.T, s.node.Process.Pid, unlimited)
 	default:
-		if c.bus == nil || !c.bus.inflict(f, wait) {
-			c.Fatalf("nobody knows how to make a %s", f.Kind)
-		}
+		return false
 	}
+	return true
+}
+
+// onDatabase does what happens to databases.
+func (c *chaosRun) onDatabase(f chaos.Fault, wait func()) bool {
+	c.Helper()
+	switch f.Kind {
+	case chaos.AbortDatabase, chaos.DatabaseAway, chaos.KillBereft:
+		c.server.Abort()
+		if f.Kind != chaos.AbortDatabase {
+			wait()
+		}
+		if f.Kind == chaos.KillBereft {
+			c.kill(c.sites[f.Node])
+		}
+		if err := c.server.Restart(); err != nil {
+			c.Fatal(err)
+		}
+		if f.Kind == chaos.KillBereft {
+			c.start(c.sites[f.Node])
+		}
+	case chaos.EndSessions:
+		c.server.Admin(c.T, "select pg_terminate_backend(pid) from pg_stat_activity where usename = 'recoup_app'")
+	case chaos.Failover:
+		c.failOver()
+	default:
+		return false
+	}
+	return true
+}
+
+// onConnection does what happens between nodes and their database.
+func (c *chaosRun) onConnection(f chaos.Fault, wait func()) bool {
+	proxy := c.proxies[f.Node]
+	switch f.Kind {
+	case chaos.CutNode:
+		proxy.Cut()
+	case chaos.StallNode:
+		proxy.Stall(netfault.Both)
+	case chaos.MuteDatabase:
+		proxy.Stall(netfault.Answers)
+	default:
+		return false
+	}
+	wait()
+	if f.Kind == chaos.MuteDatabase {
+		proxy.Drop()
+	}
+	proxy.Heal()
+	return true
+}
+
+// furthest is how far the clock of a database may be ahead of that of its server. What
+// nodes write of themselves may be a quarter of an hour off, and a node's own clock follows
+// the database's slowly.
+const furthest = 10 * time.Minute
+
+// onClock lets the clock of the database jump, by which acts are judged.
+func (c *chaosRun) onClock(f chaos.Fault, _ func()) bool {
+	c.Helper()
+	if f.By == 0 {
+		return false
+	}
+	c.shift = min(max(c.shift+f.By, 0), furthest)
+	c.peak = max(c.peak, c.shift)
+	pgtest.ShiftClock(c.T, c.d.Owner, c.shift)
+	return true
+}
+
+// onBus does what happens to a bus.
+func (c *chaosRun) onBus(f chaos.Fault, wait func()) bool {
+	c.Helper()
+	if c.bus == nil || !c.bus.inflict(f, wait) {
+		return false
+	}
+	if !f.Hasty {
+		c.recover()
+	}
+	return true
 }
 
 func (c *chaosRun) kill(s *site) {
@@ -123,44 +182,3 @@ func (c *chaosRun) leading(otherwise int) int {
 }
 
 func tail(log string) string { return log[max(0, len(log)-4000):] }
-
-// mailbox is sent notifications. It keeps all of them, and says of one in eight that
-// it has not.
-type mailbox struct {
-	*httptest.Server
-	mu     sync.Mutex
-	random *rand.Rand
-	got    []chaos.SentMessage
-}
-
-func newMailbox(t *testing.T, seed uint64) *mailbox {
-	t.Helper()
-	m := &mailbox{random: rand.New(rand.NewPCG(seed, 23))}
-	m.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		var message struct {
-			ID    recoup.ID `json:"id"`
-			Items []struct {
-				ID recoup.ID `json:"notice_id"`
-			} `json:"items"`
-		}
-		if err := json.NewDecoder(r.Body).Decode(&message); err != nil {
-			w.WriteHeader(http.StatusServiceUnavailable) // it was cut off
-			return
-		}
-		if key := r.Header.Get("Idempotency-Key"); key != message.ID.String() {
-			t.Errorf("the message %s has the key %s", message.ID, key)
-		}
-		sent := chaos.SentMessage{ID: message.ID}
-		for _, item := range message.Items {
-			sent.Notices = append(sent.Notices, item.ID)
-		}
-		m.mu.Lock()
-		defer m.mu.Unlock()
-		m.got = append(m.got, sent)
-		if m.random.IntN(8) == 0 {
-			w.WriteHeader(http.StatusServiceUnavailable)
-		}
-	}))
-	t.Cleanup(m.Close)
-	return m
-}

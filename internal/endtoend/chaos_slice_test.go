@@ -21,13 +21,13 @@ const sliceLength = 75 * time.Second
 // RECOUP_CHAOS_DENSE=1 has such faults in every slice, and so repeats one of them.
 type regime struct {
 	mixed, dense chaos.Mix
+	rest         time.Duration                     // after a fault of a dense slice, at most
 	goals        map[string]func(chaos.Counts) int // how often something has to happen, by the variable that says so
 }
 
 const (
 	everyFourth = 4
 	mixedRest   = time.Second
-	denseRest   = 400 * time.Millisecond
 )
 
 // faults returns what a slice has, and the longest rest after a fault.
@@ -35,7 +35,7 @@ func (r regime) faults(slice int) (chaos.Mix, time.Duration) {
 	if slice%everyFourth == 0 && os.Getenv("RECOUP_CHAOS_DENSE") == "" {
 		return r.mixed, mixedRest
 	}
-	return r.dense, denseRest
+	return r.dense, r.rest
 }
 
 // reached reports whether as much has happened as the environment asks for. If it does
@@ -54,17 +54,19 @@ func (r regime) reached(total chaos.Counts) bool {
 func inSlices(t *testing.T, r regime, prepare func(*testing.T, uint64) *chaosRun) {
 	t.Helper()
 	var felt []chaos.Measured
-	total, first, begin := chaos.Counts{}, seed(), time.Now()
+	total, first, now := chaos.Counts{}, seed(), time.Now
+	begin := now()
 	for i := 0; ; i++ {
 		number := first + uint64(i)
 		t.Run(fmt.Sprint("seed ", number), func(t *testing.T) {
 			c := prepare(t, number)
 			c.mix, c.rest = r.faults(i)
+			c.lasts = sliceLasts(t)
 			got := c.run()
 			total.Add(got.counts)
 			felt = chaos.Merge(felt, got.felt)
 		})
-		t.Logf("after %d slices, in %s: %d nodes killed; %s", i+1, time.Since(begin).Round(time.Second), total.Kills(), total)
+		t.Logf("after %d slices, in %s: %d nodes killed; %s", i+1, now().Sub(begin).Round(time.Second), total.Kills(), total)
 		if t.Failed() || r.reached(total) {
 			break
 		}
@@ -74,12 +76,12 @@ func inSlices(t *testing.T, r regime, prepare func(*testing.T, uint64) *chaosRun
 	}
 }
 
-// length is for how long faults happen.
-func (c *chaosRun) length() time.Duration {
-	c.Helper()
+// sliceLasts is for how long faults happen.
+func sliceLasts(t *testing.T) time.Duration {
+	t.Helper()
 	length, err := time.ParseDuration(cmp.Or(os.Getenv("RECOUP_CHAOS_SLICE"), sliceLength.String()))
 	if err != nil {
-		c.Fatal(err)
+		t.Fatal(err)
 	}
 	if testing.Short() {
 		return length / 4

@@ -30,8 +30,9 @@ func TestChaosPostgres(t *testing.T) {
 	t.Parallel()
 	r := regime{
 		mixed: chaos.Mix{chaos.KillNode: 3, chaos.KillLeader: 1, chaos.KillTwo: 1, chaos.PauseNode: 1, chaos.PauseLeader: 1, chaos.RestartNode: 1, chaos.AbortDatabase: 1,
-			chaos.DatabaseAway: 1, chaos.EndSessions: 1, chaos.CutNode: 1, chaos.StallNode: 1, chaos.MuteDatabase: 1},
+			chaos.DatabaseAway: 1, chaos.KillBereft: 1, chaos.JumpForward: 1, chaos.JumpBack: 1, chaos.EndSessions: 1, chaos.CutNode: 1, chaos.StallNode: 1, chaos.MuteDatabase: 1},
 		dense: chaos.Mix{chaos.KillNode: 4, chaos.KillTwo: 4, chaos.KillLeader: 2, chaos.AbortDatabase: 2},
+		rest:  400 * time.Millisecond,
 		goals: map[string]func(chaos.Counts) int{"RECOUP_CHAOS_KILLS": chaos.Counts.Kills, "RECOUP_CHAOS_RESTARTS": chaos.Counts.Restarts},
 	}
 	inSlices(t, r, func(t *testing.T, seed uint64) *chaosRun { return onPostgres(t, seed, nil) })
@@ -64,6 +65,7 @@ func TestChaosSQLite(t *testing.T) {
 	r := regime{
 		mixed: chaos.Mix{chaos.KillNode: 2, chaos.PauseNode: 1, chaos.RestartNode: 1, chaos.FillDisk: 1},
 		dense: chaos.Mix{chaos.KillNode: 9, chaos.FillDisk: 1},
+		rest:  400 * time.Millisecond,
 		goals: map[string]func(chaos.Counts) int{"RECOUP_CHAOS_SQLITE_KILLS": chaos.Counts.Kills},
 	}
 	inSlices(t, r, func(t *testing.T, seed uint64) *chaosRun {
@@ -84,7 +86,10 @@ type chaosRun struct {
 	standby  *pgtest.Server // nil: there is none
 	bus      *chaosBus      // nil: there is none
 	mix      chaos.Mix
+	lasts    time.Duration // for how long faults happen
 	rest     time.Duration // after a fault, at most
+	shift    time.Duration // of the database's clock
+	peak     time.Duration // the most that it was
 	db       *chaos.Database
 	sites    []*site
 	proxies  []*netfault.Proxy
@@ -160,7 +165,7 @@ func (c *chaosRun) run() sliceResult {
 	go func() { c.workload.Run(begin, c.Context()); close(ended) }()
 	began := lap()
 	plan := chaos.NewPlan(c.seed, len(c.sites), c.mix, c.rest)
-	for until := c.now().Add(c.length()); c.now().Before(until); {
+	for until := c.now().Add(c.lasts); c.now().Before(until); {
 		fault := plan.Next()
 		at := c.now()
 		c.inflict(fault)

@@ -139,24 +139,48 @@ func (c *checker) attemptEnds(leased map[recoup.ID]Operation) map[attempt][]Tran
 	return ends
 }
 
+// epoch is the time between two jumps of a clock that went back.
+type epoch struct {
+	error recoup.ID
+	n     int
+}
+
+// epochOf says after how many jumps back a call was made. It reports false of one that a
+// jump fell into: nobody knows by which time it was answered.
+func epochOf(op *Operation, jumps []Operation) (n int, known bool) {
+	for _, jump := range jumps {
+		switch {
+		case op.End.Before(jump.Begin):
+		case op.Begin.Before(jump.End):
+			return 0, false
+		default:
+			n++
+		}
+	}
+	return n, true
+}
+
 // checkLeases wants no lease that was given over one that was alive: an earlier one
 // had run out, or something in the history ended it. Times are those of the clock
-// that leases go by.
+// that leases go by. Where it went back between two leases they are not judged: neither
+// which was given first nor what came between them can be told by their times.
 func checkLeases(c *checker) {
-	claims := map[recoup.ID][]Operation{}
+	jumps := slices.DeleteFunc(slices.Clone(c.history), func(o Operation) bool { return FaultKind(o.Kind) != JumpBack })
+	claims := map[epoch][]Operation{}
 	until := map[recoup.ID]time.Time{}
 	for _, op := range c.history {
 		if op.Outcome == OK && (op.Kind == Claim || op.Kind == Extend) {
 			if op.LeaseEnds.After(until[op.Token]) {
 				until[op.Token] = op.LeaseEnds
 			}
-			if op.Kind == Claim {
-				claims[op.ID] = append(claims[op.ID], op)
+			if n, known := epochOf(&op, jumps); known && op.Kind == Claim {
+				claims[epoch{op.ID, n}] = append(claims[epoch{op.ID, n}], op)
 			}
 		}
 	}
 	rows := c.histories()
-	for id, list := range claims {
+	for in, list := range claims {
+		id := in.error
 		slices.SortFunc(list, func(a, b Operation) int { return a.LeasedAt.Compare(b.LeasedAt) })
 		for i := 1; i < len(list); i++ {
 			first, second := list[i-1], list[i]

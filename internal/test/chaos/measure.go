@@ -48,7 +48,7 @@ func Measure(history []Operation, terms []TermEntry) []Measured {
 				m.Gate = append(m.Gate, op.End.Sub(op.Begin))
 			}
 		}
-		leading := slices.Contains([]FaultKind{KillLeader, PauseLeader, AbortDatabase, Failover}, FaultKind(f.Kind))
+		leading := slices.Contains([]FaultKind{KillLeader, PauseLeader, AbortDatabase, DatabaseAway, Failover, JumpForward}, FaultKind(f.Kind))
 		if gap, ok := leaderless(terms, f.Begin, until.Add(10*time.Second)); ok && leading {
 			m.Leader = append(m.Leader, gap)
 		}

@@ -14,20 +14,24 @@ type FaultKind string
 
 // The faults.
 const (
-	KillNode      FaultKind = "node kill"          // SIGKILL, and a new start
-	KillLeader    FaultKind = "leader kill"        // the same, of the node that leads
-	KillTwo       FaultKind = "kill of two nodes"  // the second before the first is back
-	PauseNode     FaultKind = "node pause"         // SIGSTOP, for longer than a lease and perhaps than a term, and SIGCONT
-	PauseLeader   FaultKind = "leader pause"       // the same, of the node that leads
-	RestartNode   FaultKind = "node restart"       // SIGTERM, and a new start
-	AbortDatabase FaultKind = "database restart"   // as pg_ctl stop -m immediate does
-	DatabaseAway  FaultKind = "database away"      // the same, and a new start after seconds
-	EndSessions   FaultKind = "ended sessions"     // pg_terminate_backend of all that nodes have
-	CutNode       FaultKind = "cut connection"     // between a node and its database: connections end, and new ones do
-	StallNode     FaultKind = "stalled connection" // nothing moves, and then it does
-	MuteDatabase  FaultKind = "lost answers"       // what was asked for is done, and nobody hears of it
-	Failover      FaultKind = "failover"           // the database dies, and its synchronous standby takes over
+	KillNode      FaultKind = "node kill"             // SIGKILL, and a new start
+	KillLeader    FaultKind = "leader kill"           // the same, of the node that leads
+	KillTwo       FaultKind = "kill of two nodes"     // the second before the first is back
+	PauseNode     FaultKind = "node pause"            // SIGSTOP, for longer than a lease and perhaps than a term, and SIGCONT
+	PauseLeader   FaultKind = "leader pause"          // the same, of the node that leads
+	RestartNode   FaultKind = "node restart"          // SIGTERM, and a new start
+	AbortDatabase FaultKind = "database restart"      // as pg_ctl stop -m immediate does
+	DatabaseAway  FaultKind = "database away"         // the same, and a new start after seconds
+	KillBereft    FaultKind = "kill without database" // of a node, while the database is away
+	EndSessions   FaultKind = "ended sessions"        // pg_terminate_backend of all that nodes have
+	CutNode       FaultKind = "cut connection"        // between a node and its database: connections end, and new ones do
+	StallNode     FaultKind = "stalled connection"    // nothing moves, and then it does
+	MuteDatabase  FaultKind = "lost answers"          // what was asked for is done, and nobody hears of it
+	Failover      FaultKind = "failover"              // the database dies, and its synchronous standby takes over
 	FillDisk      FaultKind = "full disk"
+
+	JumpForward FaultKind = "clock jump forward" // of the database's clock, by seconds to minutes
+	JumpBack    FaultKind = "clock jump back"    // the same, by seconds to half a minute
 
 	KillBus       FaultKind = "bus server kill"        // SIGKILL of one of three, and a new start after a while
 	KillBusLeader FaultKind = "stream leader kill"     // the same, of the one that leads the stream
@@ -44,6 +48,7 @@ type Fault struct {
 	Node  int
 	Other int           // the second, if it is about two
 	For   time.Duration // until it is healed
+	By    time.Duration // how far a clock jumps
 	Rest  time.Duration // until the next
 	Hasty bool          // the next does not wait until what was healed works again
 }
@@ -81,8 +86,12 @@ func (p *Plan) Next() Fault {
 	switch longer := p.random.IntN(3) == 0; {
 	case longer && (f.Kind == PauseNode || f.Kind == PauseLeader):
 		f.For += 11 * time.Second // longer than a term
-	case f.Kind == DatabaseAway:
+	case f.Kind == DatabaseAway, f.Kind == KillBereft:
 		f.For *= 2
+	case f.Kind == JumpForward:
+		f.By = 60 * f.For
+	case f.Kind == JumpBack:
+		f.By = -15 * f.For
 	}
 	p.counts[f.Kind]++
 	return f
@@ -102,10 +111,10 @@ func (c Counts) Add(more Counts) {
 }
 
 // Kills is how many nodes were killed.
-func (c Counts) Kills() int { return c[KillNode] + c[KillLeader] + 2*c[KillTwo] }
+func (c Counts) Kills() int { return c[KillNode] + c[KillLeader] + 2*c[KillTwo] + c[KillBereft] }
 
 // Restarts is how often the database went without a farewell, and came back.
-func (c Counts) Restarts() int { return c[AbortDatabase] + c[DatabaseAway] }
+func (c Counts) Restarts() int { return c[AbortDatabase] + c[DatabaseAway] + c[KillBereft] }
 
 // BusKills is how often servers of the bus were killed; all at once is once.
 func (c Counts) BusKills() int { return c[KillBus] + c[KillBusLeader] + c[KillBusAll] }
