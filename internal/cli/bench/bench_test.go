@@ -56,6 +56,20 @@ func TestRefused(t *testing.T) {
 	}
 }
 
+// A result that could not be written to its file is not measured.
+func TestOutIsCheckedFirst(t *testing.T) {
+	t.Parallel()
+	n := clitest.Start(t, false)
+	file := filepath.Join(t.TempDir(), "none", "result.json")
+	out, said, status := clitest.Run(t, "bench", "--server", n.URL, "--key", n.Key, "--table", table, "--mix", "report=1", "--duration", "1s", "--keep", "--out", file)
+	if status != command.ExitRefused || !strings.Contains(said, file) || out != "" {
+		t.Errorf("it ends with %d, prints %q and says %q", status, out, said)
+	}
+	if left := n.IDs(); len(left) != 0 {
+		t.Errorf("something was written: %v", left)
+	}
+}
+
 // What is wrong with the flags is said before a server is asked.
 func TestUsage(t *testing.T) {
 	t.Setenv("RECOUP_SERVER", "http://127.0.0.1:9")

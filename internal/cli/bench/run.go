@@ -35,6 +35,9 @@ func (b *benchmark) run(ctx context.Context, heard func()) error {
 	if err := patiently(ctx, &b.Session, b.inspect); err != nil {
 		return err
 	}
+	if err := b.checkOut(); err != nil {
+		return err
+	}
 	ids := recoup.NewIDSource(rand.Reader)
 	id := ids.New(b.Clock())
 	w := &workload{Client: b.Client, run: id, tag: tagOf(id), table: b.table, batch: b.batch, now: b.Clock, ids: ids}
@@ -153,20 +156,21 @@ func (b *benchmark) writes() bool {
 	return b.mix.Has(opReport) || b.mix.Has(opClaim) || b.mix.Has(opDeadLetter)
 }
 
-// finish prints the result and writes it to its file.
+// finish prints the result and writes it to its file. If one of them fails the other is
+// done nevertheless: a run is not repeated that easily.
 func (b *benchmark) finish(r *result) error {
-	if b.out != "" {
-		if err := b.save(r); err != nil {
-			return err
-		}
-	}
+	var err error
 	if b.Machine() {
-		if err := b.Print(r); err != nil {
-			return err
-		}
+		err = b.Print(r)
 	} else {
 		r.say(&b.Session)
 		b.remains(r)
+	}
+	if b.out != "" {
+		err = errors.Join(err, b.save(r))
+	}
+	if err != nil {
+		return err
 	}
 	if !r.Foreign.IsZero() {
 		return fmt.Errorf("a claim leased %s of %s, which is not a benchmark's: claims ended there. When its lease expires this counts as a failed attempt", r.Foreign, b.table)
@@ -175,6 +179,19 @@ func (b *benchmark) finish(r *result) error {
 		return command.ErrSilent
 	}
 	return nil
+}
+
+// checkOut refuses a file that could not be written to, before there is a result to lose.
+// One that is there keeps what it has until then.
+func (b *benchmark) checkOut() error {
+	if b.out == "" {
+		return nil
+	}
+	f, err := os.OpenFile(b.out, os.O_WRONLY|os.O_CREATE, 0o666) //nolint:gosec // as os.Create has it
+	if err != nil {
+		return fmt.Errorf("the result could not be written to --out: %w", err)
+	}
+	return f.Close()
 }
 
 // save writes the result to a file.
