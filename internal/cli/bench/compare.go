@@ -175,6 +175,9 @@ func (c *comparison) differences() (list []string) {
 		if f.Late() {
 			list = append(list, fmt.Sprintf("The generator of %s was late by %s or more, one time in a hundred: its latencies include that.", side.name, micros(f.Lag.P99)))
 		}
+		if f.Saturated() {
+			list = append(list, fmt.Sprintf("The generator of %s used %.0f%% of its CPU: it may have limited the rate, and not the server.", side.name, f.Busy*100))
+		}
 	}
 	return list
 }

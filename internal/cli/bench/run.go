@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
+	"runtime"
 	"syscall"
 	"time"
 
@@ -123,7 +124,7 @@ func (b *benchmark) measure(ctx context.Context, w *workload, r *result) {
 	}
 	l := load.New(load.Options{
 		Plan: load.NewPlan(b.mix, b.rate, b.spans.duration, b.seed), Clients: b.clients, Drain: drain, Again: b.again,
-		Do: w.do, Now: b.Clock, Sleep: sleep,
+		Do: w.do, Now: b.Clock, Sleep: sleep, CPU: cpu, CPUs: runtime.GOMAXPROCS(0),
 	})
 	done := make(chan struct{})
 	watched := make(chan struct{})
