@@ -214,6 +214,23 @@ func TestScreens(t *testing.T) {
 	}
 }
 
+// A run that is a thousand times as fast is compared as one without figures is not.
+func TestCompareTinyRatio(t *testing.T) {
+	t.Setenv("NO_COLOR", "1")
+	var files [2]string
+	for i, p90 := range []string{"6000", "5.5"} {
+		files[i] = filepath.Join(t.TempDir(), "run.json")
+		text := `{"format": 1, "started_at": "2026-11-16T09:10:00Z", "settings": {"rate": 1, "seconds": 1, "mix": "gate=1"}, "load": {"planned": 1, "operations": [], ` +
+			`"all": {"operation": "all", "sent": 1, "per_second": 1, "latency": {"p90_ms": ` + p90 + `}}}}`
+		if err := os.WriteFile(files[i], []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if out := shown(t, "bench", "compare", files[0], files[1]); !strings.Contains(out, "<0.01x") {
+		t.Errorf("it says %s", out)
+	}
+}
+
 // A file that is no result is refused by its name.
 func TestCompareRefuses(t *testing.T) {
 	t.Parallel()
