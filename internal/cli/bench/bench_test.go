@@ -234,11 +234,14 @@ func TestCompareTinyRatio(t *testing.T) {
 // A file that is no result is refused by its name.
 func TestCompareRefuses(t *testing.T) {
 	t.Parallel()
-	other := filepath.Join(t.TempDir(), "other.json")
-	if err := os.WriteFile(other, []byte(`{"format": 7}`), 0o600); err != nil {
-		t.Fatal(err)
+	folder := t.TempDir()
+	other, empty := filepath.Join(folder, "other.json"), filepath.Join(folder, "empty.json")
+	for file, text := range map[string]string{other: `{"format": 7}`, empty: `{"format": 1}`} {
+		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
 	}
-	for _, file := range []string{"testdata/good.golden", other, "testdata/none.json"} {
+	for _, file := range []string{"testdata/good.golden", other, empty, "testdata/none.json"} {
 		if _, said, status := clitest.Run(t, "bench", "compare", "testdata/a.json", file); status != command.ExitRefused || !strings.Contains(said, file) {
 			t.Errorf("%s: status %d, %s", file, status, said)
 		}

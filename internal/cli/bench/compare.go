@@ -52,6 +52,9 @@ func read(file string, into *result) error {
 	if into.Format != resultFormat {
 		return fmt.Errorf("%s is not a result of 'recoup bench' that this version reads: its format is %d, expected %d", file, into.Format, resultFormat)
 	}
+	if into.Settings.Rate < 1 || into.Load.Planned < 1 {
+		return fmt.Errorf("%s is not a result of 'recoup bench': it has no figures", file)
+	}
 	return nil
 }
 
