@@ -56,6 +56,17 @@ func TestRefused(t *testing.T) {
 	}
 }
 
+// An error of others is not claimed and resolved because its entity begins with bench-.
+func TestNamesake(t *testing.T) {
+	t.Parallel()
+	n := clitest.Start(t, false)
+	n.Must("report", "--table", table, "--entity", "bench-press-7", "--code", "NETWORK_TIMEOUT")
+	_, said, status := clitest.Run(t, "bench", "--server", n.URL, "--key", n.Key, "--table", table, "--rate", "1", "--duration", "1s", "--keep")
+	if status != command.ExitRefused || !strings.Contains(said, "has open errors that are not a benchmark's") {
+		t.Errorf("it ends with %d, and says %q", status, said)
+	}
+}
+
 // A result that could not be written to its file is not measured.
 func TestOutIsCheckedFirst(t *testing.T) {
 	t.Parallel()
