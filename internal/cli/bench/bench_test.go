@@ -16,6 +16,7 @@ import (
 	"recoup/internal/cli/bench"
 	"recoup/internal/cli/clitest"
 	"recoup/internal/cli/command"
+	"recoup/internal/load"
 )
 
 const table = "outreach.dol_errors"
@@ -199,6 +200,20 @@ func narrow(t *testing.T, text string) string {
 		}
 	}
 	return text
+}
+
+// While a server stalls no latency grows, because nothing is answered: what waits is shown.
+func TestStallIsShown(t *testing.T) {
+	t.Parallel()
+	stalled := &load.Figures{Elapsed: 5, Planned: 500, All: load.Kind{Sent: 295, Skipped: 5}}
+	line, bar := bench.Shown(stalled, 16, 80)
+	if !strings.Contains(line, ", 184 waiting") || !strings.HasSuffix(bar, ", 184 waiting") || len(bar) > 80 {
+		t.Errorf("%q, %q", line, bar)
+	}
+	steady := &load.Figures{Elapsed: 5, Planned: 500, All: load.Kind{Sent: 490}}
+	if line, bar := bench.Shown(steady, 16, 80); strings.Contains(line+bar, "waiting") {
+		t.Errorf("%q, %q", line, bar)
+	}
 }
 
 // A result as people see it, good and bad, and two of them side by side.
