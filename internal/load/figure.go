@@ -3,6 +3,7 @@ package load
 import (
 	"cmp"
 	"maps"
+	"math"
 	"time"
 )
 
@@ -104,15 +105,19 @@ type Figures struct {
 
 	// Lag is how late operations began although a client was free: the generator's own fault.
 	Lag Latency `json:"generator_lag"`
+
+	// Busy is the share of its CPUs that the generator used, from 0 to 1; 0: nobody knows.
+	Busy float64 `json:"generator_cpu"`
 }
 
 // Figures are those of the run until now.
 func (l *Load) Figures() Figures {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	elapsed := l.ended
+	elapsed, busy := l.ended, l.busy
 	if elapsed == 0 {
 		elapsed = max(l.since(), 1)
+		busy = l.share(elapsed)
 	}
 	due := elapsed
 	switch {
@@ -124,6 +129,7 @@ func (l *Load) Figures() Figures {
 	f := Figures{
 		Elapsed: elapsed.Round(time.Millisecond).Seconds(), Planned: max(l.Plan.dueBy(due), l.begun),
 		Lag: l.lag.latency(), Queue: Queue{l.queued.Count(), l.queued.latency()}, All: l.all.figures("all", elapsed),
+		Busy: math.Round(busy*1000) / 1000,
 	}
 	if l.ended > 0 { // before, they are under way, or may be sent yet
 		f.Unsent = f.Planned - l.begun
@@ -148,6 +154,14 @@ func (t *tally) figures(kind string, elapsed time.Duration) Kind {
 // tolerated is how late one operation in a hundred may begin before the generator itself
 // is in doubt.
 const tolerated = 5 * time.Millisecond
+
+// saturated is the share of its CPUs from which on a generator may be what limits the rate.
+const saturated = 0.8
+
+// Saturated reports whether the generator had hardly any CPU left. Clients are then busy
+// with themselves, so that operations wait for one as if the server were slow: lag, which
+// is that of free clients, does not show it.
+func (f *Figures) Saturated() bool { return f.Busy >= saturated }
 
 // Late reports whether the generator could not keep its own schedule, so that latencies
 // are partly its own.

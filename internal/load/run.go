@@ -39,12 +39,18 @@ type Options struct {
 	Do    func(context.Context, Operation) Outcome
 	Now   func() time.Time
 	Sleep func(context.Context, time.Duration) error
+
+	// CPU is the processor time that this program has taken, on the CPUs that it may use;
+	// nil: nobody knows.
+	CPU  func() time.Duration
+	CPUs int
 }
 
 // Load is one run.
 type Load struct {
 	Options
 	start time.Time
+	taken time.Duration // of CPU, before the start
 
 	mu      sync.Mutex // of all below, and of the plan
 	tallies map[string]*tally
@@ -54,11 +60,15 @@ type Load struct {
 	begun   int           // operations that were sent or skipped
 	stopped time.Duration // when somebody ended it before its time; 0: nobody has
 	ended   time.Duration // when the last answer had come; 0: it has not
+	busy    float64       // the share of CPU until then
 }
 
 // New begins a run: its schedule counts from now.
 func New(o Options) *Load {
 	l := &Load{Options: o, start: o.Now(), tallies: map[string]*tally{}}
+	if o.CPU != nil {
+		l.taken = o.CPU()
+	}
 	for _, s := range o.Plan.mix {
 		if s.Weight > 0 {
 			l.tallies[s.Kind] = &tally{}
@@ -80,6 +90,7 @@ func (l *Load) Run(ctx context.Context) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.ended = max(l.since(), 1)
+	l.busy = l.share(l.ended)
 	if ctx.Err() != nil && l.stopped == 0 { // the last client was faster than stop
 		l.stopped = l.ended
 	}
@@ -150,6 +161,14 @@ func (l *Load) record(op Operation, free, began time.Duration, o Outcome, limite
 	for _, t := range []*tally{l.tallies[op.Kind], &l.all} {
 		t.add(o, limited, ended-op.Due, ended-began)
 	}
+}
+
+// share is how much of its CPUs the program has used in the time since the start.
+func (l *Load) share(elapsed time.Duration) float64 {
+	if l.CPU == nil || l.CPUs < 1 {
+		return 0
+	}
+	return float64(l.CPU()-l.taken) / float64(elapsed*time.Duration(l.CPUs))
 }
 
 func (l *Load) since() time.Duration { return l.Now().Sub(l.start) }

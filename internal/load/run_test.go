@@ -113,6 +113,26 @@ func TestLateGenerator(t *testing.T) {
 	})
 }
 
+// A generator without CPU to spare is never late, because none of its clients is ever
+// free: that it is the bottleneck shows in the CPU that it takes.
+func TestSaturatedGenerator(t *testing.T) {
+	t.Parallel()
+	for _, share := range []float64{0.4, 0.95} {
+		synctest.Test(t, func(t *testing.T) {
+			began := time.Now().Add(-time.Hour)
+			o := options(mixOf(t, "report=1"), 100, 1, 5*time.Second, always(20*time.Millisecond))
+			o.CPUs = 2
+			o.CPU = func() time.Duration { return time.Duration(share * 2 * float64(time.Since(began))) }
+			l := load.New(o)
+			l.Run(t.Context())
+			time.Sleep(time.Minute) // what it takes later is not the run's
+			if f := l.Figures(); f.Saturated() != (share > 0.9) || f.Busy != share || f.Late() || f.Queue.Waited == 0 {
+				t.Errorf("of %v: %v, late %v, %d waited", share, f.Busy, f.Late(), f.Queue.Waited)
+			}
+		})
+	}
+}
+
 // An interrupt begins nothing more, and waits for what is under way.
 func TestInterruptedLoad(t *testing.T) {
 	t.Parallel()

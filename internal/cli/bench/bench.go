@@ -44,7 +44,8 @@ writes can fire alert rules and notify people. The default mix is
 Operations are scheduled at the rate however slow the server is (open loop), and a latency counts
 from the scheduled time, so that a stall is not hidden (coordinated omission). An operation that
 finds all clients busy waits for one, and the wait counts. Answers with 429 are counted apart and
-have no latency. The result says if this machine was too busy to keep the schedule.
+have no latency. The result says if this machine was too busy to keep the schedule, or if the
+benchmark itself used nearly all of its CPU.
 
 Everything is marked: entities begin with bench- and the run's tag, reports and events have the
 service bench, dead letters the pipeline bench. At the end errors are resolved and dead letters

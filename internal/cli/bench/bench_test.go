@@ -16,6 +16,7 @@ import (
 	"recoup/internal/cli/bench"
 	"recoup/internal/cli/clitest"
 	"recoup/internal/cli/command"
+	"recoup/internal/load"
 )
 
 const table = "outreach.dol_errors"
@@ -52,6 +53,31 @@ func TestRefused(t *testing.T) {
 		}
 	}
 	if left := n.IDs(); len(left) != 1 {
+		t.Errorf("something was written: %v", left)
+	}
+}
+
+// An error of others is not claimed and resolved because its entity begins with bench-.
+func TestNamesake(t *testing.T) {
+	t.Parallel()
+	n := clitest.Start(t, false)
+	n.Must("report", "--table", table, "--entity", "bench-press-7", "--code", "NETWORK_TIMEOUT")
+	_, said, status := clitest.Run(t, "bench", "--server", n.URL, "--key", n.Key, "--table", table, "--rate", "1", "--duration", "1s", "--keep")
+	if status != command.ExitRefused || !strings.Contains(said, "has open errors that are not a benchmark's") {
+		t.Errorf("it ends with %d, and says %q", status, said)
+	}
+}
+
+// A result that could not be written to its file is not measured.
+func TestOutIsCheckedFirst(t *testing.T) {
+	t.Parallel()
+	n := clitest.Start(t, false)
+	file := filepath.Join(t.TempDir(), "none", "result.json")
+	out, said, status := clitest.Run(t, "bench", "--server", n.URL, "--key", n.Key, "--table", table, "--mix", "report=1", "--duration", "1s", "--keep", "--out", file)
+	if status != command.ExitRefused || !strings.Contains(said, file) || out != "" {
+		t.Errorf("it ends with %d, prints %q and says %q", status, out, said)
+	}
+	if left := n.IDs(); len(left) != 0 {
 		t.Errorf("something was written: %v", left)
 	}
 }
@@ -176,6 +202,20 @@ func narrow(t *testing.T, text string) string {
 	return text
 }
 
+// While a server stalls no latency grows, because nothing is answered: what waits is shown.
+func TestStallIsShown(t *testing.T) {
+	t.Parallel()
+	stalled := &load.Figures{Elapsed: 5, Planned: 500, All: load.Kind{Sent: 295, Skipped: 5}}
+	line, bar := bench.Shown(stalled, 16, 80)
+	if !strings.Contains(line, ", 184 waiting") || !strings.HasSuffix(bar, ", 184 waiting") || len(bar) > 80 {
+		t.Errorf("%q, %q", line, bar)
+	}
+	steady := &load.Figures{Elapsed: 5, Planned: 500, All: load.Kind{Sent: 490}}
+	if line, bar := bench.Shown(steady, 16, 80); strings.Contains(line+bar, "waiting") {
+		t.Errorf("%q, %q", line, bar)
+	}
+}
+
 // A result as people see it, good and bad, and two of them side by side.
 func TestScreens(t *testing.T) {
 	t.Setenv("NO_COLOR", "1")
@@ -200,14 +240,34 @@ func TestScreens(t *testing.T) {
 	}
 }
 
+// A run that is a thousand times as fast is compared as one without figures is not.
+func TestCompareTinyRatio(t *testing.T) {
+	t.Setenv("NO_COLOR", "1")
+	var files [2]string
+	for i, p90 := range []string{"6000", "5.5"} {
+		files[i] = filepath.Join(t.TempDir(), "run.json")
+		text := `{"format": 1, "started_at": "2026-11-16T09:10:00Z", "settings": {"rate": 1, "seconds": 1, "mix": "gate=1"}, "load": {"planned": 1, "operations": [], ` +
+			`"all": {"operation": "all", "sent": 1, "per_second": 1, "latency": {"p90_ms": ` + p90 + `}}}}`
+		if err := os.WriteFile(files[i], []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if out := shown(t, "bench", "compare", files[0], files[1]); !strings.Contains(out, "<0.01x") {
+		t.Errorf("it says %s", out)
+	}
+}
+
 // A file that is no result is refused by its name.
 func TestCompareRefuses(t *testing.T) {
 	t.Parallel()
-	other := filepath.Join(t.TempDir(), "other.json")
-	if err := os.WriteFile(other, []byte(`{"format": 7}`), 0o600); err != nil {
-		t.Fatal(err)
+	folder := t.TempDir()
+	other, empty := filepath.Join(folder, "other.json"), filepath.Join(folder, "empty.json")
+	for file, text := range map[string]string{other: `{"format": 7}`, empty: `{"format": 1}`} {
+		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
 	}
-	for _, file := range []string{"testdata/good.golden", other, "testdata/none.json"} {
+	for _, file := range []string{"testdata/good.golden", other, empty, "testdata/none.json"} {
 		if _, said, status := clitest.Run(t, "bench", "compare", "testdata/a.json", file); status != command.ExitRefused || !strings.Contains(said, file) {
 			t.Errorf("%s: status %d, %s", file, status, said)
 		}

@@ -52,6 +52,9 @@ func read(file string, into *result) error {
 	if into.Format != resultFormat {
 		return fmt.Errorf("%s is not a result of 'recoup bench' that this version reads: its format is %d, expected %d", file, into.Format, resultFormat)
 	}
+	if into.Settings.Rate < 1 || into.Load.Planned < 1 {
+		return fmt.Errorf("%s is not a result of 'recoup bench': it has no figures", file)
+	}
 	return nil
 }
 
@@ -118,17 +121,31 @@ func (c *comparison) say(s *command.Session, a, b string) {
 	}
 }
 
-// factor is a ratio in a cell, in hundredths.
+// factor is a ratio in a cell, in hundredths; 0: there is none.
 type factor int64
 
+// tiny is a ratio of less than a hundredth, which is one all the same.
+const tiny factor = -1
+
 func (f factor) String() string {
-	if f == 0 {
+	switch f {
+	case 0:
 		return ""
+	case tiny:
+		return "<0.01x"
 	}
 	return fmt.Sprintf("%d.%02dx", f/100, f%100)
 }
 
-func factorOf(ratio float64) factor { return factor(ratio*100 + 0.5) }
+func factorOf(b, a load.Milliseconds) factor { return factorOfRate(float64(b), float64(a)) }
+
+func factorOfRate(b, a float64) factor {
+	f := factor(over(b, a)*100 + 0.5)
+	if f == 0 && a > 0 && b > 0 {
+		return tiny
+	}
+	return f
+}
 
 // table has three rows for each operation: the first run, the second, and their ratio.
 func (c *comparison) table(s command.Streams) *command.Table {
@@ -142,7 +159,8 @@ func (c *comparison) table(s command.Streams) *command.Table {
 			l := side.Latency
 			t.Add(o.Kind+" "+side.name, tenths(side.Rate*10+0.5), side.Failed, micros(l.P50), micros(l.P90), micros(l.P99), micros(l.P999), micros(l.Max))
 		}
-		t.Add(o.Kind+" B/A", factorOf(o.Rate), factor(0), factorOf(o.P50), factorOf(o.P90), factorOf(o.P99), factorOf(o.P999), factorOf(o.Max))
+		p, q := o.a.Latency, o.b.Latency
+		t.Add(o.Kind+" B/A", factorOfRate(o.b.Rate, o.a.Rate), factor(0), factorOf(q.P50, p.P50), factorOf(q.P90, p.P90), factorOf(q.P99, p.P99), factorOf(q.P999, p.P999), factorOf(q.Max, p.Max))
 	}
 	return t
 }
@@ -174,6 +192,9 @@ func (c *comparison) differences() (list []string) {
 		}
 		if f.Late() {
 			list = append(list, fmt.Sprintf("The generator of %s was late by %s or more, one time in a hundred: its latencies include that.", side.name, micros(f.Lag.P99)))
+		}
+		if f.Saturated() {
+			list = append(list, fmt.Sprintf("The generator of %s used %.0f%% of its CPU: it may have limited the rate, and not the server.", side.name, f.Busy*100))
 		}
 	}
 	return list

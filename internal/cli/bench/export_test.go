@@ -3,8 +3,10 @@ package bench
 import (
 	"bytes"
 	"testing"
+	"time"
 
 	"recoup/internal/cli/command"
+	"recoup/internal/load"
 )
 
 // Roles are who may do an operation beside admin, for the test that compares them with
@@ -27,4 +29,16 @@ func Text(t *testing.T, file string, width int) string {
 	var out bytes.Buffer
 	r.say(&command.Session{Streams: command.Streams{Out: &out, Width: width}})
 	return out.String()
+}
+
+// Shown is how a run of so many clients is shown while it goes on, in a line and on a
+// terminal.
+func Shown(f *load.Figures, clients, width int) (line, bar string) {
+	var said bytes.Buffer
+	b := &benchmark{clients: clients, rate: 100}
+	b.Err, b.spans.duration = &said, 30*time.Second
+	v := &view{benchmark: b}
+	bar = v.bar(f, width)
+	v.line(f)
+	return said.String(), bar
 }

@@ -142,7 +142,7 @@ func (w *workload) claim(ctx context.Context, _ *load.Operation) load.Outcome {
 	claimed, err := w.Claim(ctx, recoup.RetryClaim{Tables: []string{w.table}, Worker: prefix + w.tag, Limit: w.batch}, client.NoRetry())
 	var results []client.Result
 	for i := range claimed {
-		if e := &claimed[i]; strings.HasPrefix(e.EntityID, prefix) {
+		if e := &claimed[i]; made(e) {
 			results = append(results, client.Result{ErrorID: e.ID, LeaseToken: e.LeaseToken, Outcome: client.Succeeded})
 		} else {
 			w.mu.Lock()
@@ -156,6 +156,11 @@ func (w *workload) claim(ctx context.Context, _ *load.Operation) load.Outcome {
 		w.mu.Unlock()
 	}
 	return outcome(len(results), err)
+}
+
+// made reports whether an error is a benchmark's. Others may have entities of such names.
+func made(e *recoup.Error) bool {
+	return strings.HasPrefix(e.EntityID, prefix) && e.Message == message
 }
 
 // taken is an error that a claim leased and that is not the benchmark's.

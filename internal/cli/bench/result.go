@@ -125,7 +125,7 @@ func (r *result) notes() (list []string) {
 		note("429: the server limited the rate %s; %s dropped, without a latency.", times(f.All.Limited), were(f.All.Dropped))
 	}
 	if f.Queue.Waited*100 >= int64(f.Planned) && f.Queue.Waited > 0 {
-		note("%d of %d operations found all clients busy and waited for one, up to %s, which is part of their latency: the server is slower than the rate, or --clients is too low.",
+		note("%d of %d operations found all clients busy and waited for one, up to %s, which is part of their latency: the server is slower than the rate, --clients is too low, or this machine is too busy.",
 			f.Queue.Waited, f.Planned, micros(f.Queue.Max))
 	}
 	for _, k := range f.Kinds {
@@ -138,6 +138,9 @@ func (r *result) notes() (list []string) {
 	}
 	if f.Late() {
 		note("GENERATOR LATE: one operation in a hundred began %s or more after its time although a client was free. This machine is too busy; latencies include that.", micros(f.Lag.P99))
+	}
+	if f.Saturated() {
+		note("GENERATOR BUSY: the benchmark itself used %.0f%% of the CPU that it may use. It may be what limits the rate, and not the server; latencies include that.", f.Busy*100)
 	}
 	if r.Interrupted {
 		note("Interrupted after %s: these are the figures so far.", time.Duration(f.Elapsed*float64(time.Second)).Round(100*time.Millisecond))

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
+	"runtime"
 	"syscall"
 	"time"
 
@@ -33,6 +34,9 @@ const drain = 10 * time.Second
 // interrupts it while it cleans up is obeyed too.
 func (b *benchmark) run(ctx context.Context, heard func()) error {
 	if err := patiently(ctx, &b.Session, b.inspect); err != nil {
+		return err
+	}
+	if err := b.checkOut(); err != nil {
 		return err
 	}
 	ids := recoup.NewIDSource(rand.Reader)
@@ -120,7 +124,7 @@ func (b *benchmark) measure(ctx context.Context, w *workload, r *result) {
 	}
 	l := load.New(load.Options{
 		Plan: load.NewPlan(b.mix, b.rate, b.spans.duration, b.seed), Clients: b.clients, Drain: drain, Again: b.again,
-		Do: w.do, Now: b.Clock, Sleep: sleep,
+		Do: w.do, Now: b.Clock, Sleep: sleep, CPU: cpu, CPUs: runtime.GOMAXPROCS(0),
 	})
 	done := make(chan struct{})
 	watched := make(chan struct{})
@@ -153,20 +157,21 @@ func (b *benchmark) writes() bool {
 	return b.mix.Has(opReport) || b.mix.Has(opClaim) || b.mix.Has(opDeadLetter)
 }
 
-// finish prints the result and writes it to its file.
+// finish prints the result and writes it to its file. If one of them fails the other is
+// done nevertheless: a run is not repeated that easily.
 func (b *benchmark) finish(r *result) error {
-	if b.out != "" {
-		if err := b.save(r); err != nil {
-			return err
-		}
-	}
+	var err error
 	if b.Machine() {
-		if err := b.Print(r); err != nil {
-			return err
-		}
+		err = b.Print(r)
 	} else {
 		r.say(&b.Session)
 		b.remains(r)
+	}
+	if b.out != "" {
+		err = errors.Join(err, b.save(r))
+	}
+	if err != nil {
+		return err
 	}
 	if !r.Foreign.IsZero() {
 		return fmt.Errorf("a claim leased %s of %s, which is not a benchmark's: claims ended there. When its lease expires this counts as a failed attempt", r.Foreign, b.table)
@@ -175,6 +180,19 @@ func (b *benchmark) finish(r *result) error {
 		return command.ErrSilent
 	}
 	return nil
+}
+
+// checkOut refuses a file that could not be written to, before there is a result to lose.
+// One that is there keeps what it has until then.
+func (b *benchmark) checkOut() error {
+	if b.out == "" {
+		return nil
+	}
+	f, err := os.OpenFile(b.out, os.O_WRONLY|os.O_CREATE, 0o666) //nolint:gosec // as os.Create has it
+	if err != nil {
+		return fmt.Errorf("the result could not be written to --out: %w", err)
+	}
+	return f.Close()
 }
 
 // save writes the result to a file.

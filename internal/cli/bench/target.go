@@ -122,7 +122,7 @@ func (b *benchmark) checkTable(ctx context.Context) error {
 		switch {
 		case err != nil:
 			return err
-		case e.State.Open() && !strings.HasPrefix(e.EntityID, prefix):
+		case e.State.Open() && !made(&e):
 			return fmt.Errorf("the table %s has open errors that are not a benchmark's, such as %s, and claims would take them: %s", b.table, e.ID, b.instead(ctx))
 		}
 	}

@@ -60,6 +60,12 @@ func (v *view) pace(f *load.Figures) float64 {
 	return float64(f.All.Sent-v.last.All.Sent) / span
 }
 
+// waiting is how many operations are due that no client can have begun. Latencies have them
+// only when they are answered: while a server stalls this is what shows it.
+func (v *view) waiting(f *load.Figures) int {
+	return f.Planned - f.All.Sent - f.All.Skipped - v.clients
+}
+
 // draw draws the screen in the place of the one before.
 func (v *view) draw(f *load.Figures) {
 	s := v.Streams
@@ -86,6 +92,9 @@ func (v *view) bar(f *load.Figures, width int) string {
 		left = fmt.Sprintf("%3.0fs over time ", f.Elapsed-total) // what is late is still sent
 	}
 	right := fmt.Sprintf(" %.0f/s of %d/s", v.pace(f), v.benchmark.rate)
+	if n := v.waiting(f); n > 0 {
+		right += fmt.Sprintf(", %d waiting", n)
+	}
 	room := max(width-len(left)-len(right)-2, 10)
 	full := min(int(float64(room)*f.Elapsed/total), room)
 	return left + "[" + strings.Repeat("#", full) + strings.Repeat("-", room-full) + "]" + right
@@ -97,6 +106,9 @@ func (v *view) line(f *load.Figures) {
 		micros(f.All.Latency.P50), micros(f.All.Latency.P99), micros(f.All.Latency.Max), f.All.Failed)
 	if f.All.Limited > 0 {
 		text += fmt.Sprintf(", %d × 429", f.All.Limited)
+	}
+	if n := v.waiting(f); n > 0 {
+		text += fmt.Sprintf(", %d waiting", n)
 	}
 	v.last = *f
 	fmt.Fprintln(v.Err, text)

@@ -3,6 +3,7 @@ package server
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strconv"
 
 	"github.com/spf13/cobra"
@@ -120,7 +121,7 @@ func quarantineRetry(streams command.Streams) *cobra.Command {
 		Call: func(ctx context.Context, s *command.Session, _ []string) (client.QuarantineDone, error) {
 			return s.RetryQuarantined(ctx, act)
 		},
-		Say:    sayQuarantine("written"),
+		Say:    sayQuarantine(&act, "written"),
 		Failed: func(done client.QuarantineDone) bool { return len(done.Batches) < len(act.Numbers) },
 	}.Command(streams, &cobra.Command{
 		Use:     "retry NUMBER…",
@@ -141,7 +142,7 @@ func quarantineDrop(streams command.Streams) *cobra.Command {
 		Call: func(ctx context.Context, s *command.Session, _ []string) (client.QuarantineDone, error) {
 			return s.DropQuarantined(ctx, act)
 		},
-		Say:    sayQuarantine("dropped"),
+		Say:    sayQuarantine(&act, "dropped"),
 		Failed: func(done client.QuarantineDone) bool { return len(done.Batches) < len(act.Numbers) },
 	}.Command(streams, &cobra.Command{
 		Use:     "drop NUMBER…",
@@ -151,14 +152,16 @@ func quarantineDrop(streams command.Streams) *cobra.Command {
 	})
 }
 
-// sayQuarantine says what was done to batches.
-func sayQuarantine(past string) func(*command.Session, client.QuarantineDone) {
+// sayQuarantine says what was done to batches, and which are not there.
+func sayQuarantine(act *client.QuarantineAct, past string) func(*command.Session, client.QuarantineDone) {
 	return func(s *command.Session, done client.QuarantineDone) {
 		for _, q := range done.Batches {
 			s.Sayf("batch %d %s: %s", q.Number, past, command.Count(q.Events, "event"))
 		}
-		if len(done.Batches) == 0 {
-			s.Sayf("no such batch is in quarantine")
+		for _, n := range act.Numbers {
+			if !slices.ContainsFunc(done.Batches, func(q recoup.QuarantinedBatch) bool { return q.Number == int64(n) }) {
+				s.Notef("batch %d is not in quarantine; 'recoup bus quarantine list' shows those that are", n)
+			}
 		}
 	}
 }

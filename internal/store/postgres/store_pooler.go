@@ -34,6 +34,13 @@ var (
 		"Set it to the same database on the primary")
 )
 
+// poolerRefusal is what a pooler has against every connection, such as a database that it
+// does not know.
+func poolerRefusal(said string) error {
+	return fmt.Errorf("the pooler at --database refuses connections: %s\n"+
+		"Compare the database and the settings in the address with [databases] and ignore_startup_parameters in pgbouncer.ini", said)
+}
+
 // refusedParameter is the SQLSTATE of a pooler's answer to a setting that it does not
 // know.
 const refusedParameter = "08P01"
@@ -73,7 +80,10 @@ func share(config *pgx.ConnConfig, o Options) (settings string) {
 // checkPooler refuses a pooler that no transaction goes through.
 func (s *Store) checkPooler(ctx context.Context) error {
 	tx, err := s.pool.Begin(ctx)
-	if state(err) == refusedParameter {
+	if said, ok := errors.AsType[*pgconn.PgError](err); ok && said.Code == refusedParameter {
+		if _, ok := errors.AsType[*pgconn.ConnectError](err); ok { // before there was a statement
+			return poolerRefusal(said.Message)
+		}
 		return ErrStatementMode
 	}
 	if err != nil {

@@ -3,6 +3,7 @@ package postgres_test
 import (
 	"errors"
 	"os"
+	"strings"
 	"testing"
 
 	"recoup/internal/store/postgres"
@@ -35,6 +36,17 @@ func TestPooler(t *testing.T) {
 	conformance.RunGate(t, func(t *testing.T) conformance.Gate { return pooled(t) })
 	conformance.RunAlerts(t, func(t *testing.T) conformance.Alerting { return pooled(t) })
 	conformance.RunTogether(t, func(t *testing.T) conformance.Remembering { return pooled(t) })
+}
+
+// A pooler that lets nobody in is not taken for one in statement mode.
+func TestPoolerLetsNobodyIn(t *testing.T) {
+	t.Parallel()
+	through := pgtest.Pool(t, "transaction")
+	_, app := pgtest.Migrated(t)
+	err := opening(t, through(app)+"&work_mem=1MB", "")()
+	if errors.Is(err, postgres.ErrStatementMode) || err == nil || !strings.Contains(err.Error(), "unsupported startup parameter: work_mem") {
+		t.Errorf("got %v", err)
+	}
 }
 
 // What cannot work through a pooler is refused at the start, with what to set.
