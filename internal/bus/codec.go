@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"hash/crc32"
 	"math"
+	"sync"
 	"time"
 
 	"recoup"
@@ -26,23 +27,29 @@ var ErrUnreadable = errors.New("the message is not a batch that can be read")
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
+// writer writes messages, one after another into the same memory.
+type writer struct{ message, details []byte }
+
+// writers are used again: a message is some hundred kilobytes.
+var writers = sync.Pool{New: func() any { return &writer{message: make([]byte, 0, 128<<10)} }}
+
 // encode writes a batch: version, id, number of events, the events, and a checksum of
-// all that.
-func encode(b *store.EventBatch) []byte {
-	buf := make([]byte, 0, 64+len(b.Events)*160)
-	buf = append(buf, version)
+// all that. What it returns is valid until the next.
+func (w *writer) encode(b *store.EventBatch) []byte {
+	buf := append(w.message[:0], version)
 	buf = append(buf, b.ID[:]...)
 	buf = binary.AppendUvarint(buf, uint64(len(b.Events)))
 	for i := range b.Events {
-		buf = appendEvent(buf, &b.Events[i])
+		buf = w.appendEvent(buf, &b.Events[i])
 	}
-	return binary.BigEndian.AppendUint32(buf, crc32.Checksum(buf, castagnoli))
+	w.message = binary.BigEndian.AppendUint32(buf, crc32.Checksum(buf, castagnoli))
+	return w.message
 }
 
 // timeless is a bit of the byte that an event begins with.
 const timeless = 1
 
-func appendEvent(buf []byte, e *store.Event) []byte {
+func (w *writer) appendEvent(buf []byte, e *store.Event) []byte {
 	var flags byte
 	if e.Timeless {
 		flags |= timeless
@@ -55,9 +62,9 @@ func appendEvent(buf []byte, e *store.Event) []byte {
 		buf = binary.AppendUvarint(buf, uint64(len(*text)))
 		buf = append(buf, *text...)
 	}
-	details := store.EncodeDetails(e.Details)
-	buf = binary.AppendUvarint(buf, uint64(len(details)))
-	return append(buf, details...)
+	w.details = store.AppendDetails(w.details[:0], e.Details)
+	buf = binary.AppendUvarint(buf, uint64(len(w.details)))
+	return append(buf, w.details...)
 }
 
 // texts are what of an event is text, in the order in which it is written.
