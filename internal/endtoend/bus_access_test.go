@@ -26,6 +26,9 @@ import (
 	"recoup/internal/store/postgres/pgtest"
 )
 
+// clock is that of this machine, as the servers and nodes have it.
+var clock = time.Now
+
 // authority signs certificates for this machine.
 type authority struct {
 	*testing.T
@@ -49,8 +52,9 @@ func (a *authority) issue(name string, by *authority) (*x509.Certificate, *ecdsa
 	if err != nil {
 		a.Fatal(err)
 	}
+	now := clock()
 	template := &x509.Certificate{
-		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: name}, NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour),
+		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: name}, NotBefore: now.Add(-time.Hour), NotAfter: now.Add(time.Hour),
 		KeyUsage: x509.KeyUsageDigitalSignature, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth},
 		IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}, BasicConstraintsValid: true,
 	}
@@ -363,9 +367,9 @@ func TestBusCredentials(t *testing.T) {
 	bustest.Eventually(t, "the server", func() bool { return busReady(cluster) })
 	s, owner := newSender(t)
 	file := filepath.Join(t.TempDir(), "recoup.creds")
-	old := o.credentials(file, time.Now().Add(-time.Hour))
+	old := o.credentials(file, clock().Add(-time.Hour))
 	s.without([]string{"--bus", cluster.URL(), "--bus-single=true", "--bus-limit", "100MB", "--bus-credentials", file}, "it refuses this node", "--bus-credentials "+file)
-	fresh := o.credentials(file, time.Now().Add(time.Hour))
+	fresh := o.credentials(file, clock().Add(time.Hour))
 	bustest.Eventually(t, "the bus by itself", func() bool { return s.sample("recoup_bus_up") == "1" })
 	s.must("renewed", 10)
 	s.whole(owner)
