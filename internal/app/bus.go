@@ -190,6 +190,9 @@ func (d busDesk) Retry(ctx context.Context, number int64, note func(recoup.Quara
 	if found.Err != nil {
 		return found.QuarantinedBatch, fault.Wrap(found.Err, fault.CodeConflict, "The batch cannot be read, so it cannot be retried: drop it.")
 	}
+	if err := d.ledger.Inspect(d.o.Now(), found.Batch.Events); err != nil {
+		return found.QuarantinedBatch, fault.Wrap(err, fault.CodeConflict, "The batch holds what no node of Recoup lets pass, so it cannot be retried: find out who published it, and drop it.")
+	}
 	if err := note(found.QuarantinedBatch); err != nil {
 		return found.QuarantinedBatch, err
 	}

@@ -74,6 +74,9 @@ func texts(e *store.Event) [8]*string {
 
 // decode reads what encode wrote.
 func decode(data []byte) (b store.EventBatch, err error) {
+	if len(data) > maxMessage {
+		return b, fmt.Errorf("%w: it has %d bytes, expected at most %d", ErrUnreadable, len(data), maxMessage)
+	}
 	end := len(data) - 4
 	if end < 1+len(b.ID) || data[0] != version {
 		return b, fmt.Errorf("%w: not in the encoding %d", ErrUnreadable, version)
@@ -92,6 +95,9 @@ func decode(data []byte) (b store.EventBatch, err error) {
 	}
 	if r.bad || len(r.data) > 0 {
 		return b, fmt.Errorf("%w: its length is wrong", ErrUnreadable)
+	}
+	if b.ID.IsZero() {
+		return b, fmt.Errorf("%w: it has no id", ErrUnreadable)
 	}
 	return b, nil
 }
