@@ -264,8 +264,8 @@ func TestServers(t *testing.T) {
 			for _, err := io.WriteString(w, `{"server_name":"`); err == nil; _, err = io.WriteString(w, strings.Repeat("x", 1<<16)) {
 			}
 		}))
-		defer elsewhere.Close()
-		defer endless.Close()
+		t.Cleanup(elsewhere.Close)
+		t.Cleanup(endless.Close)
 		secret := strings.Replace(elsewhere.URL, "http://", "http://ada:hunter2@", 1)
 		b := open(t, bus.Options{URL: cluster.URL(), Single: true, Monitors: append(cluster.Monitors(), "http://ada:hunter2@127.0.0.1:1", secret, endless.URL)})
 		list := b.Servers(context.Background())

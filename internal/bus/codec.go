@@ -36,7 +36,8 @@ var writers = sync.Pool{New: func() any { return &writer{message: make([]byte, 0
 // encode writes a batch: version, id, number of events, the events, and a checksum of
 // all that. What it returns is valid until the next.
 func (w *writer) encode(b *store.EventBatch) []byte {
-	buf := append(w.message[:0], version)
+	buf := w.message[:0]
+	buf = append(buf, version)
 	buf = append(buf, b.ID[:]...)
 	buf = binary.AppendUvarint(buf, uint64(len(b.Events)))
 	for i := range b.Events {
