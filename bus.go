@@ -6,7 +6,7 @@ import "time"
 type Bus struct {
 	Enabled bool   `json:"enabled" doc:"whether this node has a bus (--bus)"`
 	Up      bool   `json:"up" doc:"whether it takes events; if not, they go to the database directly"`
-	Cause   string `json:"cause,omitempty" doc:"why it is not up"`
+	Cause   string `json:"cause,omitempty" doc:"why it is not up, or what it refuses although it is"`
 	Server  string `json:"server,omitempty" doc:"the version of the server that the node is connected to"`
 
 	Stream      BusStream `json:"stream,omitzero" doc:"the events on their way"`

@@ -89,12 +89,7 @@ func (a *API) authenticate(c *call) (*recoup.Key, error) {
 	if !formed {
 		return nil, invalidKey(c)
 	}
-	key, err := a.keys.find(c.r.Context(), hash, c.now)
-	if err != nil && !errors.Is(err, store.ErrNotFound) && c.route.carried && a.Bus != nil && a.Bus.Up() {
-		if known := a.keys.lately(hash, c.now); known != nil {
-			key, err = known, nil
-		}
-	}
+	key, err := a.keys.find(c.r.Context(), hash, c.now, c.route.carried && a.Bus != nil && a.Bus.Up())
 	switch {
 	case errors.Is(err, store.ErrNotFound):
 		return nil, invalidKey(c)

@@ -2,6 +2,7 @@ package api
 
 import (
 	"context"
+	"errors"
 	"sync"
 	"time"
 
@@ -30,6 +31,7 @@ type remembered struct {
 	key   *recoup.Key
 	until time.Time
 	at    time.Time // when the store said so
+	again time.Time // when the store is asked again, which could not answer; zero: it could
 }
 
 // lookup is a question to the store, for all who ask it at the same time.
@@ -45,8 +47,8 @@ const (
 	maxKnown   = 10000
 
 	// staleKeys is how long after its last lookup a key still opens the ledger for events,
-	// where the store cannot be asked and a bus takes them. Nothing can be revoked
-	// meanwhile but by nodes that reach the store.
+	// where the store cannot be asked and a bus takes them. A revocation takes effect on a
+	// node when it reaches the store again, within keyMemory.
 	staleKeys = time.Hour
 
 	// maxLookups is how many keys are looked up at once. Whoever has no key can
@@ -60,34 +62,51 @@ func newKeyring(s KeyStore) *keyring {
 	}
 }
 
-func (k *keyring) find(ctx context.Context, hash [32]byte, now time.Time) (*recoup.Key, error) {
+// find returns a key. Whoever asks for stale keys gets one that the store cannot be asked
+// for at once, as it was last known; the store is asked meanwhile.
+func (k *keyring) find(ctx context.Context, hash [32]byte, now time.Time, stale bool) (*recoup.Key, error) {
 	k.mu.Lock()
 	found, known := k.known[hash]
 	if known && now.Before(found.until) {
 		k.mu.Unlock()
 		return found.key, nil
 	}
+	away := stale && found.away(now)
 	l, runs := k.running[hash]
 	switch {
-	case runs:
+	case runs, away && now.Before(found.again):
 	case !known && len(k.running) >= maxLookups:
 		k.mu.Unlock()
 		return nil, fault.New(fault.CodeServiceOverloaded, "Too many keys that were not seen lately are being looked up.").After(time.Second)
 	default:
 		l = &lookup{done: make(chan struct{})}
 		k.running[hash] = l
-		if known { // until it is looked up, the others take it as it was
-			k.known[hash] = remembered{found.key, now.Add(keyMemory), found.at}
+		if known && now.Sub(found.at) < keyMemory+keyTimeout { // until it is looked up, the others take it as it was
+			found.until = now.Add(keyMemory)
+			k.known[hash] = found
 		}
 		go k.lookUp(context.WithoutCancel(ctx), l, hash, now, k.changes)
 	}
 	k.mu.Unlock()
+	if away {
+		return found.key, nil
+	}
 	select {
 	case <-l.done:
-		return &l.key, l.err
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	}
+	if l.err != nil && stale {
+		if known := k.lately(hash, now); known != nil {
+			return known, nil
+		}
+	}
+	return &l.key, l.err
+}
+
+// away reports whether the store could not be asked for a key that it knew lately.
+func (r remembered) away(now time.Time) bool {
+	return !r.again.IsZero() && now.Sub(r.at) < staleKeys
 }
 
 // knows reports whether a key was valid when it was last looked up, however long ago.
@@ -99,11 +118,12 @@ func (k *keyring) knows(hash [32]byte, now time.Time) bool {
 	return known && found.key.Valid(now)
 }
 
-// lately returns a key as the store last knew it; nil: that was too long ago.
+// lately returns a key as the store last knew it, if the store cannot be asked; nil: that
+// was too long ago, or it can.
 func (k *keyring) lately(hash [32]byte, now time.Time) *recoup.Key {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	if found, known := k.known[hash]; known && now.Sub(found.at) < staleKeys {
+	if found, known := k.known[hash]; known && found.away(now) {
 		return found.key
 	}
 	return nil
@@ -121,13 +141,24 @@ func (k *keyring) lookUp(ctx context.Context, l *lookup, hash [32]byte, now time
 	if k.running[hash] == l {
 		delete(k.running, hash)
 	}
-	if l.err != nil || k.changes != changes {
+	found, known := k.known[hash]
+	switch {
+	case k.changes != changes:
+		return
+	case errors.Is(l.err, store.ErrNotFound):
+		delete(k.known, hash)
+		return
+	case l.err != nil:
+		if known {
+			found.again = now.Add(keyMemory)
+			k.known[hash] = found
+		}
 		return
 	}
 	if len(k.known) >= maxKnown {
 		clear(k.known)
 	}
-	k.known[hash] = remembered{&l.key, now.Add(keyMemory), now}
+	k.known[hash] = remembered{key: &l.key, until: now.Add(keyMemory), at: now}
 }
 
 // forget makes a change of keys take effect on this node at once.

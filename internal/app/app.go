@@ -126,6 +126,9 @@ func (n *Node) assemble(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	if n.consumer != nil {
+		n.consumer.Inspect = n.ledger.Inspect
+	}
 	n.registry = &registrar{tenantKeys: keys, tableNames: names, store: n.store, policies: policies, book: n.ledger, now: n.o.Now}
 	n.registry.codes.Store(registry)
 	n.roster = lease.NewRoster(n.store, n.name, n.o.Now)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -26,7 +27,7 @@ func readBus(o *Options, s string) error {
 	for part := range strings.SplitSeq(s, ",") {
 		part = strings.TrimSpace(part)
 		if u, err := url.Parse(part); s != "" && (err != nil || u.Host == "" || !busURL(part)) {
-			return errors.New("must be nats://HOST:PORT or tls://HOST:PORT, several with commas between them")
+			return errors.New("must be nats://HOST:PORT or tls://HOST:PORT, several with commas between them; a user and a password may be before HOST, as in nats://USER:PASSWORD@HOST, with % codes for characters such as a comma (%2C)")
 		}
 	}
 	return nil
@@ -73,13 +74,30 @@ func validateBus(o *Options) error {
 	kind, _, _ := splitDatabase(o.Database)
 	switch {
 	case o.Bus.URL == "":
-		return nil
+		return busMissing(&o.Bus)
 	case kind == "sqlite":
 		return errBusNeedsPostgres
 	case (o.Bus.Cert == "") != (o.Bus.Key == ""):
 		return errors.New("--bus-cert and --bus-key go together: give both or none")
+	case o.Bus.Credentials != "" && strings.Contains(o.Bus.URL, "@"):
+		return errors.New("--bus-credentials and a user in --bus: give one of them")
 	}
-	return nil
+	return o.Bus.CheckFiles()
+}
+
+// busMissing says which options there are of a bus that there is not.
+func busMissing(o *bus.Options) error {
+	var alone []string
+	for flag, value := range map[string]string{"--bus-credentials": o.Credentials, "--bus-ca": o.CA, "--bus-cert": o.Cert, "--bus-key": o.Key} {
+		if value != "" {
+			alone = append(alone, flag)
+		}
+	}
+	if len(alone) == 0 {
+		return nil
+	}
+	slices.Sort(alone)
+	return fmt.Errorf("%s without --bus: set --bus nats://HOST:PORT too, or leave them out", strings.Join(alone, ", "))
 }
 
 // openBus connects to the bus, if there is one.
@@ -171,6 +189,9 @@ func (d busDesk) Retry(ctx context.Context, number int64, note func(recoup.Quara
 	}
 	if found.Err != nil {
 		return found.QuarantinedBatch, fault.Wrap(found.Err, fault.CodeConflict, "The batch cannot be read, so it cannot be retried: drop it.")
+	}
+	if err := d.ledger.Inspect(d.o.Now(), found.Batch.Events); err != nil {
+		return found.QuarantinedBatch, fault.Wrap(err, fault.CodeConflict, "The batch holds what no node of Recoup lets pass, so it cannot be retried: find out who published it, and drop it.")
 	}
 	if err := note(found.QuarantinedBatch); err != nil {
 		return found.QuarantinedBatch, err

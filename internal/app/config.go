@@ -56,7 +56,7 @@ func Settings() []Setting {
 			func(o *Options, s string) error { o.Bus.Key = s; return nil }},
 		{"bus-single", "RECOUP_BUS_SINGLE", "false", "`BOOL`: a bus with one replica will do, for trials; a server that dies then takes acknowledged events along", false, readBusSingle},
 		{"bus-limit", "RECOUP_BUS_LIMIT", "8GB", "`SIZE` up to which events wait on the bus, if this node makes its stream", false, readBusLimit},
-		{"bus-monitor", "RECOUP_BUS_MONITOR", "", "`URL[,URL]` of the monitoring of the bus's servers, such as http://10.0.0.7:8222, for the doctor (default: it cannot tell whether they sync always)", false, readBusMonitors},
+		{"bus-monitor", "RECOUP_BUS_MONITOR", "", "`URL[,URL]` of the monitoring of the bus's servers, such as http://10.0.0.7:8222, for the doctor (default: it cannot tell whether they sync always)", true, readBusMonitors},
 		{"policy", "RECOUP_POLICY", "", "policy `FILE` to put in force (default: the policy in the database)", false,
 			func(o *Options, s string) error { o.Policy = s; return nil }},
 		{"example", "RECOUP_EXAMPLE", "", "`EXAMPLE` policy that a new database begins with: spec (default: one with the table app.errors)", false, readExample},
@@ -265,7 +265,7 @@ var passwords = regexp.MustCompile(`(?i)(password|passfile|sslpassword|sslkey)=[
 
 // MaskURL returns an address of a database, or addresses of a bus, without passwords.
 func MaskURL(address string) string {
-	if first, rest, several := strings.Cut(address, ","); several && busURL(first) {
+	if first, rest, several := strings.Cut(address, ","); several && (busURL(first) || strings.HasPrefix(first, "http")) {
 		return MaskURL(first) + "," + MaskURL(rest)
 	}
 	masked := passwords.ReplaceAllString(address, "$1=***")
@@ -277,6 +277,10 @@ func MaskURL(address string) string {
 	if _, has := u.User.Password(); has {
 		u.User = url.UserPassword(u.User.Username(), "MASKED")
 		return strings.Replace(u.String(), ":MASKED@", ":***@", 1)
+	}
+	if u.User != nil && busURL(address) { // a token
+		u.User = url.User("MASKED")
+		return strings.Replace(u.String(), "MASKED@", "***@", 1)
 	}
 	return masked
 }

@@ -214,7 +214,7 @@ var layers = []layer{
 	{
 		pkg:       "recoup/internal/bus",
 		imports:   []string{"recoup", "recoup/internal/store"},
-		libraries: []string{"github.com/nats-io/nats.go"},
+		libraries: []string{"github.com/nats-io/nats.go", "github.com/nats-io/nkeys"},
 		why:       "it carries batches over JetStream; what becomes of them the ledger decides",
 	},
 	{

@@ -27,6 +27,8 @@ const (
 
 	subject           = "recoup.events"
 	quarantineSubject = "recoup.quarantine"
+
+	inbox = "_INBOX.recoup" // where answers come, so that a user needs to hear no others
 )
 
 // The errors by which callers decide, to be distinguished with errors.Is.
@@ -108,6 +110,10 @@ type Bus struct {
 	generation string // the stream's name and when it was made: its sequences are its own
 	consumer   jetstream.Consumer
 	changed    chan struct{} // closed whenever up changes
+
+	attempt    error                   // why the last connection could not be made
+	denial     error                   // the permission that was found missing last
+	endPrepare context.CancelCauseFunc // of what prepare waits for
 }
 
 // Open connects to the servers and makes sure of the stream. Servers that do not answer
@@ -115,6 +121,9 @@ type Bus struct {
 // do is returned as [ErrUnfit].
 func Open(ctx context.Context, o Options) (*Bus, error) {
 	o = o.withDefaults()
+	if err := o.CheckFiles(); err != nil {
+		return nil, err
+	}
 	b := &Bus{o: o, done: make(chan struct{}), changed: make(chan struct{}), cause: ErrAway}
 	var err error
 	if b.conn, err = nats.Connect(strings.Join(o.addresses(), ","), b.options()...); err != nil {
@@ -145,9 +154,12 @@ func (b *Bus) options() []nats.Option {
 	list := []nats.Option{
 		nats.Name("recoup " + b.o.Name), nats.Timeout(2 * time.Second), nats.PingInterval(5 * time.Second), nats.MaxPingsOutstanding(2),
 		nats.MaxReconnects(-1), nats.ReconnectWait(200 * time.Millisecond), nats.RetryOnFailedConnect(true),
-		nats.ReconnectBufSize(-1), // what cannot be sent is not sent later
-		nats.DisconnectErrHandler(func(_ *nats.Conn, err error) { b.fail(errors.Join(ErrAway, err)) }),
-		nats.ErrorHandler(func(_ *nats.Conn, _ *nats.Subscription, err error) { b.o.Logger.Debug("bus", "cause", err) }),
+		nats.ReconnectBufSize(-1),   // what cannot be sent is not sent later
+		nats.IgnoreAuthErrorAbort(), // who is refused may be let in later
+		nats.CustomInboxPrefix(inbox),
+		nats.DisconnectErrHandler(func(_ *nats.Conn, err error) { b.fail(away(b.o.explain(err))) }),
+		nats.ReconnectErrHandler(func(_ *nats.Conn, err error) { b.attempted(err) }),
+		nats.ErrorHandler(func(_ *nats.Conn, _ *nats.Subscription, err error) { b.denied(err) }),
 	}
 	if b.o.Credentials != "" {
 		list = append(list, nats.UserCredentials(b.o.Credentials))
@@ -178,8 +190,9 @@ func (b *Bus) first(ctx context.Context) error {
 			if errors.Is(err, errUnplaced) {
 				return err
 			}
-			b.o.Logger.Warn("bus unavailable; events go to the database directly until it answers", "cause", err)
-			b.fail(err)
+			if b.fail(err); !errors.Is(err, ErrRefused) {
+				b.o.Logger.Warn("bus unavailable; events go to the database directly until it answers", "cause", err)
+			}
 			return nil
 		case <-tick.C:
 		}
@@ -223,7 +236,7 @@ func (b *Bus) Up() bool {
 func (b *Bus) fail(cause error) {
 	b.mu.Lock()
 	was := b.up
-	unfit := errors.Is(cause, ErrUnfit) && !errors.Is(b.cause, ErrUnfit)
+	refused := errors.Is(cause, ErrUnfit) && !errors.Is(b.cause, ErrUnfit) || errors.Is(cause, ErrRefused) && !errors.Is(b.cause, ErrRefused)
 	b.up, b.cause = false, cause
 	if was {
 		close(b.changed)
@@ -231,7 +244,7 @@ func (b *Bus) fail(cause error) {
 	}
 	b.mu.Unlock()
 	switch {
-	case unfit:
+	case refused:
 		b.o.Logger.Error("bus refused; events go to the database directly", "cause", cause)
 	case was:
 		b.o.Logger.Warn("bus unavailable; events go to the database directly", "cause", cause)
@@ -245,9 +258,10 @@ func (b *Bus) ready(generation string, consumer jetstream.Consumer) {
 	if !b.up {
 		close(b.changed)
 		b.changed = make(chan struct{})
+		b.denial = nil
 		b.o.Logger.Info("bus available", "server", b.conn.ConnectedServerVersion(), "stream", generation)
 	}
-	b.up, b.cause, b.generation, b.consumer = true, nil, generation, consumer
+	b.up, b.cause, b.attempt, b.generation, b.consumer = true, nil, nil, generation, consumer
 }
 
 // line returns where batches come from and what is closed when that changes; while the
@@ -259,6 +273,14 @@ func (b *Bus) line() (consumer jetstream.Consumer, changed <-chan struct{}, caus
 		return nil, b.changed, b.cause
 	}
 	return b.consumer, b.changed, nil
+}
+
+// away is an error that says that the bus is.
+func away(err error) error {
+	if errors.Is(err, ErrAway) {
+		return err
+	}
+	return errors.Join(ErrAway, err)
 }
 
 // Generation names the stream and when it was made.

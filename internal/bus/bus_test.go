@@ -3,8 +3,12 @@ package bus_test
 import (
 	"context"
 	"errors"
+	"io"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"reflect"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -249,15 +253,29 @@ func TestOlder(t *testing.T) {
 	}
 }
 
-// Monitoring says whether servers sync always.
+// Monitoring says whether servers sync always. Nobody is asked whom it names, and no
+// password is told.
 func TestServers(t *testing.T) {
 	t.Parallel()
 	for setting, always := range map[string]bool{"sync_interval: always": true, "sync_interval: 1m": false} {
 		cluster := bustest.StartWith(t, 1, setting)
-		b := open(t, bus.Options{URL: cluster.URL(), Single: true, Monitors: append(cluster.Monitors(), "http://127.0.0.1:1")})
+		elsewhere := httptest.NewServer(http.RedirectHandler(cluster.Monitors()[0]+"/varz", http.StatusFound))
+		endless := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			for _, err := io.WriteString(w, `{"server_name":"`); err == nil; _, err = io.WriteString(w, strings.Repeat("x", 1<<16)) {
+			}
+		}))
+		t.Cleanup(elsewhere.Close)
+		t.Cleanup(endless.Close)
+		secret := strings.Replace(elsewhere.URL, "http://", "http://ada:hunter2@", 1)
+		b := open(t, bus.Options{URL: cluster.URL(), Single: true, Monitors: append(cluster.Monitors(), "http://ada:hunter2@127.0.0.1:1", secret, endless.URL)})
 		list := b.Servers(context.Background())
-		if len(list) != 2 || list[0].SyncAlways != always || list[0].Err != nil || bus.Older(list[0].Version, bus.MinVersion) || list[1].Err == nil {
-			t.Errorf("%s: %+v", setting, list)
+		if len(list) != 4 || list[0].SyncAlways != always || list[0].Err != nil || bus.Older(list[0].Version, bus.MinVersion) {
+			t.Fatalf("%s: %+v", setting, list)
+		}
+		for _, s := range list[1:] {
+			if s.Err == nil || strings.Contains(s.Monitor+s.Err.Error(), "hunter2") || len(s.Err.Error()) > 200 {
+				t.Errorf("%s: %v", s.Monitor, s.Err)
+			}
 		}
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"hash/crc32"
 	"math"
+	"sync"
 	"time"
 
 	"recoup"
@@ -26,23 +27,30 @@ var ErrUnreadable = errors.New("the message is not a batch that can be read")
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
+// writer writes messages, one after another into the same memory.
+type writer struct{ message, details []byte }
+
+// writers are used again: a message is some hundred kilobytes.
+var writers = sync.Pool{New: func() any { return &writer{message: make([]byte, 0, 128<<10)} }}
+
 // encode writes a batch: version, id, number of events, the events, and a checksum of
-// all that.
-func encode(b *store.EventBatch) []byte {
-	buf := make([]byte, 0, 64+len(b.Events)*160)
+// all that. What it returns is valid until the next.
+func (w *writer) encode(b *store.EventBatch) []byte {
+	buf := w.message[:0]
 	buf = append(buf, version)
 	buf = append(buf, b.ID[:]...)
 	buf = binary.AppendUvarint(buf, uint64(len(b.Events)))
 	for i := range b.Events {
-		buf = appendEvent(buf, &b.Events[i])
+		buf = w.appendEvent(buf, &b.Events[i])
 	}
-	return binary.BigEndian.AppendUint32(buf, crc32.Checksum(buf, castagnoli))
+	w.message = binary.BigEndian.AppendUint32(buf, crc32.Checksum(buf, castagnoli))
+	return w.message
 }
 
 // timeless is a bit of the byte that an event begins with.
 const timeless = 1
 
-func appendEvent(buf []byte, e *store.Event) []byte {
+func (w *writer) appendEvent(buf []byte, e *store.Event) []byte {
 	var flags byte
 	if e.Timeless {
 		flags |= timeless
@@ -55,9 +63,9 @@ func appendEvent(buf []byte, e *store.Event) []byte {
 		buf = binary.AppendUvarint(buf, uint64(len(*text)))
 		buf = append(buf, *text...)
 	}
-	details := store.EncodeDetails(e.Details)
-	buf = binary.AppendUvarint(buf, uint64(len(details)))
-	return append(buf, details...)
+	w.details = store.AppendDetails(w.details[:0], e.Details)
+	buf = binary.AppendUvarint(buf, uint64(len(w.details)))
+	return append(buf, w.details...)
 }
 
 // texts are what of an event is text, in the order in which it is written.
@@ -67,6 +75,9 @@ func texts(e *store.Event) [8]*string {
 
 // decode reads what encode wrote.
 func decode(data []byte) (b store.EventBatch, err error) {
+	if len(data) > maxMessage {
+		return b, fmt.Errorf("%w: it has %d bytes, expected at most %d", ErrUnreadable, len(data), maxMessage)
+	}
 	end := len(data) - 4
 	if end < 1+len(b.ID) || data[0] != version {
 		return b, fmt.Errorf("%w: not in the encoding %d", ErrUnreadable, version)
@@ -85,6 +96,9 @@ func decode(data []byte) (b store.EventBatch, err error) {
 	}
 	if r.bad || len(r.data) > 0 {
 		return b, fmt.Errorf("%w: its length is wrong", ErrUnreadable)
+	}
+	if b.ID.IsZero() {
+		return b, fmt.Errorf("%w: it has no id", ErrUnreadable)
 	}
 	return b, nil
 }

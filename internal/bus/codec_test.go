@@ -1,7 +1,9 @@
 package bus
 
 import (
+	"encoding/binary"
 	"errors"
+	"hash/crc32"
 	"reflect"
 	"testing"
 	"time"
@@ -13,12 +15,14 @@ import (
 	"recoup/internal/test/conformance"
 )
 
+func encode(b *store.EventBatch) []byte { return new(writer).encode(b) }
+
 // What is written is read as it was, and of no message with a changed byte.
 func TestCodec(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		text := rapid.StringN(0, 20, 60)
-		b := store.EventBatch{ID: recoup.ID(rapid.SliceOfN(rapid.Byte(), 16, 16).Draw(t, "id"))}
+		b := store.EventBatch{ID: recoup.ID(rapid.SliceOfN(rapid.ByteMin(1), 16, 16).Draw(t, "id"))}
 		for range rapid.IntRange(1, 5).Draw(t, "n") {
 			e := store.Event{Timeless: rapid.Bool().Draw(t, "timeless")}
 			e.ID, e.CorrelationID = recoup.ID(rapid.SliceOfN(rapid.Byte(), 16, 16).Draw(t, "event")), b.ID
@@ -47,11 +51,25 @@ func TestCodec(t *testing.T) {
 	})
 }
 
+// Anybody who may publish can send anything, with the checksum that belongs to it.
 func FuzzDecode(f *testing.F) {
-	f.Add(encode(&store.EventBatch{ID: recoup.ID{1}, Events: conformance.SampleEvents(3, conformance.Epoch(), time.Second)}))
+	whole := encode(&store.EventBatch{ID: recoup.ID{1}, Events: conformance.SampleEvents(3, conformance.Epoch(), time.Second)})
+	f.Add(whole[:len(whole)-4])
+	f.Add(append([]byte{version, 1, 15: 0}, 0xf4, 3)) // 500 events that are not there
 	f.Fuzz(func(t *testing.T, data []byte) {
-		if b, err := decode(data); err == nil && len(b.Events) > MaxBatch {
-			t.Errorf("%d events", len(b.Events))
+		data = binary.BigEndian.AppendUint32(data, crc32.Checksum(data, castagnoli))
+		b, err := decode(data)
+		if err != nil {
+			if !errors.Is(err, ErrUnreadable) {
+				t.Error(err)
+			}
+			return
+		}
+		if len(b.Events) > MaxBatch || b.ID.IsZero() || len(data) > maxMessage {
+			t.Errorf("%d events of %v in %d bytes", len(b.Events), b.ID, len(data))
+		}
+		if again, err := decode(encode(&b)); err != nil || len(again.Events) != len(b.Events) {
+			t.Errorf("it is read, and not once it is written again: %v", err)
 		}
 	})
 }
@@ -61,8 +79,8 @@ func BenchmarkCodec(b *testing.B) {
 	data := encode(&batch)
 	b.Run("encode", func(b *testing.B) {
 		b.SetBytes(int64(len(data)))
-		for b.Loop() {
-			encode(&batch)
+		for w := new(writer); b.Loop(); {
+			w.encode(&batch)
 		}
 	})
 	b.Run("decode", func(b *testing.B) {

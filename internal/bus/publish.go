@@ -25,7 +25,9 @@ func (b *Bus) Publish(ctx context.Context, batch *store.EventBatch) error {
 	if consumer, _, cause := b.line(); consumer == nil {
 		return errors.Join(ErrAway, cause)
 	}
-	data := encode(batch)
+	w, _ := writers.Get().(*writer)
+	defer writers.Put(w) // the connection has copied the message, or never will
+	data := w.encode(batch)
 	if len(batch.Events) > MaxBatch || len(data) > maxMessage {
 		return fmt.Errorf("%w: %d events, %d bytes", ErrTooLarge, len(batch.Events), len(data))
 	}

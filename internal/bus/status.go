@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/url"
 	"strings"
 	"time"
 
@@ -21,10 +22,13 @@ func (b *Bus) Status(ctx context.Context) (recoup.Bus, error) {
 	consumer, _, cause := b.line()
 	s := recoup.Bus{Enabled: true, Up: consumer != nil, Server: b.conn.ConnectedServerVersion(), Gaps: []recoup.BusGap{}}
 	if consumer == nil {
-		if s.Cause = ErrAway.Error(); errors.Is(cause, ErrUnfit) {
+		if s.Cause = ErrAway.Error(); errors.Is(cause, ErrUnfit) || errors.Is(cause, ErrRefused) {
 			s.Cause = cause.Error()
 		}
 		return s, nil
+	}
+	if denial := b.lacks(); denial != nil {
+		s.Cause = denial.Error()
 	}
 	ctx, cancel := context.WithTimeout(ctx, b.o.AckTimeout)
 	defer cancel()
@@ -44,6 +48,13 @@ func (b *Bus) Status(ctx context.Context) (recoup.Bus, error) {
 	s.Stream = streamStatus(stream.CachedInfo())
 	s.Stream.Waiting, s.Stream.InFlight = int64(pending.NumPending)+int64(pending.NumAckPending), int64(pending.NumAckPending)
 	return s, nil
+}
+
+// lacks is the permission that was found missing since the bus is up.
+func (b *Bus) lacks() error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.denial
 }
 
 func streamStatus(info *jetstream.StreamInfo) recoup.BusStream {
@@ -74,8 +85,14 @@ type Server struct {
 	Err        error
 }
 
-// maxVarz bounds what is read of a server's answer.
-const maxVarz = 1 << 20
+// maxVarz bounds what is read of a server's answer, and maxWord what of it is shown.
+const (
+	maxVarz = 1 << 20
+	maxWord = 100
+)
+
+// monitors asks the servers that the operator has named, and nobody whom these name.
+var monitors = http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 
 // Servers asks the monitoring of the servers, as far as it is known where that is.
 func (b *Bus) Servers(ctx context.Context) (list []Server) {
@@ -86,7 +103,7 @@ func (b *Bus) Servers(ctx context.Context) (list []Server) {
 }
 
 func askServer(ctx context.Context, address string) Server {
-	s := Server{Monitor: address}
+	s := Server{Monitor: hidden(address)}
 	ctx, cancel := context.WithTimeout(ctx, 3*time.Second)
 	defer cancel()
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, strings.TrimSuffix(address, "/")+"/varz", nil)
@@ -94,7 +111,7 @@ func askServer(ctx context.Context, address string) Server {
 		s.Err = err
 		return s
 	}
-	answer, err := http.DefaultClient.Do(request)
+	answer, err := monitors.Do(request)
 	if err != nil {
 		s.Err = err
 		return s
@@ -109,11 +126,28 @@ func askServer(ctx context.Context, address string) Server {
 			} `json:"config"`
 		} `json:"jetstream"`
 	}
-	if err := json.NewDecoder(io.LimitReader(answer.Body, maxVarz)).Decode(&varz); err != nil || answer.StatusCode != http.StatusOK {
-		s.Err = fmt.Errorf("%s: %w", answer.Status, err)
+	if answer.StatusCode != http.StatusOK {
+		s.Err = fmt.Errorf("it answers %s", word(answer.Status))
 		return s
 	}
-	s.Name, s.Version, s.JetStream = varz.Name, varz.Version, varz.JetStream.Config != nil
+	if err := json.NewDecoder(io.LimitReader(answer.Body, maxVarz)).Decode(&varz); err != nil {
+		s.Err = errors.New("its answer to /varz is not that of a NATS server")
+		return s
+	}
+	s.Name, s.Version, s.JetStream = word(varz.Name), word(varz.Version), varz.JetStream.Config != nil
 	s.SyncAlways = s.JetStream && varz.JetStream.Config.SyncAlways
 	return s
+}
+
+// word is a text of a server's as far as it is shown.
+func word(s string) string { return s[:min(len(s), maxWord)] }
+
+// hidden is an address without a password.
+func hidden(address string) string {
+	u, err := url.Parse(address)
+	if err != nil || u.User == nil {
+		return address
+	}
+	u.User = nil
+	return u.String()
 }

@@ -26,8 +26,18 @@ const (
 // there. Every node does so, at the same time if need be.
 func (b *Bus) prepare(ctx context.Context) error {
 	if !b.conn.IsConnected() {
-		return errors.Join(ErrAway, b.conn.LastError())
+		return away(b.unconnected())
 	}
+	ctx, done := b.deniable(ctx)
+	defer done()
+	err := b.make(ctx)
+	if cause := context.Cause(ctx); err != nil && errors.Is(cause, ErrRefused) {
+		return cause
+	}
+	return err
+}
+
+func (b *Bus) make(ctx context.Context) error {
 	if version := b.conn.ConnectedServerVersion(); Older(version, MinVersion) {
 		return fmt.Errorf("%w: the server is %s, and servers older than %s can lose streams when they are killed: upgrade it", ErrUnfit, version, MinVersion)
 	}
@@ -37,6 +47,11 @@ func (b *Bus) prepare(ctx context.Context) error {
 	}
 	if _, err := b.ensure(ctx, b.quarantineConfig()); err != nil {
 		return err
+	}
+	for _, subject := range []string{subject, quarantineSubject} {
+		if err := b.mayPublish(ctx, subject); err != nil {
+			return away(err)
+		}
 	}
 	consumer, err := b.js.CreateOrUpdateConsumer(ctx, Stream, b.consumerConfig())
 	if err != nil {

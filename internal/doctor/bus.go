@@ -40,6 +40,8 @@ func judgeBus(in *Input) (found []Ill) {
 	}
 	if !b.Up {
 		add(recoup.FindingWarning, "bus", "recoup bus status", "It takes no events, which go to the database directly: %s.", b.Cause)
+	} else if b.Cause != "" {
+		add(recoup.FindingCritical, "permissions", "recoup bus status", "It takes events, and not all that this node asks: %s.", b.Cause)
 	}
 	for _, peer := range b.Stream.Followers {
 		if peer.Offline {

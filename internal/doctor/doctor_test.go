@@ -54,6 +54,7 @@ func TestJudge(t *testing.T) {
 	}{
 		"transaction ids run out":            {onServer(func(in *doctor.Input) { in.Facts.Server.FrozenAge = 1_700_000_000 }), recoup.FindingCritical, "vacuum", "1700000000 transactions"},
 		"a bus that is away":                 {onBus(func(b *doctor.Bus) { b.Up, b.Cause = false, "the bus is away" }), recoup.FindingWarning, "bus", "go to the database directly"},
+		"a permission of the bus is missing": {onBus(func(b *doctor.Bus) { b.Cause = "the bus is away: it refuses this node" }), recoup.FindingCritical, "bus", "not all that this node asks"},
 		"a bus that does not sync":           {onBus(func(b *doctor.Bus) { b.Servers[1].SyncAlways = false }), recoup.FindingCritical, "bus", "every two minutes"},
 		"a bus that nobody watches":          {onBus(func(b *doctor.Bus) { b.Monitored, b.Servers = false, nil }), recoup.FindingNote, "bus", "not known whether"},
 		"a server of the bus that is silent": {onBus(func(b *doctor.Bus) { b.Servers[1] = doctor.BusServer{Name: "http://h:8222", Problem: "refused"} }), recoup.FindingWarning, "bus", "cannot be read: refused"},

@@ -14,7 +14,11 @@ import (
 	"testing"
 	"time"
 
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+
 	"recoup"
+	"recoup/internal/bus"
 	"recoup/internal/bus/bustest"
 	"recoup/internal/store/postgres/pgtest"
 )
@@ -297,11 +301,43 @@ func TestBusQuarantineAndLimit(t *testing.T) {
 	if got.again == "" || !strings.Contains(got.body, "RATE_LIMIT_EXCEEDED") || len(s.acked) < 2000 {
 		t.Errorf("after %d events: %d, Retry-After %q: %s", len(s.acked), got.status, got.again, got.body)
 	}
+	sealed(t, cluster)
 	if err := server.Restart(); err != nil {
 		t.Fatal(err)
 	}
 	s.must("after", 10)
 	s.whole(owner)
+}
+
+// sealed wants no tenant's name in any message that waits on the bus.
+func sealed(t *testing.T, cluster *bustest.Cluster) {
+	t.Helper()
+	conn, err := nats.Connect(cluster.URL())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	js, err := jetstream.New(conn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	stream, err := js.Stream(t.Context(), bus.Stream)
+	if err != nil {
+		t.Fatal(err)
+	}
+	seen := 0
+	for state := stream.CachedInfo().State; state.FirstSeq <= state.LastSeq; state.FirstSeq++ {
+		msg, err := stream.GetMsg(t.Context(), state.FirstSeq)
+		if err != nil {
+			continue // it was written before
+		}
+		if seen++; strings.Contains(string(msg.Data), "acme") {
+			t.Fatal("a message on the bus names a tenant")
+		}
+	}
+	if seen == 0 {
+		t.Error("no message was seen")
+	}
 }
 
 // With SQLite there is no bus.

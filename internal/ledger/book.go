@@ -55,6 +55,11 @@ func (b *Book) Keep(now time.Time, events []recoup.Event) []*store.Event {
 	return b.governor.Load().Keep(now, events)
 }
 
+// Inspect says why events that came by the bus cannot have been governed.
+func (b *Book) Inspect(now time.Time, events []store.Event) error {
+	return b.governor.Load().Inspect(now, events)
+}
+
 // Append hands events to the writer.
 func (b *Book) Append(ctx context.Context, events []store.Event) (*Receipt, error) {
 	return b.writer.Append(ctx, events)

@@ -27,6 +27,9 @@ type Consumer struct {
 	Random func() float64
 	Logger *slog.Logger
 
+	// Inspect says why events cannot have been governed; see Governor.Inspect.
+	Inspect func(now time.Time, events []store.Event) error
+
 	written, duplicates, quarantined, failures atomic.Int64
 }
 
@@ -84,7 +87,13 @@ func (c *Consumer) deliver(ctx context.Context, list []*bus.Delivery) {
 	go hold(held, list)
 	var readable []*bus.Delivery
 	for _, d := range list {
+		ungoverned := error(nil)
+		if d.Err == nil {
+			ungoverned = c.Inspect(c.Now(), d.Batch.Events)
+		}
 		switch {
+		case ungoverned != nil: // and will not be next time
+			c.quarantine(ctx, d, ungoverned.Error())
 		case d.Err == nil:
 			readable = append(readable, d)
 		case d.Delivered < maxFailures: // another replica may have it whole

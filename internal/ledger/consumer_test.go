@@ -56,7 +56,8 @@ func (d *dying) WriteEventBatches(ctx context.Context, stream string, list []sto
 }
 
 func consume(ctx context.Context, b *bus.Bus, s store.EventBatchWriter) (*ledger.Consumer, <-chan struct{}) {
-	c := &ledger.Consumer{Feed: b, Store: s, Now: time.Now, Random: func() float64 { return 0 }, Logger: slog.New(slog.DiscardHandler)}
+	c := &ledger.Consumer{Feed: b, Store: s, Now: time.Now, Random: func() float64 { return 0 }, Logger: slog.New(slog.DiscardHandler),
+		Inspect: func(time.Time, []store.Event) error { return nil }}
 	done := make(chan struct{})
 	go func() { defer close(done); c.Run(ctx) }()
 	return c, done
@@ -153,5 +154,40 @@ func TestWriterWithoutItsBus(t *testing.T) {
 	<-done
 	if got := c.Stats(); got.Written+w.Stats().Written != 3000 {
 		t.Errorf("written are %d from the bus and %d past it", got.Written, w.Stats().Written)
+	}
+}
+
+// A batch that no node has governed goes to quarantine at once, whole, and what is in it is
+// not said; others are written.
+func TestConsumerInspects(t *testing.T) {
+	t.Parallel()
+	cluster := bustest.Start(t, 1)
+	s := pgtest.Open(t)
+	if err := s.SyncCodes(t.Context(), conformance.Epoch(), fault.Default().All()); err != nil {
+		t.Fatal(err)
+	}
+	b := line(t, cluster)
+	defer b.Close()
+	g, _ := newGovernor(t)
+	for i, tenant := range []string{"acme", ""} {
+		events := conformance.SampleEvents(3, epoch(), time.Millisecond)
+		events[1].TenantHash, events[1].TenantKey = tenant, tenant
+		if err := b.Publish(t.Context(), &store.EventBatch{ID: recoup.ID{byte(i + 1)}, Events: events}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	c := &ledger.Consumer{Feed: b, Store: s, Now: epoch, Random: func() float64 { return 0 }, Logger: slog.New(slog.DiscardHandler), Inspect: g.Inspect}
+	ctx, stop := context.WithCancel(t.Context())
+	done := make(chan struct{})
+	go func() { defer close(done); c.Run(ctx) }()
+	bustest.Eventually(t, "both batches", func() bool { got := c.Stats(); return got.Quarantined == 1 && got.Written == 3 })
+	stop()
+	<-done
+	list, err := b.ListQuarantine(t.Context(), 0, 10)
+	if err != nil || len(list) != 1 || list[0].Reason != "event 2 of 3 was not governed: tenant_hash: format" || c.Stats().Failures != 0 {
+		t.Errorf("in quarantine are %+v, %v; %+v", list, err, c.Stats())
+	}
+	if gaps, err := s.BusGaps(t.Context(), conformance.Epoch().AddDate(100, 0, 0), 10); len(gaps) > 0 || err != nil {
+		t.Errorf("there are gaps: %v, %v", gaps, err)
 	}
 }

@@ -50,6 +50,9 @@ func FuzzGovern(f *testing.F) {
 				t.Errorf("%s: %+v", problem, got.Events[i])
 			}
 		}
+		if err := g.Inspect(epoch(), got.Events); err != nil {
+			t.Errorf("what was governed may not come by the bus: %v: %+v", err, got.Events)
+		}
 	})
 }
 

@@ -9,32 +9,39 @@ import (
 // than an event keeps.
 const maxPlain = 8
 
-// encodePlain writes details that governance has let pass, which are a few words,
+// appendPlainDetails writes details that governance has let pass, which are a few words,
 // whole numbers and plain texts, exactly as encoding/json does, which spends most
 // of its time on finding out what they are. It leaves to it what is anything else.
-func encodePlain(details map[string]any) ([]byte, bool) {
-	var room [maxPlain]string
+func appendPlainDetails(b []byte, details map[string]any) ([]byte, bool) {
+	type member struct {
+		key   string
+		value any
+	}
 	if len(details) > maxPlain {
-		return nil, false
+		return b, false
 	}
-	keys := room[:0]
-	for key := range details {
-		keys = append(keys, key)
+	var room [maxPlain]member
+	members := room[:0]
+	for key, value := range details {
+		at := len(members)
+		for at > 0 && key < members[at-1].key {
+			at--
+		}
+		members = slices.Insert(members, at, member{key, value})
 	}
-	slices.Sort(keys)
-	b := make([]byte, 0, 32*len(keys))
-	for _, key := range keys {
+	begin := len(b)
+	for _, m := range members {
 		b = append(b, ',')
 		var ok bool
-		if b, ok = appendText(b, key); !ok {
-			return nil, false
+		if b, ok = appendText(b, m.key); !ok {
+			return b[:begin], false
 		}
 		b = append(b, ':')
-		if b, ok = appendPlain(b, details[key]); !ok {
-			return nil, false
+		if b, ok = appendPlain(b, m.value); !ok {
+			return b[:begin], false
 		}
 	}
-	b[0] = '{'
+	b[begin] = '{'
 	return append(b, '}'), true
 }
 

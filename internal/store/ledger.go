@@ -124,14 +124,23 @@ func EncodeDetails(details map[string]any) []byte {
 	if len(details) == 0 {
 		return nil
 	}
-	if b, ok := encodePlain(details); ok {
+	return AppendDetails(make([]byte, 0, 32*len(details)), details)
+}
+
+// AppendDetails is [EncodeDetails] behind what is there.
+func AppendDetails(b []byte, details map[string]any) []byte {
+	if len(details) == 0 {
 		return b
 	}
-	b, err := json.Marshal(details)
-	if err != nil {
-		return []byte("null")
+	b, plain := appendPlainDetails(b, details)
+	if plain {
+		return b
 	}
-	return b
+	text, err := json.Marshal(details)
+	if err != nil {
+		return append(b, "null"...)
+	}
+	return append(b, text...)
 }
 
 // DecodeDetails reads what EncodeDetails wrote; whole numbers are int64 again.

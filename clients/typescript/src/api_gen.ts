@@ -252,7 +252,7 @@ export interface BulkResultAnswer {
 }
 
 export interface Bus {
-  /** why it is not up */
+  /** why it is not up, or what it refuses although it is */
   cause?: string;
   /** whether this node has a bus (--bus) */
   enabled: boolean;

@@ -57,6 +57,7 @@ type Server struct {
 	URL, Monitor string
 
 	t      testing.TB
+	text   string // of the configuration, without settings that change
 	config string
 	cmd    *exec.Cmd
 	log    bytes.Buffer
@@ -66,7 +67,14 @@ type Server struct {
 func Start(t testing.TB, n int) *Cluster { return StartWith(t, n, "sync_interval: always") }
 
 // StartWith is [Start] with another setting of JetStream.
-func StartWith(t testing.TB, n int, setting string) *Cluster {
+func StartWith(t testing.TB, n int, setting string) *Cluster { return start(t, n, setting, "") }
+
+// StartSecured is [Start] with settings beside JetStream, such as TLS and users.
+func StartSecured(t testing.TB, n int, settings string) *Cluster {
+	return start(t, n, "sync_interval: always", settings)
+}
+
+func start(t testing.TB, n int, jetstream, settings string) *Cluster {
 	t.Helper()
 	ports := freePorts(t, 3*n)
 	var routes []string
@@ -77,19 +85,33 @@ func StartWith(t testing.TB, n int, setting string) *Cluster {
 	for i := range n {
 		dir := t.TempDir()
 		text := fmt.Sprintf("server_name: bus%d\nhost: 127.0.0.1\nport: %d\nhttp: 127.0.0.1:%d\njetstream { store_dir: %q, max_file_store: 64GB, max_memory_store: 64MB, %s }\n",
-			i+1, ports[3*i], ports[3*i+2], filepath.Join(dir, "data"), setting)
+			i+1, ports[3*i], ports[3*i+2], filepath.Join(dir, "data"), jetstream)
 		if n > 1 {
 			text += fmt.Sprintf("cluster { name: recoup, host: 127.0.0.1, port: %d, no_advertise: true, routes: [%s] }\n", ports[3*i+1], strings.Join(routes, ", "))
 		}
-		s := &Server{t: t, config: filepath.Join(dir, "server.conf"), URL: "nats://127.0.0.1:" + strconv.Itoa(ports[3*i]), Monitor: "http://127.0.0.1:" + strconv.Itoa(ports[3*i+2])}
-		if err := os.WriteFile(s.config, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		s := &Server{t: t, text: text, config: filepath.Join(dir, "server.conf"), URL: "nats://127.0.0.1:" + strconv.Itoa(ports[3*i]), Monitor: "http://127.0.0.1:" + strconv.Itoa(ports[3*i+2])}
+		s.configure(settings)
 		c.Servers = append(c.Servers, s)
 		s.Start()
 		t.Cleanup(s.Kill)
 	}
 	return c
+}
+
+// Secure gives all servers other settings beside JetStream, and starts them again.
+func (c *Cluster) Secure(settings string) {
+	c.Kill()
+	for _, s := range c.Servers {
+		s.configure(settings)
+	}
+	c.Restart()
+}
+
+func (s *Server) configure(settings string) {
+	s.t.Helper()
+	if err := os.WriteFile(s.config, []byte(s.text+settings+"\n"), 0o600); err != nil {
+		s.t.Fatal(err)
+	}
 }
 
 // URL names all servers.

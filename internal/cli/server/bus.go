@@ -49,7 +49,9 @@ func describeBus(s *command.Session, p *command.Page, b *recoup.Bus) {
 	}
 	state := "up"
 	if !b.Up {
-		state = "away: " + command.Printable(b.Cause)
+		state = command.Printable(b.Cause)
+	} else if b.Cause != "" {
+		state = "up, but " + command.Printable(b.Cause)
 	}
 	p.Facts("bus", state, "server", command.Printable(b.Server))
 	if b.Up {
