@@ -164,7 +164,7 @@ func TestBadDays(t *testing.T) {
 		want   string
 	}{
 		{"slow down", 503, "<Error><Code>SlowDown</Code><Message>Please reduce your request rate.</Message></Error>", 2, ""},
-		{"slow down for long", 503, "<Error><Code>SlowDown</Code><Message>Please reduce your request rate.</Message></Error>", 100, "gave up after attempt 4 (budget_spent): s3://acme: GET of the list was refused: 503 SlowDown, Please reduce"},
+		{"slow down for long", 503, "<Error><Code>SlowDown</Code><Message>Please reduce your request rate.</Message></Error>", 100, "s3://acme: GET of the list was refused: 503 SlowDown, Please reduce your request rate. (tried 4 times)"},
 		{"internal", 500, "", 1, ""},
 		{"redirect", 301, "<Error><Code>PermanentRedirect</Code><Endpoint>acme.s3.eu-west-1.amazonaws.com</Endpoint></Error>", 100, "does not serve the bucket in the region us-east-1 (301 PermanentRedirect): set AWS_REGION"},
 		{"malformed", 400, "<Error><Code>AuthorizationHeaderMalformed</Code><Region>eu-west-1</Region></Error>", 100, "set AWS_REGION=eu-west-1"},

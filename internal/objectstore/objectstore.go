@@ -8,6 +8,7 @@ package objectstore
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"net"
 	"net/http"
@@ -106,10 +107,14 @@ type call struct {
 // errors are those of a connection that broke.
 func (b *Bucket) ask(ctx context.Context, c call, read func(*http.Response) error) error {
 	err := retry.Do(ctx, b.retry, func(ctx context.Context) error { return b.try(ctx, c, read) })
-	if gave := (*retry.Error)(nil); errors.As(err, &gave) && gave.Verdict == retry.NotRetryable {
+	switch gave := (*retry.Error)(nil); {
+	case !errors.As(err, &gave) || gave.Verdict == retry.Cancelled:
+		return err
+	case gave.Attempts > 1:
+		return fmt.Errorf("%w (tried %d times)", gave.Err, gave.Attempts)
+	default:
 		return gave.Err
 	}
-	return err
 }
 
 // try makes a request once.
