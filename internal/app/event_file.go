@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"os"
 	"sync"
 	"time"
 
@@ -55,7 +56,7 @@ func (n *Node) openFiling(ctx context.Context) error {
 		n.o.Logger.Warn("months of events are kept until they are filed", "cause", missing)
 		n.filing = &filing{missing: missing}
 	default:
-		place, err := eventfile.OpenFolder(n.o.EventFiles, true)
+		place, err := n.o.openPlace(n.o.EventFiles)
 		if err != nil {
 			return fmt.Errorf("--event-files: %w", err)
 		}
@@ -184,16 +185,20 @@ func (f *filing) overdue(ctx context.Context, now time.Time, limit int) (found s
 // EventExport is which days are exported, and where to.
 type EventExport struct {
 	From, To time.Time // the days that begin in it and are over; zero: all
-	Folder   string
+	Place    string    // a folder, or s3://BUCKET/PREFIX
 
 	// Progress is told how many events of all days were written; nil: nobody is.
 	Progress func(done, total int64)
 }
 
-// ExportEventFiles writes days of the ledger to a folder, whose manifests are in that
-// folder alone. The export is audited before it begins. Days that were written before it
+// ExportEventFiles writes days of the ledger to a place, whose manifests are in that
+// place alone. The export is audited before it begins. Days that were written before it
 // failed are returned.
 func ExportEventFiles(ctx context.Context, o Options, e EventExport) (files []eventfile.Filed, err error) {
+	place, err := o.openPlace(e.Place)
+	if err != nil {
+		return nil, err
+	}
 	s, err := openExisting(ctx, o)
 	if err != nil {
 		return nil, err
@@ -201,10 +206,6 @@ func ExportEventFiles(ctx context.Context, o Options, e EventExport) (files []ev
 	defer func() { err = errors.Join(err, s.Close()) }()
 	now := o.clock()()
 	days, err := s.EventDays(ctx, store.Day(now))
-	if err != nil {
-		return nil, err
-	}
-	place, err := eventfile.OpenFolder(e.Folder, true)
 	if err != nil {
 		return nil, err
 	}
@@ -220,7 +221,7 @@ func ExportEventFiles(ctx context.Context, o Options, e EventExport) (files []ev
 	if len(wanted) == 0 {
 		return nil, nil
 	}
-	about := map[string]any{"rows": "true", "format": "parquet", "from": wanted[0].Day.Format(time.DateOnly), "to": wanted[len(wanted)-1].Day.Format(time.DateOnly), "folder": place.String()}
+	about := map[string]any{"rows": "true", "format": "parquet", "from": wanted[0].Day.Format(time.DateOnly), "to": wanted[len(wanted)-1].Day.Format(time.DateOnly), "place": place.String()}
 	if err := s.AppendAudit(ctx, store.Act{By: CommandLine, At: now}.On(store.ActEventsExport, "", about)); err != nil {
 		return nil, err
 	}
@@ -240,6 +241,16 @@ func ExportEventFiles(ctx context.Context, o Options, e EventExport) (files []ev
 		files, done = append(files, file), done+file.Rows
 	}
 	return files, nil
+}
+
+// openPlace opens a place to write to. An object store that is away is found out when it is
+// written to: a node starts without it.
+func (o Options) openPlace(address string) (eventfile.Place, error) {
+	place := eventfile.PlaceOptions{Address: address, Create: true, Getenv: o.Getenv, Now: o.clock()}
+	if place.Getenv == nil {
+		place.Getenv = os.Getenv
+	}
+	return eventfile.OpenPlace(place)
 }
 
 // openExisting opens a database that is there.

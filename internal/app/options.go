@@ -39,7 +39,7 @@ type Options struct {
 
 	Receivers []push.Config
 
-	EventFiles string // a folder: days of events are filed there before their month is dropped; off: no more; empty: as it is
+	EventFiles string // a folder or s3://BUCKET/PREFIX: days of events are filed there before their month is dropped; off: no more; empty: as it is
 
 	MetricsListen   string // HOST:PORT where metrics are shown to all who can reach it; empty: with the API, for keys
 	TLSCert, TLSKey string // files; empty: no TLS
@@ -55,6 +55,7 @@ type Options struct {
 	LogJSON  bool
 	Now      func() time.Time // a test's, for the node and its store; nil: the real one
 	Random   io.Reader
+	Getenv   func(string) string // has the settings of an object store; nil: the process's environment
 	FirstKey func(secret string) // receives the admin key that a first start makes
 }
 

@@ -96,6 +96,16 @@ var layers = []layer{
 		why:       "it writes and reads a format; what the columns mean, others know",
 	},
 	{
+		pkg:     "recoup/internal/objectstore",
+		imports: []string{"recoup", "recoup/retry"},
+		why:     "it signs and sends requests; what is in an object, others know",
+	},
+	{
+		pkg:     "recoup/internal/objectstore/s3test",
+		imports: []string{"recoup/retry"},
+		why:     "it runs a server for tests, and knows no client",
+	},
+	{
 		pkg:     "recoup/internal/store",
 		imports: []string{"recoup", "recoup/fault", "recoup/internal/policy", "recoup/internal/lifecycle", "recoup/internal/store/row"},
 		why:     "it holds what both stores share, and knows neither of them",
@@ -189,7 +199,7 @@ var layers = []layer{
 	},
 	{
 		pkg:     "recoup/internal/eventfile",
-		imports: []string{"recoup", "recoup/fault", "recoup/internal/parquet", "recoup/internal/store"},
+		imports: []string{"recoup", "recoup/fault", "recoup/internal/objectstore", "recoup/internal/parquet", "recoup/internal/store"},
 		why:     "it moves days of the ledger into files and back; when that is due it is told, and no SQL is its own",
 	},
 	{

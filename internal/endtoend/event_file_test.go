@@ -17,6 +17,7 @@ import (
 
 	"recoup"
 	"recoup/client"
+	"recoup/internal/objectstore/s3test"
 	"recoup/internal/test/program"
 	"recoup/retry"
 )
@@ -24,17 +25,39 @@ import (
 // filer is a site whose days of events become files.
 type filer struct {
 	*site
-	folder string
+	place  string         // as commands name it
+	folder string         // in which it keeps its files
+	store  *s3test.Server // nil: the place is that folder
 	today  time.Time
 }
 
-// newFiler runs a node, and has n events happen in the five days before yesterday.
-func newFiler(t *testing.T, d database, n int, flags ...string) *filer {
+// onPlaces runs a test on both databases, with a folder and with a bucket.
+func onPlaces(t *testing.T, test func(*testing.T, *filer)) {
+	t.Run("folder", func(t *testing.T) {
+		onBoth(t, func(t *testing.T, d database) {
+			folder := filepath.Join(t.TempDir(), "events")
+			test(t, &filer{site: newSite(t, d), place: folder, folder: folder})
+		})
+	})
+	t.Run("bucket", func(t *testing.T) {
+		onBoth(t, func(t *testing.T, d database) { test(t, inBucket(t, d)) })
+	})
+}
+
+// inBucket is a site whose files are in a bucket.
+func inBucket(t *testing.T, d database) *filer {
 	t.Helper()
-	f := &filer{site: newSite(t, d), folder: filepath.Join(t.TempDir(), "events")}
-	for _, flag := range flags {
-		f.flags = append(f.flags, strings.ReplaceAll(flag, "FOLDER", f.folder))
-	}
+	f := &filer{site: newSite(t, d), place: "s3://acme/recoup/events", store: s3test.Start(t, "acme")}
+	f.folder = f.store.Path("acme", "recoup/events")
+	f.env = append(f.env, f.store.Env()...)
+	return f
+}
+
+// begin runs a node, and has n events happen in the five days before yesterday.
+func (f *filer) begin(n int, flags ...string) {
+	f.Helper()
+	t := f.T
+	f.flags = append(f.flags, flags...)
 	f.start()
 	var made struct{ Error recoup.Error }
 	if got := f.report("E-1"); json.Unmarshal([]byte(got.body), &made) != nil || made.Error.CreatedAt.IsZero() {
@@ -54,7 +77,6 @@ func newFiler(t *testing.T, d database, n int, flags ...string) *filer {
 	for batch := range slices.Chunk(lines, 500) {
 		f.send(batch...)
 	}
-	return f
 }
 
 func (f *filer) line(e map[string]any) string {
@@ -78,7 +100,7 @@ func (f *filer) recoup(args ...string) (out, stderr string, err error) {
 	cmd := exec.CommandContext(f.Context(), program.Path(f.T), args...)
 	var said bytes.Buffer
 	cmd.Stderr = &said
-	cmd.Env = append(os.Environ(), "RECOUP_SERVER=http://"+*f.address.Load(), "RECOUP_KEY="+f.key(), "RECOUP_DATABASE="+f.database)
+	cmd.Env = append(append(os.Environ(), f.env...), "RECOUP_SERVER=http://"+*f.address.Load(), "RECOUP_KEY="+f.key(), "RECOUP_DATABASE="+f.database)
 	printed, err := cmd.Output()
 	return string(printed), said.String(), err
 }
@@ -133,17 +155,9 @@ func (f *filer) names(pattern string) []string {
 // A node that is told to files its days by itself: what the files hold is what the ledger
 // lists, DuckDB reads the same out of them, and events that come late make a new version.
 func TestEventFiles(t *testing.T) {
-	onBoth(t, func(t *testing.T, d database) {
-		f := newFiler(t, d, 1500, "--event-files", "FOLDER")
-		until := func(what string, there func() bool) {
-			t.Helper()
-			for try := 0; !there(); try++ {
-				if _, said, err := f.recoup("jobs", "run", "event-files"); err != nil || try == patience || retry.Sleep(t.Context(), 20*time.Millisecond) != nil {
-					t.Fatalf("%s: there are %v: %v %s", what, f.names("*"), err, said)
-				}
-			}
-		}
-		until("five days", func() bool { return len(f.names("*.json")) == 5 })
+	onPlaces(t, func(t *testing.T, f *filer) {
+		f.begin(1500, "--event-files", f.place)
+		f.fiveDays()
 		f.compare()
 		counts := f.duckdb("select code, count(*)::int as n from FILES group by code order by code",
 			"select count(distinct event_id)::int as ids, count(tenant_hash)::int as tenants, sum((details->>'limit')::int)::int as sum, typeof(any_value(event_id)) as id, typeof(any_value(ts)) as ts from FILES",
@@ -161,13 +175,23 @@ func TestEventFiles(t *testing.T) {
 	})
 }
 
+// fiveDays has the job run until the five days are filed.
+func (f *filer) fiveDays() {
+	f.Helper()
+	for try := 0; len(f.names("*.json")) < 5; try++ {
+		if _, said, err := f.recoup("jobs", "run", "event-files"); err != nil || try == patience || retry.Sleep(f.Context(), 20*time.Millisecond) != nil {
+			f.Fatalf("there are %v: %v %s", f.names("*"), err, said)
+		}
+	}
+}
+
 // compare lists what is in the files from the ledger and from them.
 func (f *filer) compare() {
 	f.Helper()
 	span := []string{"--from", f.today.AddDate(0, 0, -7).Format(time.DateOnly), "--to", f.today.AddDate(0, 0, -2).Format(time.DateOnly)}
 	for _, filter := range [][]string{nil, {"--code", "dns_timeout"}, {"--code", "never_seen"}, {"--service", "s1"}} {
 		args := append(slices.Clone(span), filter...)
-		ledger, files := f.events(args...), f.events(append(args, "--from-archive", f.folder)...)
+		ledger, files := f.events(args...), f.events(append(args, "--from-archive", f.place)...)
 		if !reflect.DeepEqual(ledger, files) {
 			f.Errorf("%v: the ledger has %d events and the files %d, or they differ", filter, len(ledger), len(files))
 		}
@@ -187,7 +211,7 @@ func (f *filer) late() {
 			Changed bool
 		}
 	}
-	out, said, err := f.recoup("export", "parquet", "--to-dir", f.folder, "--to", f.today.AddDate(0, 0, -5).Format(time.DateOnly), "--json")
+	out, said, err := f.recoup("export", "parquet", "--to-dir", f.place, "--to", f.today.AddDate(0, 0, -5).Format(time.DateOnly), "--json")
 	if err != nil || json.Unmarshal([]byte(out), &done) != nil || len(done.Files) != 2 || done.Files[0].Version != 2 || done.Files[0].Rows != 301 || !done.Files[0].Changed || done.Files[1].Changed {
 		f.Fatalf("%v: %s%s", err, out, said)
 	}
@@ -213,7 +237,7 @@ func (f *filer) tamper() {
 	if err := os.WriteFile(path, body, 0o600); err != nil {
 		f.Fatal(err)
 	}
-	out, said, err := f.recoup("events", "--from-archive", f.folder, "--all")
+	out, said, err := f.recoup("events", "--from-archive", f.place, "--all")
 	if err == nil || out != "" || !strings.Contains(said, name+": the file is not what its manifest says") {
 		f.Errorf("%v: %s%s", err, out, said)
 	}
@@ -222,10 +246,12 @@ func (f *filer) tamper() {
 // An export that is killed leaves whole files and nothing that is taken for one; the next
 // goes on where it was.
 func TestExportSurvivesAKill(t *testing.T) {
-	onBoth(t, func(t *testing.T, d database) {
-		f := newFiler(t, d, 20_000)
+	onPlaces(t, func(t *testing.T, f *filer) {
+		f.begin(20_000)
 		export := func() *exec.Cmd {
-			return exec.Command(program.Path(t), "export", "parquet", "--to-dir", f.folder, "--database", f.database)
+			cmd := exec.Command(program.Path(t), "export", "parquet", "--to-dir", f.place, "--database", f.database)
+			cmd.Env = append(os.Environ(), f.env...)
+			return cmd
 		}
 		killed := 0
 		for moment := 1; moment <= 8; moment++ { // so many names the folder has at least
@@ -256,7 +282,7 @@ func TestExportSurvivesAKill(t *testing.T) {
 			t.Fatalf("%v: %s", err, out)
 		}
 		f.compare()
-		if got := len(f.events("--from-archive", f.folder)); got != 20_000 || len(f.names("*.parquet")) != 5 {
+		if got := len(f.events("--from-archive", f.place)); got != 20_000 || len(f.names("*.parquet")) != 5 {
 			t.Errorf("%d events are in %v", got, f.names("*.parquet"))
 		}
 	})
@@ -268,15 +294,15 @@ func (f *filer) whole() {
 	if len(f.names("*.json")) == 0 {
 		return
 	}
-	if _, said, err := f.recoup("events", "--from-archive", f.folder, "--all"); err != nil {
+	if _, said, err := f.recoup("events", "--from-archive", f.place, "--all"); err != nil {
 		f.Errorf("after a kill: %v: %s", err, said)
 	}
 }
 
 // A node with a place says what it cannot do, and one without says that another promised.
 func TestEventFilesMisused(t *testing.T) {
-	onBoth(t, func(t *testing.T, d database) {
-		f := newFiler(t, d, 10, "--event-files", "FOLDER")
+	onPlaces(t, func(t *testing.T, f *filer) {
+		f.begin(10, "--event-files", f.place)
 		if err := f.signal(syscall.SIGTERM); err != nil {
 			t.Fatal(err)
 		}

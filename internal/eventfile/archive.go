@@ -6,7 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
+	"os"
 	"slices"
 	"time"
 
@@ -16,15 +16,24 @@ import (
 	"recoup/internal/store"
 )
 
-// Archive reads the files of a place. It is for one reader at a time.
+// Archive reads the files of a place. It is for one reader at a time, who closes it.
 type Archive struct {
 	place Place
-	days  []recoup.EventFile // the last first
-	known map[string]bool    // files whose checksum was right
+	days  []archiveDay // the last first
+
+	body File // the file that was opened last, and is what its manifest says
+	name string
 
 	// What was found last, of one day, newest first: pages are cut from it.
 	found []recoup.StoredEvent
 	of    search
+}
+
+// archiveDay is a day that has a file.
+type archiveDay struct {
+	day     time.Time
+	version int
+	file    *recoup.EventFile // nil: its manifest was not read yet
 }
 
 // search is what was looked for in a day.
@@ -34,13 +43,29 @@ type search struct {
 	more bool         // there is more behind what was found
 }
 
-// OpenArchive reads the manifests of a place.
+// OpenArchive lists the days of a place. Their manifests are read when they are needed:
+// each is a request where the place is a bucket.
 func OpenArchive(ctx context.Context, p Place) (*Archive, error) {
-	days, err := manifests(ctx, p, func(time.Time) bool { return true })
-	if err == nil && len(days) == 0 {
+	names, err := p.List(ctx, prefix)
+	a := &Archive{place: p}
+	for day, version := range versions(names) {
+		a.days = append(a.days, archiveDay{day: day, version: version})
+	}
+	if err == nil && len(a.days) == 0 {
 		err = fmt.Errorf("%v has no files of events: their names are as %s", p, fileName(time.Unix(0, 0).UTC(), 1))
 	}
-	return &Archive{place: p, days: days, known: map[string]bool{}}, err
+	slices.SortFunc(a.days, func(x, y archiveDay) int { return y.day.Compare(x.day) })
+	return a, err
+}
+
+// Close lets go of the file that was read last.
+func (a *Archive) Close() error {
+	if a.body == nil {
+		return nil
+	}
+	body := a.body
+	a.body, a.name = nil, ""
+	return body.Close()
 }
 
 // bufferRows is how many events of a day are held in memory at once.
@@ -56,7 +81,7 @@ func (a *Archive) Events(ctx context.Context, f store.EventFilter, p store.Page)
 		for len(list) < p.Size() {
 			part, err := a.ofDay(ctx, &a.days[i], &f, at, p.Size()-len(list))
 			if err != nil {
-				return nil, store.Cursor{}, fmt.Errorf("%s: %w", a.days[i].Name, err)
+				return nil, store.Cursor{}, fmt.Errorf("%s: %w", fileName(a.days[i].day, a.days[i].version), err)
 			}
 			if len(part) == 0 {
 				break
@@ -72,13 +97,43 @@ func (a *Archive) Events(ctx context.Context, f store.EventFilter, p store.Page)
 	return list, at, nil
 }
 
-// ofDay returns some events of a day behind a cursor.
-func (a *Archive) ofDay(ctx context.Context, file *recoup.EventFile, f *store.EventFilter, at store.Cursor, limit int) ([]recoup.StoredEvent, error) {
-	if !mayHave(file, f, at) {
+// ofDay returns some events of a day behind a cursor. A version that was replaced since
+// the days were listed is looked for again.
+func (a *Archive) ofDay(ctx context.Context, d *archiveDay, f *store.EventFilter, at store.Cursor, limit int) ([]recoup.StoredEvent, error) {
+	if !d.mayHave(f, at) {
 		return nil, nil
 	}
-	if a.stale(file.Day, at) {
-		if err := a.search(ctx, file, f, at); err != nil {
+	list, err := a.ofVersion(ctx, d, f, at, limit)
+	if !errors.Is(err, os.ErrNotExist) {
+		return list, err
+	}
+	names, listed := a.place.List(ctx, dayPrefix(d.day))
+	newer := versions(names)[d.day]
+	if listed != nil || newer <= d.version {
+		return nil, errors.Join(err, listed)
+	}
+	d.version, d.file = newer, nil
+	return a.ofVersion(ctx, d, f, at, limit)
+}
+
+// mayHave says without the manifest whether a day may have what is looked for.
+func (d *archiveDay) mayHave(f *store.EventFilter, at store.Cursor) bool {
+	return (f.From.IsZero() || d.day.Add(oneDay).After(f.From)) && (f.To.IsZero() || d.day.Before(f.To)) && (at.IsZero() || !d.day.After(at.At))
+}
+
+func (a *Archive) ofVersion(ctx context.Context, d *archiveDay, f *store.EventFilter, at store.Cursor, limit int) ([]recoup.StoredEvent, error) {
+	if d.file == nil {
+		m, err := readManifest(ctx, a.place, d.day, d.version)
+		if err != nil {
+			return nil, err
+		}
+		d.file = &m
+	}
+	if !mayHave(d.file, f, at) {
+		return nil, nil
+	}
+	if a.stale(d.day, at) {
+		if err := a.search(ctx, d.file, f, at); err != nil {
 			return nil, err
 		}
 	}
@@ -125,16 +180,11 @@ func mayHave(file *recoup.EventFile, f *store.EventFilter, at store.Cursor) bool
 }
 
 // search finds the newest events of a day behind a cursor.
-func (a *Archive) search(ctx context.Context, file *recoup.EventFile, f *store.EventFilter, at store.Cursor) (err error) {
-	body, err := a.place.Open(ctx, file.Name)
-	if err != nil {
+func (a *Archive) search(ctx context.Context, file *recoup.EventFile, f *store.EventFilter, at store.Cursor) error {
+	if err := a.open(ctx, file); err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, body.Close()) }()
-	if err := a.check(body, file); err != nil {
-		return err
-	}
-	r, err := parquet.NewReader(body, file.Bytes, schema())
+	r, err := parquet.NewReader(a.body, file.Bytes, schema())
 	if err != nil {
 		return err
 	}
@@ -154,19 +204,22 @@ func (a *Archive) search(ctx context.Context, file *recoup.EventFile, f *store.E
 	return nil
 }
 
-// check compares a file with its manifest, once.
-func (a *Archive) check(body io.ReadSeeker, file *recoup.EventFile) error {
-	if a.known[file.Name] {
+// open opens a file and compares it with its manifest, once.
+func (a *Archive) open(ctx context.Context, file *recoup.EventFile) error {
+	if a.name == file.Name {
 		return nil
 	}
-	sum, size, err := digest(body)
+	if err := a.Close(); err != nil {
+		return err
+	}
+	body, err := a.place.Open(ctx, file.Name)
 	if err != nil {
 		return err
 	}
-	if sum != file.SHA256 || size != file.Bytes {
-		return fmt.Errorf("%w (%d bytes with SHA-256 %.12s…, not %d with %.12s…)", ErrChecksum, size, sum, file.Bytes, file.SHA256)
+	if err := verifySum(body, file.Bytes, file.SHA256); err != nil {
+		return errors.Join(err, body.Close())
 	}
-	a.known[file.Name] = true
+	a.body, a.name = body, file.Name
 	return nil
 }
 

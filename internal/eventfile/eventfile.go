@@ -76,8 +76,11 @@ const prefix = "events-"
 
 // fileName is the name of a version of a day: events-2026-02-05.v1.parquet.
 func fileName(day time.Time, version int) string {
-	return fmt.Sprintf("%s%s.v%d%s", prefix, day.Format(time.DateOnly), version, extFile)
+	return fmt.Sprintf("%s%d%s", dayPrefix(day), version, extFile)
 }
+
+// dayPrefix is how the names of a day begin.
+func dayPrefix(day time.Time) string { return prefix + day.Format(time.DateOnly) + ".v" }
 
 func manifestName(file string) string { return strings.TrimSuffix(file, extFile) + extManifest }
 

@@ -187,7 +187,7 @@ func TestVersions(t *testing.T) {
 	if err := f.Tidy(t.Context(), day); err != nil {
 		t.Fatal(err)
 	}
-	names, err := f.Place.List(t.Context())
+	names, err := f.Place.List(t.Context(), "")
 	if err != nil || !slices.Equal(names, []string{"events-2026-02-05.v2.json", "events-2026-02-05.v2.parquet"}) {
 		t.Errorf("left are %v, %v", names, err)
 	}
@@ -204,7 +204,7 @@ func TestCountsAreCompared(t *testing.T) {
 	l.add(event(1, "A", day, true))
 	f := filer(t, l, t.TempDir())
 	_, err := f.File(t.Context(), day)
-	names, listed := f.Place.List(t.Context())
+	names, listed := f.Place.List(t.Context(), "")
 	if !errors.Is(err, eventfile.ErrCounts) || len(names) > 0 || listed != nil {
 		t.Errorf("%v, and there is %v", err, names)
 	}
@@ -238,7 +238,7 @@ func TestDiedInBetween(t *testing.T) {
 		t.Fatal(err)
 	}
 	l.add(event(2, "B", day, true))
-	if got, err := f.File(t.Context(), day); err != nil || got.Version != 2 {
+	if got, err := f.File(t.Context(), day); err != nil || got.Version != 3 { // no name is used again
 		t.Errorf("%+v, %v", got, err)
 	}
 	if list, _, err := archive(t, f).Events(t.Context(), store.EventFilter{}, store.Page{}); err != nil || len(list) != 2 {

@@ -1,7 +1,6 @@
 package eventfile
 
 import (
-	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -18,26 +17,6 @@ import (
 	"recoup/internal/store"
 )
 
-// Place is where files are kept.
-type Place interface {
-	fmt.Stringer
-
-	// Scratch makes a file to write to, which is not in the place until Put gives it a
-	// name: all of it, on the disk, or nothing. Whoever made it removes what is left.
-	Scratch(now time.Time) (*os.File, error)
-	Put(ctx context.Context, name string, scratch *os.File) error
-
-	List(ctx context.Context) ([]string, error)
-	Open(ctx context.Context, name string) (File, error)
-	Remove(ctx context.Context, name string) error
-}
-
-// File is a file of a place that is read.
-type File interface {
-	io.ReadSeekCloser
-	io.ReaderAt
-}
-
 // Filer writes days of the ledger to a place.
 type Filer struct {
 	Store    store.DayReader
@@ -53,12 +32,13 @@ type Filed struct {
 }
 
 // File writes the events of a day, verifies them and gives the file its name: first the
-// file, then its manifest. A day whose file has the same bytes already is left as it is.
-// Older versions stay until [Filer.Tidy], so that whoever keeps a manifest of its own can
-// replace its row before.
+// file, then its manifest, with which it counts. A day whose file has the same bytes
+// already is left as it is. Names are not used again, so that two nodes cannot put a file
+// under the manifest of another: who comes second gets ErrExists. Older versions stay until
+// [Filer.Tidy], so that whoever keeps a manifest of its own can replace its row before.
 func (f *Filer) File(ctx context.Context, day time.Time) (filed Filed, err error) {
 	day = store.Day(day)
-	last, err := newest(ctx, f.Place, day)
+	last, taken, err := newest(ctx, f.Place, day) // before the ledger is read: a higher version is a later look
 	if err != nil {
 		return filed, err
 	}
@@ -74,15 +54,10 @@ func (f *Filer) File(ctx context.Context, day time.Time) (filed Filed, err error
 	if err := verify(scratch, &made); err != nil {
 		return filed, fmt.Errorf("%s: %w", day.Format(time.DateOnly), err)
 	}
-	switch {
-	case last != nil && last.SHA256 == made.SHA256:
-		return Filed{EventFile: *last}, nil
-	case last != nil && last.Rows > made.Rows:
-		return filed, fmt.Errorf("%s: %w: %s has %d events, the ledger has %d left", day.Format(time.DateOnly), ErrCounts, last.Name, last.Rows, made.Rows)
-	case last != nil:
-		made.Version = last.Version
+	if there, err := f.has(ctx, last, &made); err != nil || there {
+		return Filed{EventFile: *last}, err
 	}
-	made.Version++
+	made.Version = taken + 1
 	made.Name, made.WrittenAt = fileName(day, made.Version), f.Now().UTC().Truncate(time.Microsecond)
 	if err := f.Place.Put(ctx, made.Name, scratch); err != nil {
 		return filed, err
@@ -90,11 +65,22 @@ func (f *Filer) File(ctx context.Context, day time.Time) (filed Filed, err error
 	return Filed{EventFile: made, Changed: true}, f.describe(ctx, &made)
 }
 
-func ignoreMissing(err error) error {
-	if errors.Is(err, os.ErrNotExist) {
-		return nil
+// has reports whether the last version is what was made, and still there. One with more
+// events is never replaced.
+func (f *Filer) has(ctx context.Context, last, made *recoup.EventFile) (bool, error) {
+	switch {
+	case last == nil:
+		return false, nil
+	case last.Rows > made.Rows:
+		return false, fmt.Errorf("%s: %w: %s has %d events, the ledger has %d left", made.Day.Format(time.DateOnly), ErrCounts, last.Name, last.Rows, made.Rows)
+	case last.SHA256 != made.SHA256:
+		return false, nil
 	}
-	return err
+	err := f.Place.Verify(ctx, last.Name, last.Bytes, last.SHA256)
+	if errors.Is(err, os.ErrNotExist) || errors.Is(err, ErrChecksum) {
+		return false, nil // somebody removed or changed it: it is written again
+	}
+	return err == nil, err
 }
 
 // fill writes a day to a file and holds it against the ledger's own counts.
@@ -209,56 +195,52 @@ func (f *Filer) describe(ctx context.Context, made *recoup.EventFile) error {
 	return f.Place.Put(ctx, manifestName(made.Name), scratch)
 }
 
-// Tidy removes all but the newest version of a day: of each the manifest first, so that
-// no manifest is ever without its file.
+// Tidy removes what is older than the newest version of a day, with what was left without
+// a manifest: of each version the manifest first, so that no manifest is ever without its
+// file. What is newer is somebody's who is at work.
 func (f *Filer) Tidy(ctx context.Context, day time.Time) error {
-	last, err := newest(ctx, f.Place, store.Day(day))
-	if err != nil || last == nil {
-		return err
-	}
-	names, err := f.Place.List(ctx) // in which a manifest comes before its file
+	names, err := f.Place.List(ctx, dayPrefix(store.Day(day))) // in which a manifest comes before its file
 	if err != nil {
 		return err
 	}
+	last := versions(names)[store.Day(day)]
 	for _, name := range names {
-		if of, version, ok := parseName(name); ok && of.Equal(store.Day(day)) && version != last.Version {
-			err = errors.Join(err, ignoreMissing(f.Place.Remove(ctx, name)))
+		if _, version, ok := parseName(name); ok && version < last {
+			err = errors.Join(err, f.Place.Remove(ctx, name))
 		}
 	}
 	return err
 }
 
-// newest returns the manifest of the newest version of a day, or nil.
-func newest(ctx context.Context, p Place, day time.Time) (*recoup.EventFile, error) {
-	all, err := manifests(ctx, p, func(d time.Time) bool { return d.Equal(day) })
-	if err != nil || len(all) == 0 {
-		return nil, err
+// newest returns the manifest of the newest version of a day, or nil, and the highest
+// version that a name of the day has.
+func newest(ctx context.Context, p Place, day time.Time) (last *recoup.EventFile, taken int, err error) {
+	names, err := p.List(ctx, dayPrefix(day))
+	if err != nil {
+		return nil, 0, err
 	}
-	return &all[0], nil
+	for _, name := range names {
+		if _, version, ok := parseName(name); ok {
+			taken = max(taken, version)
+		}
+	}
+	version, found := versions(names)[day]
+	if !found {
+		return nil, taken, nil
+	}
+	m, err := readManifest(ctx, p, day, version)
+	return &m, taken, err
 }
 
-// manifests returns the newest manifest of each of some days, the last day first.
-func manifests(ctx context.Context, p Place, wanted func(day time.Time) bool) ([]recoup.EventFile, error) {
-	names, err := p.List(ctx)
-	if err != nil {
-		return nil, err
-	}
-	versions := map[time.Time]int{}
+// versions returns the newest version of each day that has a manifest.
+func versions(names []string) map[time.Time]int {
+	newest := map[time.Time]int{}
 	for _, name := range names {
-		if day, version, ok := parseName(name); ok && manifestName(fileName(day, version)) == name && wanted(day) {
-			versions[day] = max(versions[day], version)
+		if day, version, ok := parseName(name); ok && manifestName(fileName(day, version)) == name {
+			newest[day] = max(newest[day], version)
 		}
 	}
-	list := []recoup.EventFile{}
-	for day, version := range versions {
-		m, err := readManifest(ctx, p, day, version)
-		if err != nil {
-			return nil, err
-		}
-		list = append(list, m)
-	}
-	slices.SortFunc(list, func(a, b recoup.EventFile) int { return cmp.Compare(b.Day.Unix(), a.Day.Unix()) })
-	return list, nil
+	return newest
 }
 
 // maxManifest is how large a manifest may be: it names each code once.

@@ -52,15 +52,47 @@ func (f *Folder) Scratch(now time.Time) (*os.File, error) {
 	return os.CreateTemp(f.path, "."+prefix+"*"+extPart)
 }
 
-// Put moves a scratch file to its name, whole or not at all.
-func (f *Folder) Put(_ context.Context, name string, scratch *os.File) error {
+// Put moves a scratch file to its name, unless there is one.
+func (f *Folder) Put(ctx context.Context, name string, scratch *os.File) error {
 	if err := errors.Join(scratch.Chmod(0o640), scratch.Sync()); err != nil {
 		return err
 	}
-	if err := os.Rename(scratch.Name(), filepath.Join(f.path, name)); err != nil {
+	path := filepath.Join(f.path, name)
+	err := os.Link(scratch.Name(), path)
+	if err != nil && !errors.Is(err, os.ErrExist) {
+		err = f.rename(scratch.Name(), path)
+	}
+	if errors.Is(err, os.ErrExist) {
+		sum, size, failed := digest(scratch)
+		if failed == nil {
+			failed = f.Verify(ctx, name, size, sum)
+		}
+		if err = failed; errors.Is(err, ErrChecksum) {
+			err = fmt.Errorf("%s: %w", path, ErrExists)
+		}
+	}
+	if err != nil {
 		return err
 	}
-	return f.sync()
+	return errors.Join(ignoreMissing(os.Remove(scratch.Name())), f.sync())
+}
+
+// rename is for file systems that have no links. Between the look and the move another
+// node may give the name away.
+func (f *Folder) rename(from, to string) error {
+	if _, err := os.Lstat(to); !errors.Is(err, os.ErrNotExist) {
+		return errors.Join(os.ErrExist, err)
+	}
+	return os.Rename(from, to)
+}
+
+// Verify reads a file and compares it with a checksum.
+func (f *Folder) Verify(ctx context.Context, name string, size int64, sum string) error {
+	file, err := f.Open(ctx, name)
+	if err != nil {
+		return err
+	}
+	return errors.Join(verifySum(file, size, sum), file.Close())
 }
 
 // sync has the disk know the names in the folder.
@@ -72,15 +104,15 @@ func (f *Folder) sync() error {
 	return errors.Join(dir.Sync(), dir.Close())
 }
 
-// List names what is in the folder, sorted.
-func (f *Folder) List(context.Context) ([]string, error) {
+// List names what is in the folder and begins so, sorted.
+func (f *Folder) List(_ context.Context, begin string) ([]string, error) {
 	entries, err := os.ReadDir(f.path)
 	if err != nil {
 		return nil, err
 	}
 	var names []string
 	for _, e := range entries {
-		if !e.IsDir() && !strings.HasPrefix(e.Name(), ".") {
+		if !e.IsDir() && !strings.HasPrefix(e.Name(), ".") && strings.HasPrefix(e.Name(), begin) {
 			names = append(names, e.Name())
 		}
 	}
@@ -95,5 +127,5 @@ func (f *Folder) Open(_ context.Context, name string) (File, error) {
 
 // Remove removes a file.
 func (f *Folder) Remove(_ context.Context, name string) error {
-	return os.Remove(filepath.Join(f.path, filepath.Base(name)))
+	return ignoreMissing(os.Remove(filepath.Join(f.path, filepath.Base(name))))
 }

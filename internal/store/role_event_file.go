@@ -26,7 +26,9 @@ type DayReader interface {
 type EventFiler interface {
 	DayReader
 
-	// SaveEventFile records the file of a day, in the place of an older one.
+	// SaveEventFile records the file of a day, instead of an older one. One that was
+	// replaced in the same place meanwhile changes nothing: whoever was slow has a
+	// version that the place may have no more.
 	SaveEventFile(ctx context.Context, f EventFile, by Act) error
 
 	// EventFiling returns the filing that is on, or nil.

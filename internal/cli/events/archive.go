@@ -2,6 +2,8 @@ package events
 
 import (
 	"context"
+	"errors"
+	"os"
 	"strings"
 	"time"
 
@@ -13,13 +15,13 @@ import (
 	"recoup/internal/store"
 )
 
-// archive lists the files of a folder as a server lists its ledger.
+// archive lists the files of a place as a server lists its ledger.
 type archive struct {
 	*eventfile.Archive
 	filter store.EventFilter
 }
 
-func openArchive(ctx context.Context, folder string, f client.EventFilter) (*archive, error) {
+func openArchive(ctx context.Context, address string, now func() time.Time, f client.EventFilter) (*archive, error) {
 	if f.Tenant != "" {
 		return nil, command.Usagef("--tenant cannot be used with --from-archive: the files have hashes of tenants, and the server alone has the keys")
 	}
@@ -31,7 +33,7 @@ func openArchive(ctx context.Context, folder string, f client.EventFilter) (*arc
 		}
 		filter.Code = name
 	}
-	place, err := eventfile.OpenFolder(folder, false)
+	place, err := eventfile.OpenPlace(eventfile.PlaceOptions{Address: address, Getenv: os.Getenv, Now: now})
 	if err != nil {
 		return nil, err
 	}
@@ -47,7 +49,7 @@ func (a *archive) page(ctx context.Context, p client.Page) ([]recoup.StoredEvent
 	}
 	list, next, err := a.Events(ctx, a.filter, store.Page{Cursor: at, Limit: p.Limit})
 	if err != nil || next.IsZero() {
-		return list, "", err
+		return list, "", errors.Join(err, a.Close()) // it was the last page
 	}
 	return list, next.At.UTC().Format(time.RFC3339Nano) + "_" + next.ID.String(), nil
 }

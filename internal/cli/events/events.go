@@ -40,21 +40,25 @@ func (f *filter) read(now time.Time) (client.EventFilter, error) {
 
 func list(streams command.Streams) *cobra.Command {
 	var flags filter
-	var folder string
+	var place string
 	cmd := &cobra.Command{
 		Use:   "events",
 		Short: "List the ledger: every failure that happened, newest first",
 		Long: `The ledger records that a failure happened, where and when, and nothing of what was in the
 request. This lists it, newest first. With --from-archive it lists the files that 'recoup export
-parquet' or a server with --event-files has written, and needs no server.`,
+parquet' or a server with --event-files has written, and needs no server.
+
+For files in an object store set what AWS's own tools read: AWS_ACCESS_KEY_ID,
+AWS_SECRET_ACCESS_KEY and AWS_REGION, and AWS_ENDPOINT_URL_S3 for another server than AWS's.`,
 		Example: `  recoup events --service nightly-import --from 24h
   recoup events --from-archive ./events --code DNS_TIMEOUT --from 2026-01-01
+  recoup events --from-archive s3://acme-events/recoup --from 2026-01-01
   recoup events --correlation-id ` + command.AnID + ` --json`,
 		Annotations: map[string]string{command.OwnUse: "recoup events [flags]"},
 	}
 	cmd.Flags().StringVar(&flags.correlation, "correlation-id", "", "only events that share this `ID`")
 	cmd.Flags().StringVar(&flags.tenant, "tenant", "", "only events of this `TENANT`, within 31 days")
-	cmd.Flags().StringVar(&folder, "from-archive", "", "read the Parquet files in this `FOLDER` instead of a server")
+	cmd.Flags().StringVar(&place, "from-archive", "", "read the Parquet files in this `FOLDER`, or in s3://BUCKET/PREFIX, instead of a server")
 	flags.addSpan(cmd)
 	cmd.AddCommand(send(streams))
 	var f client.EventFilter
@@ -66,8 +70,8 @@ parquet' or a server with --event-files has written, and needs no server.`,
 			{Name: "REGION", Drop: 5}, {Name: "CORRELATION", Drop: 4},
 		},
 		Read: func(s *command.Session, _ []string) (err error) {
-			if f, err = flags.read(s.Clock()); err == nil && folder != "" {
-				files, err = openArchive(cmd.Context(), folder, f)
+			if f, err = flags.read(s.Clock()); err == nil && place != "" {
+				files, err = openArchive(cmd.Context(), place, s.Clock, f)
 			}
 			return err
 		},

@@ -14,7 +14,7 @@ import (
 )
 
 func exportParquet(streams command.Streams) *cobra.Command {
-	var from, to, folder string
+	var from, to, place string
 	cmd := &cobra.Command{
 		Use:   "parquet",
 		Short: "Export events by day as Parquet files",
@@ -26,19 +26,24 @@ already is not written again, unless events came late.
 It works on the database itself, also while a server runs on it, and is audited there. Whoever has
 its address may read all of it anyway; 'recoup export events --rows' asks a server. The files hold
 what the ledger holds: hashes of tenants, and no messages. 'recoup events --from-archive' lists them;
-DuckDB, Spark and ClickHouse read them.`,
+DuckDB, Spark and ClickHouse read them.
+
+With s3://BUCKET/PREFIX they go to an object store that speaks the S3 protocol. Set what AWS's own
+tools read: AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY (or a profile in ~/.aws/credentials),
+AWS_REGION, and AWS_ENDPOINT_URL_S3 for another server than AWS's.`,
 		Example: `  recoup export parquet --to-dir events
   recoup export parquet --to-dir events --from 2026-01-01 --to 2026-02-01
+  recoup export parquet --to-dir s3://acme-events/recoup --from 30d
   recoup export parquet --to-dir events --database postgres://app@db/recoup`,
 		Args: command.NoArgs,
 	}
 	cmd.Flags().StringVar(&from, "from", "", "only days since this `TIME`, or an age such as 30d")
 	cmd.Flags().StringVar(&to, "to", "", "only days before this `TIME`, or an age such as 2d")
-	cmd.Flags().StringVar(&folder, "to-dir", "", "`FOLDER` to write to; it is made if it is not there")
+	cmd.Flags().StringVar(&place, "to-dir", "", "`FOLDER` to write to, made if it is not there, or s3://BUCKET/PREFIX")
 	read := command.SettingFlags(cmd, "database", "database-direct")
 	return command.Offline(streams, cmd, command.One, func(ctx context.Context, s *command.Session, _ []string) error {
-		if folder == "" {
-			return command.Usagef("--to-dir is missing: expected the folder to write to")
+		if place == "" {
+			return command.Usagef("--to-dir is missing: expected the folder to write to, or s3://BUCKET/PREFIX")
 		}
 		begin, end, err := command.Span(s.Clock(), "from", from, "to", to)
 		if err != nil {
@@ -53,7 +58,7 @@ DuckDB, Spark and ClickHouse read them.`,
 		}
 		options.Now = streams.Now
 		advance, stop := s.ShowProgress("exporting")
-		files, err := app.ExportEventFiles(ctx, options, app.EventExport{From: begin, To: end, Folder: folder, Progress: func(done, total int64) { advance(int(done), int(total)) }})
+		files, err := app.ExportEventFiles(ctx, options, app.EventExport{From: begin, To: end, Place: place, Progress: func(done, total int64) { advance(int(done), int(total)) }})
 		stop()
 		return errors.Join(printFiles(s, files), explainExport(err, len(files)))
 	})

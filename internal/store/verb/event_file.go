@@ -70,6 +70,13 @@ func (v Verbs) EventDaysSince(ctx context.Context, from, before time.Time) ([]st
 // SaveEventFile records the file of a day.
 func (v Verbs) SaveEventFile(ctx context.Context, f store.EventFile, by store.Act) error {
 	_, err := act(ctx, v, "record a file of events", func(tx Tx) (struct{}, error) {
+		if _, err := eventFilings.find(tx, "for update"); err != nil { // one node at a time, also for a day that has no row
+			return struct{}{}, err
+		}
+		newer, err := eventFiles.find(tx, "where day = $1 and place = $2 and version > $3", f.Day, f.Place, f.Version)
+		if err != nil || len(newer) > 0 {
+			return struct{}{}, err
+		}
 		about := map[string]any{"file": f.Name, "rows": f.Rows, "sha256": f.SHA256}
 		return struct{}{}, inOrder(
 			func() error { return eventFiles.put(tx, f) },
