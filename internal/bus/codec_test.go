@@ -55,7 +55,8 @@ func TestCodec(t *testing.T) {
 func FuzzDecode(f *testing.F) {
 	whole := encode(&store.EventBatch{ID: recoup.ID{1}, Events: conformance.SampleEvents(3, conformance.Epoch(), time.Second)})
 	f.Add(whole[:len(whole)-4])
-	f.Add(append([]byte{version, 1, 15: 0}, 0xf4, 3)) // 500 events that are not there
+	f.Add(append([]byte{version, 16: 0}, 0))          // a batch without an id
+	f.Add(append([]byte{version, 1, 16: 0}, 0xf4, 3)) // 500 events that are not there
 	f.Fuzz(func(t *testing.T, data []byte) {
 		data = binary.BigEndian.AppendUint32(data, crc32.Checksum(data, castagnoli))
 		b, err := decode(data)

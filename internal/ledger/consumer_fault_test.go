@@ -107,11 +107,12 @@ func TestConsumerTriesFiveTimes(t *testing.T) {
 // deaf is a bus whose answers are lost.
 type deaf struct {
 	*bus.Bus
-	sent atomic.Pointer[store.EventBatch]
+	sent atomic.Pointer[recoup.ID]
 }
 
 func (d *deaf) Publish(ctx context.Context, b *store.EventBatch) error {
-	d.sent.Store(b)
+	id := b.ID
+	d.sent.Store(&id)
 	return errors.Join(d.Bus.Publish(ctx, b), bus.ErrUnknown)
 }
 
@@ -138,7 +139,7 @@ func TestAnswerLost(t *testing.T) {
 	if got := w.Stats(); got.Direct != 3 || got.Written != 3 {
 		t.Errorf("got %+v", got)
 	}
-	again := store.EventBatch{ID: d.sent.Load().ID, Events: conformance.SampleEvents(2, conformance.Epoch(), time.Millisecond)}
+	again := store.EventBatch{ID: *d.sent.Load(), Events: conformance.SampleEvents(2, conformance.Epoch(), time.Millisecond)}
 	if added, err := s.WriteEventBatches(t.Context(), "", []store.EventBatch{again}); added != 0 || err != nil {
 		t.Errorf("the id of the batch has added %d events, %v", added, err)
 	}
