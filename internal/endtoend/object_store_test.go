@@ -1,6 +1,7 @@
 package endtoend
 
 import (
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -65,12 +66,12 @@ func TestObjectStoreRefuses(t *testing.T) {
 			{f.place, "AWS_SECRET_ACCESS_KEY=", "no secret key: set AWS_SECRET_ACCESS_KEY"},
 			{f.place, "AWS_ENDPOINT_URL_S3=http://10.0.0.1:9000", "use https:// (http:// is allowed for loopback only)"},
 		} {
-			f.env, f.flags = append(env[:len(env):len(env)], strings.Fields(row.change)...), []string{"--event-files", row.place}
+			f.env, f.flags = slices.Concat(env, strings.Fields(row.change)), []string{"--event-files", row.place}
 			if said := f.refuses(); !strings.Contains(said, row.want) || !strings.Contains(said, "--event-files") {
 				t.Errorf("%s with %s: %s", row.place, row.change, said)
 			}
 		}
-		f.env, f.flags = append(env[:len(env):len(env)], "AWS_SECRET_ACCESS_KEY=hush-hush"), nil
+		f.env, f.flags = slices.Concat(env, []string{"AWS_SECRET_ACCESS_KEY=hush-hush"}), nil
 		f.begin(10, "--event-files", f.place)
 		f.until("correct AWS_SECRET_ACCESS_KEY")
 		if err := f.signal(syscall.SIGTERM); err != nil {
