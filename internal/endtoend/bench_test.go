@@ -15,9 +15,11 @@ import (
 	"sync"
 	"syscall"
 	"testing"
+	"time"
 
 	"recoup"
 	"recoup/client"
+	"recoup/internal/bus/bustest"
 	measured "recoup/internal/load"
 	"recoup/internal/netfault"
 	"recoup/internal/test/live"
@@ -258,6 +260,39 @@ func TestBenchInterrupted(t *testing.T) {
 	}
 	if got := countErrors(t, s.client(nil), r.Tag); got.open != 0 || got.all != r.Load.All.Done {
 		t.Errorf("of %d reports the server has %+v", r.Load.All.Done, got)
+	}
+}
+
+// A second interrupt ends a benchmark at once, whose server does not answer.
+func TestBenchInterruptedTwice(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, live.SQLite(t))
+	s.start()
+	proxy := netfault.New(t, "tcp", *s.address.Load())
+	b := newBench(s, proxy.Addr(), "--mix", "gate=1", "--rate", "40", "--duration", "20s", "--timeout", "1h")
+	if err := b.Start(); err != nil {
+		t.Fatal(err)
+	}
+	b.seconds.await(t, 1)
+	proxy.Stall(netfault.Both)
+	if err := proxy.AwaitHeld(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- b.Wait() }()
+	interrupt := func() {
+		if err := b.Process.Signal(syscall.SIGINT); err != nil {
+			t.Error(err)
+		}
+	}
+	interrupt()
+	bustest.Eventually(t, "what it waits for", func() bool { return strings.Contains(b.seconds.String(), "waiting up to 1h") })
+	interrupt()
+	select {
+	case <-ended:
+	case <-time.After(time.Minute):
+		_ = b.Process.Kill()
+		t.Errorf("interrupted twice, it goes on: %s", b.seconds)
 	}
 }
 

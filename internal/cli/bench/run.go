@@ -45,7 +45,9 @@ func (b *benchmark) run(ctx context.Context, heard func()) error {
 	r := b.begin(ctx, w)
 	err := patiently(ctx, &b.Session, func(ctx context.Context) error { return b.prepare(ctx, w, &r) })
 	if err == nil {
+		attended := context.AfterFunc(ctx, func() { b.interrupted(&r, heard) })
 		b.measure(ctx, w, &r)
+		attended()
 	}
 	r.Interrupted = ctx.Err() != nil
 	heard() // the next interrupt is of what follows
@@ -114,6 +116,17 @@ func (b *benchmark) prepare(ctx context.Context, w *workload, r *result) error {
 		advance(r.Prepared, stock)
 	}
 	return retry.Sleep(ctx, due)
+}
+
+// interrupted says what is waited for, and lets the next interrupt end the program at once: a
+// server that hangs answers as late as it likes.
+func (b *benchmark) interrupted(r *result, heard func()) {
+	left := ""
+	if b.writes() && !b.keep {
+		left = " What was written then stays: " + cleanCommandLine(&b.target, r.Tag)
+	}
+	heard()
+	b.Notef("Interrupted: waiting up to %s for answers. Interrupt once more to end at once.%s", b.spans.timeout, left)
 }
 
 // measure makes the load, and shows it.
