@@ -10,6 +10,7 @@ import (
 	"net"
 	"net/url"
 	"os"
+	"syscall"
 
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
@@ -143,21 +144,27 @@ func given(file string) string {
 	return " (it is " + file + ")"
 }
 
-// attempted notes why a connection could not be made.
+// attempted notes why a connection could not be made. A refusal is kept when a connection
+// just ends after it, which is how one that comes with a handshake may look.
 func (b *Bus) attempted(err error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.attempt = b.o.explain(err)
+	explained := b.o.explain(err)
+	gone := errors.Is(err, syscall.ECONNREFUSED) || errors.Is(err, nats.ErrNoServers)
+	if gone || errors.Is(explained, ErrRefused) || !errors.Is(b.attempt, ErrRefused) {
+		b.attempt = explained
+	}
 }
 
-// unconnected says why there is no connection.
+// unconnected says why there is no connection. Not all refusals are told to whoever
+// handles failed attempts.
 func (b *Bus) unconnected() error {
+	if err := b.conn.LastError(); err != nil {
+		b.attempted(err)
+	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if b.attempt != nil {
-		return b.attempt
-	}
-	return b.o.explain(b.conn.LastError())
+	return b.attempt
 }
 
 // denied notes what servers say at any time. A permission that is missing ends what is
