@@ -71,7 +71,7 @@ func (k *keyring) find(ctx context.Context, hash [32]byte, now time.Time, stale 
 		k.mu.Unlock()
 		return found.key, nil
 	}
-	away := stale && found.away(now)
+	away := stale && found.away(now) && now.Before(found.again.Add(keyMemory+keyTimeout)) // else it may be back
 	l, runs := k.running[hash]
 	switch {
 	case runs, away && now.Before(found.again):

@@ -88,6 +88,17 @@ func TestStaleKeys(t *testing.T) {
 		if key, err := find(true); err != nil || key.RevokedAt.IsZero() {
 			t.Errorf("revoked: %+v, %v", key, err)
 		}
+		f.key.RevokedAt = time.Time{}
+		time.Sleep(keyMemory)
+		_, _ = find(true)
+		f.err = errStoreAway
+		time.Sleep(keyMemory + keyTimeout)
+		_, _ = find(true)
+		f.err, f.key.RevokedAt = nil, time.Now() // it is back, and the key is not used for a while
+		time.Sleep(staleKeys / 2)
+		if key, err := find(true); err != nil || key.RevokedAt.IsZero() {
+			t.Errorf("revoked after the store was away: %+v, %v", key, err)
+		}
 		f.err = errStoreAway
 		time.Sleep(keyMemory + keyTimeout)
 		if key, err := find(true); err != nil || key.RevokedAt.IsZero() {
