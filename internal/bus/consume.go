@@ -18,6 +18,7 @@ type Delivery struct {
 	Stream    string           // the generation that the sequence is of
 	Err       error            // why it cannot be read; nil: it can
 	Delivered int              // how often it was given to a node
+	At        time.Time        // when the bus stored it
 
 	msg jetstream.Msg
 }
@@ -76,7 +77,7 @@ func delivery(msg jetstream.Msg, generation string) *Delivery {
 		d.Err = errors.Join(fmt.Errorf("%w: %w", ErrUnreadable, err), d.Err)
 		return d
 	}
-	d.Batch.Sequence, d.Delivered = int64(meta.Sequence.Stream), int(meta.NumDelivered)
+	d.Batch.Sequence, d.Delivered, d.At = int64(meta.Sequence.Stream), int(meta.NumDelivered), meta.Timestamp.UTC()
 	return d
 }
 

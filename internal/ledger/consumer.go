@@ -27,8 +27,9 @@ type Consumer struct {
 	Random func() float64
 	Logger *slog.Logger
 
-	// Inspect says why events cannot have been governed; see Governor.Inspect.
-	Inspect func(now time.Time, events []store.Event) error
+	// Inspect says why events that the bus has stored at a time cannot have been governed;
+	// see Governor.Inspect.
+	Inspect func(stored time.Time, events []store.Event) error
 
 	written, duplicates, quarantined, failures atomic.Int64
 }
@@ -85,26 +86,26 @@ func (c *Consumer) deliver(ctx context.Context, list []*bus.Delivery) {
 	held, done := context.WithCancel(context.Background())
 	defer done()
 	go hold(held, list)
-	var readable []*bus.Delivery
+	var good, bad []*bus.Delivery
 	for _, d := range list {
-		ungoverned := error(nil)
-		if d.Err == nil {
-			ungoverned = c.Inspect(c.Now(), d.Batch.Events)
+		if d.Err == nil { // by the clock of the bus: this node's may be wrong
+			d.Err = c.Inspect(d.At, d.Batch.Events)
 		}
 		switch {
-		case ungoverned != nil: // and will not be next time
-			c.quarantine(ctx, d, ungoverned.Error())
 		case d.Err == nil:
-			readable = append(readable, d)
-		case d.Delivered < maxFailures: // another replica may have it whole
+			good = append(good, d)
+		case d.Delivered < maxFailures: // another replica may have it whole, another node know better
 			c.failures.Add(1)
 			_ = d.Return(time.Second)
 		default:
-			c.quarantine(ctx, d, d.Err.Error())
+			bad = append(bad, d)
 		}
 	}
-	if len(readable) > 0 {
-		c.write(ctx, readable)
+	if len(good) > 0 {
+		c.write(ctx, good)
+	}
+	for _, d := range bad {
+		c.quarantine(ctx, d, d.Err.Error())
 	}
 }
 

@@ -176,7 +176,13 @@ func TestConsumerInspects(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	c := &ledger.Consumer{Feed: b, Store: s, Now: epoch, Random: func() float64 { return 0 }, Logger: slog.New(slog.DiscardHandler), Inspect: g.Inspect}
+	inspect := func(stored time.Time, events []store.Event) error {
+		if !stored.After(epoch()) {
+			t.Errorf("the bus stored it at %v", stored)
+		}
+		return g.Inspect(epoch(), events)
+	}
+	c := &ledger.Consumer{Feed: b, Store: s, Now: epoch, Random: func() float64 { return 0 }, Logger: slog.New(slog.DiscardHandler), Inspect: inspect}
 	ctx, stop := context.WithCancel(t.Context())
 	done := make(chan struct{})
 	go func() { defer close(done); c.Run(ctx) }()
@@ -184,7 +190,7 @@ func TestConsumerInspects(t *testing.T) {
 	stop()
 	<-done
 	list, err := b.ListQuarantine(t.Context(), 0, 10)
-	if err != nil || len(list) != 1 || list[0].Reason != "event 2 of 3 was not governed: tenant_hash: format" || c.Stats().Failures != 0 {
+	if err != nil || len(list) != 1 || list[0].Reason != "event 2 of 3 was not governed: tenant_hash: format" || c.Stats().Failures != 4 {
 		t.Errorf("in quarantine are %+v, %v; %+v", list, err, c.Stats())
 	}
 	if gaps, err := s.BusGaps(t.Context(), conformance.Epoch().AddDate(100, 0, 0), 10); len(gaps) > 0 || err != nil {
