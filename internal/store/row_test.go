@@ -27,7 +27,7 @@ func TestRowsCoverTheirTypes(t *testing.T) {
 	covers(t, store.Alerts, "Silenced")
 	covers(t, store.Silences)
 	covers(t, store.Providers, "Members")
-	covers(t, store.Notices, "State", "Channel", "CopyOf")
+	covers(t, store.Notices, "State", "Channel", "CopyOf", "Message")
 	covers(t, store.StoredReceipts)
 	covers(t, store.Batches, "WindowDays", "Killed")
 	covers(t, store.Intakes)

@@ -57,6 +57,10 @@ func NoticeBatch(now time.Time, list []recoup.Notice) row.Batch {
 	return notices.create.Batch(added)
 }
 
+// maxMessages is how many messages are claimed at a time, each of which has up to a
+// thousand rows; the others stay due.
+const maxMessages = 50
+
 // ClaimNotices takes notices that are due, for as long as a lease. Rows that
 // another node takes at this moment are passed over. Of a message, the row that stands
 // for it is taken, and the others belong to whoever has that one.
@@ -67,12 +71,17 @@ func (v Verbs) ClaimNotices(ctx context.Context, now time.Time, lease time.Durat
 			return nil, err
 		}
 		var ids, messages []recoup.ID
+		list = slices.DeleteFunc(list, func(n recoup.Notice) bool {
+			if n.MessageID.IsZero() {
+				return false
+			}
+			messages = append(messages, n.ID)
+			return len(messages) > maxMessages
+		})
+		messages = messages[:min(len(messages), maxMessages)]
 		for i := range list {
 			list[i].Attempts++
 			ids = append(ids, list[i].ID)
-			if !list[i].MessageID.IsZero() {
-				messages = append(messages, list[i].ID)
-			}
 		}
 		slices.SortFunc(list, store.OlderNotice)
 		const take = "update recoup.outbox set due_at = $1, attempts = attempts + 1 where "

@@ -36,6 +36,18 @@ begin
   return new;
 end $$;
 
+-- outbox_end ends a message whole, also if a node of the version before has ended the
+-- notification that stands for it alone: nobody would claim the others any more.
+create function recoup.outbox_end() returns trigger language plpgsql
+set search_path = pg_catalog, pg_temp as $$
+begin
+  update recoup.outbox set due_at = null, delivered_at = new.delivered_at, given_up_at = new.given_up_at, last_error = new.last_error
+  where due_at is not null and message_id is not null and message_id = new.notice_id and notice_id <> message_id;
+  return null;
+end $$;
+create trigger outbox_end after update of due_at on recoup.outbox for each row
+  when (old.due_at is not null and new.due_at is null and new.message_id = new.notice_id) execute function recoup.outbox_end();
+
 -- Nodes of the version before go on: they send as they did.
 insert into recoup.schema_needs values (25, 24);
 -- +goose StatementEnd
