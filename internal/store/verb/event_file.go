@@ -73,7 +73,7 @@ func (v Verbs) SaveEventFile(ctx context.Context, f store.EventFile, by store.Ac
 		if _, err := eventFilings.find(tx, "for update"); err != nil { // one node at a time, also for a day that has no row
 			return struct{}{}, err
 		}
-		newer, err := eventFiles.find(tx, "where day = $1 and place = $2 and version > $3", f.Day, f.Place, f.Version)
+		newer, err := eventFiles.find(tx, "where day = $1 and place = $2 and version > $3 and events >= $4", f.Day, f.Place, f.Version, f.Rows)
 		if err != nil || len(newer) > 0 {
 			return struct{}{}, err
 		}

@@ -86,7 +86,7 @@ func fileDays(b *Bookkeeper) {
 	first := store.Day(Epoch())
 	b.Add(b.Event("a", timeout, first), b.Event("b", timeout, first), b.Event("a", timeout, first.Add(2*day)), b.Event("a", timeout, first.Add(3*day)))
 	act := store.Act{By: "test", At: Epoch()}
-	b.must(b.Ledger.SaveEventFile(b.Context(), fileOf(first, 1, 1), act))
+	b.must(b.Ledger.SaveEventFile(b.Context(), fileOf(first, 1, 3), act)) // in a place that was emptied since
 	b.must(b.Ledger.SaveEventFile(b.Context(), fileOf(first, 2, 2), act))
 	b.must(b.Ledger.SaveEventFile(b.Context(), fileOf(first, 1, 1), act)) // of a node that was slow
 	got, err := b.Ledger.EventDays(b.Context(), first.Add(3*day))
