@@ -102,7 +102,7 @@ func checkEndpoint(u *url.URL) error {
 // withoutAddress takes off the address that net/url repeats, which may have a key in it.
 func withoutAddress(err error) error {
 	if u := (*url.Error)(nil); errors.As(err, &u) {
-		return fmt.Errorf("cannot be read: %w", u.Err)
+		return errors.New("is not an address; expected https://HOST[:PORT]")
 	}
 	return err
 }

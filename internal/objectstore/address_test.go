@@ -51,7 +51,7 @@ func TestRefusedAddresses(t *testing.T) {
 		{"s3://acme", "", "the region of the bucket is missing: set AWS_REGION"},
 		{"s3://acme", "AWS_ENDPOINT_URL_S3=http://10.0.0.1", "AWS_ENDPOINT_URL_S3 is http://10.0.0.1: use https:// (http:// is allowed for loopback only)"},
 		{"s3://acme", "AWS_ENDPOINT_URL=https://id:secret@host", "AWS_ENDPOINT_URL must be an address such as https://s3.example.com"},
-		{"s3://acme", "AWS_ENDPOINT_URL=https://id:secret@ho%zzst", "AWS_ENDPOINT_URL cannot be read"},
+		{"s3://acme", "AWS_ENDPOINT_URL=https://id:secret@ho%zzst", "AWS_ENDPOINT_URL is not an address"},
 		{"s3://acme", "AWS_REGION=a", "there are no credentials for the object store: set AWS_ACCESS_KEY_ID"},
 		{"s3://acme", "AWS_REGION=a AWS_ACCESS_KEY_ID=k", "the key id k and no secret key"},
 		{"s3://acme", "AWS_REGION=a AWS_SECRET_ACCESS_KEY=secret", "a secret key and no key id"},

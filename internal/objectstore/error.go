@@ -11,6 +11,7 @@ import (
 	"os"
 	"strings"
 	"time"
+	"unicode"
 
 	"recoup"
 	"recoup/retry"
@@ -68,6 +69,9 @@ func (b *Bucket) explain(request *http.Request, name string, answer *http.Respon
 	var said refusal
 	_ = xml.NewDecoder(io.LimitReader(answer.Body, maxRefusal)).Decode(&said) // else the status says it
 	said.Region = cmp.Or(said.Region, answer.Header.Get("X-Amz-Bucket-Region"))
+	for _, text := range []*string{&said.Code, &said.Message, &said.Region, &said.ServerTime} {
+		*text = oneLine(*text)
+	}
 	e := &Error{Bucket: b.String(), Endpoint: b.at.endpoint.String(), Status: answer.StatusCode, Code: said.Code}
 	e.Err = b.setting(request, answer, said)
 	switch {
@@ -116,10 +120,21 @@ func (b *Bucket) setting(request *http.Request, answer *http.Response, said refu
 // describe is what a server said, in one line.
 func describe(status int, said refusal) string {
 	text := fmt.Sprintf("%d %s", status, cmp.Or(said.Code, http.StatusText(status)))
-	if message := strings.Join(strings.Fields(said.Message), " "); message != "" {
-		text += fmt.Sprintf(", %.200s", message)
+	if said.Message != "" {
+		text += ", " + said.Message
 	}
 	return text
+}
+
+// oneLine is what a server says as a log and a terminal can bear it.
+func oneLine(text string) string {
+	text = strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) {
+			return ' '
+		}
+		return r
+	}, text)
+	return fmt.Sprintf("%.200s", strings.Join(strings.Fields(text), " "))
 }
 
 var (

@@ -193,6 +193,7 @@ func (b *Bucket) Delete(ctx context.Context, name string) error {
 // listed is a page of a list. Its names are encoded as in an address, if the store does
 // as it is asked: some characters cannot be written in XML.
 type listed struct {
+	XMLName               xml.Name `xml:"ListBucketResult"`
 	EncodingType          string
 	IsTruncated           bool
 	NextContinuationToken string
@@ -219,12 +220,18 @@ func (b *Bucket) List(ctx context.Context, begin string) ([]string, error) {
 				names = append(names, name)
 			}
 		}
-		if !page.IsTruncated || page.NextContinuationToken == token {
+		if !page.IsTruncated {
 			return names, nil
+		}
+		if next := page.NextContinuationToken; next == "" || next == token || len(names) > maxNames {
+			return nil, fmt.Errorf("%s lists %d objects below %q and says that there are more, but not how to go on: the store does not speak version 2 of the list", b, len(names), begin)
 		}
 		token = page.NextContinuationToken
 	}
 }
+
+// maxNames is where a list is taken for endless: a day has a handful of objects.
+const maxNames = 1_000_000
 
 // maxPage is the most that is read of a page: a thousand names of a thousand bytes, thrice.
 const maxPage = 8 << 20
