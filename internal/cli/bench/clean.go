@@ -27,8 +27,9 @@ type cleanup struct {
 type cleaner struct {
 	*command.Session
 	cleanup
-	tag  string // of one run; empty: of all
-	said string // why the server refused the last that it did
+	table string // that the run reported to; empty: any
+	tag   string // of one run; empty: of all
+	said  string // why the server refused the last that it did
 }
 
 // ours reports whether an entity is of the run.
@@ -39,7 +40,7 @@ func (c *cleaner) ours(entity string) bool {
 	return strings.HasPrefix(entity, prefix+c.tag+"-")
 }
 
-// clean resolves errors and archives dead letters.
+// clean archives dead letters and resolves errors.
 func (c *cleaner) clean(ctx context.Context) error {
 	advance, end := c.ShowProgress("cleaning up")
 	defer end()
@@ -55,9 +56,10 @@ func (c *cleaner) clean(ctx context.Context) error {
 			return err
 		}
 	}
-	err := patiently(ctx, c.Session, func(ctx context.Context) error { return c.errors(ctx, remove(ctx, client.Resolve, &c.Resolved)) })
+	// Dead letters are errors, too, that cannot be resolved.
+	err := patiently(ctx, c.Session, func(ctx context.Context) error { return c.deadLetters(ctx, remove(ctx, client.Archive, &c.Archived)) })
 	if err == nil {
-		err = patiently(ctx, c.Session, func(ctx context.Context) error { return c.deadLetters(ctx, remove(ctx, client.Archive, &c.Archived)) })
+		err = patiently(ctx, c.Session, func(ctx context.Context) error { return c.errors(ctx, remove(ctx, client.Resolve, &c.Resolved)) })
 	}
 	if err == nil && c.Refused > 0 {
 		err = fmt.Errorf("%s of the benchmark could not be removed: %s", command.Count(c.Refused, "error"), command.Printable(c.said))
@@ -87,10 +89,11 @@ func patiently(ctx context.Context, s *command.Session, do func(context.Context)
 // atOnce is how many errors one request removes.
 const atOnce = 1000
 
-// errors removes the open errors of the run, which are found by their message.
+// errors removes the open errors of the run. They are looked for by their code and not by
+// their message: a search of messages finds what came in the last seconds only later.
 func (c *cleaner) errors(ctx context.Context, remove func([]recoup.ID) error) error {
-	return inPieces(c.AllErrors(ctx, client.Filter{Text: message}), remove, func(e *recoup.Error) (recoup.ID, bool) {
-		return e.ID, e.State.Open() && c.ours(e.EntityID)
+	return inPieces(c.AllErrors(ctx, client.Filter{Table: c.table, Code: string(failureCode)}), remove, func(e *recoup.Error) (recoup.ID, bool) {
+		return e.ID, e.State.Open() && made(e) && c.ours(e.EntityID)
 	})
 }
 

@@ -101,9 +101,12 @@ func (w *workload) entity(name string, n int) string {
 	return fmt.Sprintf("%s%s-%s%d", prefix, w.tag, name, n)
 }
 
+// failureCode is what all errors of a benchmark failed with.
+const failureCode = fault.CodeNetworkTimeout
+
 // failing is a report of the benchmark.
 func (w *workload) failing(entity string) recoup.Report {
-	return recoup.Report{Table: w.table, EntityID: entity, Code: string(fault.CodeNetworkTimeout), Message: message, CorrelationID: w.run, Service: service}
+	return recoup.Report{Table: w.table, EntityID: entity, Code: string(failureCode), Message: message, CorrelationID: w.run, Service: service}
 }
 
 func (w *workload) report(ctx context.Context, op *load.Operation) load.Outcome {

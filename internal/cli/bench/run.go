@@ -156,7 +156,7 @@ func (b *benchmark) tidy(ctx context.Context, r *result) error {
 	}
 	ctx, stop := signal.NotifyContext(ctx, syscall.SIGINT, syscall.SIGTERM)
 	defer stop()
-	c := &cleaner{Session: &b.Session, tag: r.Tag}
+	c := &cleaner{Session: &b.Session, table: b.table, tag: r.Tag}
 	err := c.clean(ctx)
 	r.Cleanup = &c.cleanup
 	if err != nil {
