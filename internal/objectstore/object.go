@@ -209,17 +209,11 @@ func (b *Bucket) List(ctx context.Context, begin string) ([]string, error) {
 		if err != nil {
 			return nil, err
 		}
-		for _, object := range page.Contents {
-			key := object.Key
-			if page.EncodingType == "url" {
-				if key, err = url.QueryUnescape(key); err != nil {
-					return nil, fmt.Errorf("%s lists the name %q: %w", b, object.Key, err)
-				}
-			}
-			if name, found := strings.CutPrefix(key, b.at.prefix); found && name != "" {
-				names = append(names, name)
-			}
+		more, err := b.names(&page)
+		if err != nil {
+			return nil, err
 		}
+		names = append(names, more...)
 		if !page.IsTruncated {
 			return names, nil
 		}
@@ -228,6 +222,22 @@ func (b *Bucket) List(ctx context.Context, begin string) ([]string, error) {
 		}
 		token = page.NextContinuationToken
 	}
+}
+
+// names are those of a page, without the prefix.
+func (b *Bucket) names(page *listed) (names []string, err error) {
+	for _, object := range page.Contents {
+		key := object.Key
+		if page.EncodingType == "url" {
+			if key, err = url.QueryUnescape(key); err != nil {
+				return nil, fmt.Errorf("%s lists the name %q: %w", b, object.Key, err)
+			}
+		}
+		if name, found := strings.CutPrefix(key, b.at.prefix); found && name != "" {
+			names = append(names, name)
+		}
+	}
+	return names, nil
 }
 
 // maxNames is where a list is taken for endless: a day has a handful of objects.
