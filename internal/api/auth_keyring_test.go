@@ -134,6 +134,7 @@ func TestOldKeysAreLookedUp(t *testing.T) {
 		}
 		synctest.Wait()
 		time.Sleep(2 * time.Second)
+		synctest.Wait()
 		f.err, f.takes = errStoreAway, 0
 		until := time.Now().Add(keyMemory + keyTimeout)
 		for time.Now().Before(until) {

@@ -99,6 +99,7 @@ type chaosRun struct {
 	workload *chaos.Workload
 	now      func() time.Time
 	upgrade  func()                // of the schema, while the first node runs; nil: there is none
+	known    string                // a rule that an older version breaks
 	planted  func(context.Context) // plants a bug, if there is one
 	expected string                // the rule that must find it
 }

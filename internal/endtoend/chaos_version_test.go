@@ -33,6 +33,7 @@ func TestChaosVersions(t *testing.T) {
 		migrate(t, older, owner)
 		c := onServer(t, seed, server, database{Kind: "postgres", Owner: owner, Nodes: asApp(t, owner)}, nil)
 		c.sites[0].program, c.sites[1].program = older, older
+		c.known = "one id" // of messages, until migration 25
 		c.upgrade = func() { migrate(t, program.Path(t), owner) }
 		return c
 	})

@@ -27,6 +27,7 @@ begin
       is distinct from (old.notice_id, old.kind, old.recipient, old.error_id, old.created_at, old.dedup_key, old.resend_of, old.body::text)
       then 'what a notice says is permanent'
     when old.message_id is not null and (new.message_id, new.message::text) is distinct from (old.message_id, old.message::text)
+      and (new.message_id is not null or exists (select from recoup.outbox h where h.notice_id = old.message_id and h.due_at is not null))
       then 'what a message says, and of what, is permanent'
     when new.attempts not in (old.attempts, old.attempts + 1) then 'attempts are counted one by one'
   end;
@@ -36,17 +37,18 @@ begin
   return new;
 end $$;
 
--- outbox_end ends a message whole, also if a node of the version before has ended the
--- notification that stands for it alone: nobody would claim the others any more.
-create function recoup.outbox_end() returns trigger language plpgsql
+-- outbox_leave takes notifications out of a message that a node of the version before has
+-- ended by the one that stands for it alone: nobody would claim them any more. They are sent
+-- again by themselves, because nobody knows whether they were.
+create function recoup.outbox_leave() returns trigger language plpgsql
 set search_path = pg_catalog, pg_temp as $$
 begin
-  update recoup.outbox set due_at = null, delivered_at = new.delivered_at, given_up_at = new.given_up_at, last_error = new.last_error
+  update recoup.outbox set message_id = null
   where due_at is not null and message_id is not null and message_id = new.notice_id and notice_id <> message_id;
   return null;
 end $$;
-create trigger outbox_end after update of due_at on recoup.outbox for each row
-  when (old.due_at is not null and new.due_at is null and new.message_id = new.notice_id) execute function recoup.outbox_end();
+create trigger outbox_leave after update of due_at on recoup.outbox for each row
+  when (old.due_at is not null and new.due_at is null and new.message_id = new.notice_id) execute function recoup.outbox_leave();
 
 -- Nodes of the version before go on: they send as they did.
 insert into recoup.schema_needs values (25, 24);
