@@ -5,6 +5,7 @@ import (
 	"os"
 	"os/exec"
 	"testing"
+	"time"
 
 	"recoup/internal/store/postgres"
 	"recoup/internal/store/postgres/pgtest"
@@ -25,6 +26,7 @@ func TestChaosVersions(t *testing.T) {
 	r := regime{
 		mixed: chaos.Mix{chaos.KillNode: 3, chaos.KillLeader: 3, chaos.KillTwo: 1, chaos.PauseLeader: 1, chaos.RestartNode: 2, chaos.AbortDatabase: 1, chaos.MuteDatabase: 1},
 		dense: chaos.Mix{chaos.KillNode: 1, chaos.KillLeader: 2, chaos.RestartNode: 1},
+		rest:  400 * time.Millisecond,
 		goals: map[string]func(chaos.Counts) int{"RECOUP_CHAOS_VERSION_KILLS": chaos.Counts.Kills},
 	}
 	inSlices(t, r, func(t *testing.T, seed uint64) *chaosRun {
