@@ -60,6 +60,9 @@ AWS_REGION, and AWS_ENDPOINT_URL_S3 for another server than AWS's.`,
 		advance, stop := s.ShowProgress("exporting")
 		files, err := app.ExportEventFiles(ctx, options, app.EventExport{From: begin, To: end, Place: place, Progress: func(done, total int64) { advance(int(done), int(total)) }})
 		stop()
+		if err != nil && len(files) == 0 {
+			return explainExport(err, 0)
+		}
 		return errors.Join(printFiles(s, files), explainExport(err, len(files)))
 	})
 }
