@@ -65,17 +65,24 @@ language sql stable security definer set search_path = pg_catalog, pg_temp as $$
 $$;
 
 -- What happened to errors: the transitions of each, and the last one, which an archived
--- error carries. Who may read the error may read its history.
-create view recoup.error_history as
+-- error carries. Who may read the error may read its history. Each branch is a view of
+-- its own: a barrier around the union would not keep a reader's own function, if it is
+-- cheap enough, from being asked about the rows of each branch before the conditions here.
+create view recoup.error_history_open as
   select h.* from recoup.transition h
    where (select recoup.sees_all())
       or exists (select from recoup.error e where e.error_id = h.error_id and e.table_name = any (array(select unnest(recoup.readable()))))
-      or exists (select from recoup.error_archive a where a.error_id = h.error_id and a.table_name = any (array(select unnest(recoup.readable()))))
-  union all
+      or exists (select from recoup.error_archive a where a.error_id = h.error_id and a.table_name = any (array(select unnest(recoup.readable()))));
+create view recoup.error_history_end (
+  error_id, at, seq, input, actor, reason, policy_version, worker, claimed_at, attempt, was_state, was_disposition, was_blocking,
+  was_escalation_level, was_retry_count, was_next_retry_at, was_expires_at, was_owner, state, disposition, blocking, escalation_level, retry_count,
+  next_retry_at, expires_at, owner) as
   select a.error_id, a.archived_at, a.end_seq, a.end_input, a.archived_by, a.end_reason, a.end_policy, a.end_worker, a.end_claimed_at, a.end_attempt,
     a.was_state, a.disposition, a.was_blocking, a.escalation_level::int, a.retry_count, a.next_retry_at, a.expires_at, coalesce(a.assigned_to, a.escalated_to, 'system'),
     a.state, a.disposition, a.blocking, a.escalation_level::int, a.retry_count, a.next_retry_at, a.expires_at, coalesce(a.assigned_to, a.escalated_to, 'system') from recoup.error_archive a
    where (select recoup.sees_all()) or a.table_name = any (array(select unnest(recoup.readable())));
+create view recoup.error_history as
+  select * from recoup.error_history_open union all select * from recoup.error_history_end;
 
 -- When errors began to block and ceased to.
 create view recoup.gate_log as
@@ -164,8 +171,8 @@ language sql stable set search_path = pg_catalog, pg_temp as $$
   select inhrelid, null from pg_inherits where inhparent in ('recoup.error_event'::regclass, 'recoup.transition'::regclass)
 $$;
 
--- raise_barriers makes barriers of the views that carry the policy's names, or takes
--- that back. They belong to the schema's owner, whom row security does not hold: a
+-- raise_barriers makes barriers of the views that carry the policy's names and of the
+-- branches of the history, or takes that back. They belong to the schema's owner, whom row security does not hold: a
 -- reader's own function in a condition would else be asked about rows of other hubs.
 -- Lists by time cannot stop early then.
 create function recoup.raise_barriers(up boolean) returns void
@@ -173,7 +180,8 @@ language plpgsql set search_path = pg_catalog, pg_temp as $$
 declare
   v record;
 begin
-  execute format('alter view recoup.error_history set (security_barrier = %s)', up);
+  execute format('alter view recoup.error_history_open set (security_barrier = %s)', up);
+  execute format('alter view recoup.error_history_end set (security_barrier = %s)', up);
   for v in select t.table_name as name, 'recoup.error'::regclass as source from recoup.error_table t
       union all select t.archive_name, 'recoup.error_archive' from recoup.error_table t where t.archive_name is not null loop
     continue when not recoup.is_view_of(v.name, v.source);
