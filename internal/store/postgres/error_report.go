@@ -91,15 +91,13 @@ func newWork(now time.Time, locked []recoup.Error, counts []store.StreakCount) *
 	return w
 }
 
-// keyLock is the class of advisory locks on keys.
-const keyLock = 20260205
-
 // lockKeys queues locks on keys, which may have no row to be locked. A verb that
 // has met others at its keys starts over with them; if all came back at once
 // and unlocked, all but one would be in vain again.
 func lockKeys(t *tx, tables, entities, codes []string) {
-	t.queue(`select pg_advisory_xact_lock($1, o.k) from (
-			select distinct hashtext(t || ' ' || e || ' ' || c) as k
-			from unnest($2::text[], $3::text[], $4::text[]) as u (t, e, c) order by 1) o`,
-		keyLock, tables, entities, codes)
+	names := make([]string, len(tables))
+	for i := range names {
+		names[i] = tables[i] + " " + entities[i] + " " + codes[i]
+	}
+	t.queue("select recoup.lock_names('key', $1)", names)
 }

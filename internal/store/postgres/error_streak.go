@@ -6,17 +6,16 @@ import (
 	"recoup/internal/store"
 )
 
-// streakLock is the class of advisory locks that guard counts of failures. A
-// count that does not exist yet cannot be locked as a row, and two reports that
-// both saw none would both write one.
-const streakLock = 20260203
-
-// lockStreaks queues the locks on counts, in order, and reads them.
+// lockStreaks queues the locks on counts of failures, and reads them. A count that
+// does not exist yet cannot be locked as a row, and two reports that both saw none
+// would both write one.
 func lockStreaks(t *tx, keys []store.StreakKey, into *[]store.StreakCount) {
 	families, entities := splitKeys(keys)
-	t.queue(`select pg_advisory_xact_lock($1, o.k) from (
-			select distinct hashtext(f || ' ' || e) as k from unnest($2::text[], $3::text[]) as u (f, e) order by 1) o`,
-		streakLock, families, entities)
+	names := make([]string, len(keys))
+	for i, k := range keys {
+		names[i] = k.Family + " " + k.Entity
+	}
+	t.queue("select recoup.lock_names('streak', $1)", names)
 	q := t.queue(`select s.family, s.entity_id, s.count from recoup.entity_streak s
 		join (select distinct f, e from unnest($1::text[], $2::text[]) as u (f, e)) k on s.family = k.f and s.entity_id = k.e`,
 		families, entities)

@@ -30,6 +30,17 @@ end $$;
 
 grant usage on schema recoup to recoup_app;
 grant select on all tables in schema recoup to recoup_app;
+
+-- Locks are taken by functions of the owner. A role with any privilege on these tables
+-- could lock them for as long as it likes.
+do $$
+declare lock regclass;
+begin
+  for lock in select oid from pg_class where relnamespace = 'recoup'::regnamespace
+      and (relname ~ '^gate_stripe_[0-9]+$' or relname in ('turn_lock', 'lock_secret', 'schema_lock')) loop
+    execute format('revoke all on %s from public, recoup_app', lock);
+  end loop;
+end $$;
 grant insert, update on recoup.error_code to recoup_app;
 grant insert, update on recoup.error to recoup_app; -- which leave by recoup.archive
 grant insert, update, delete on recoup.due, recoup.entity_streak, recoup.outbox to recoup_app;
@@ -92,27 +103,43 @@ grant delete on recoup.adopted_change, recoup.adopted_entity to recoup_app;
 grant insert (error_id, table_name, details, sealed, sealed_by) on recoup.source_detail to recoup_app;
 grant update (state, scanned_to, scan_end, scanned, governed_at, swept_at, kept_back, kept_why) on recoup.adoption to recoup_app;
 
--- Functions that reach an adopted table belong to its owner, who has granted them.
+-- Functions. First nobody but the owner may execute any, then each role gets those
+-- that it calls. No role ever gets a trigger function: to fire a trigger needs no privilege,
+-- and a role that has one can attach it to a table of its own, where it would run as the
+-- owner on values of types whose casts are that role's code. Functions of an adopted
+-- table are granted as they are made, but for those of its triggers.
 do $$
-declare ours regprocedure;
+declare
+  ours  regprocedure;
+  roles text := (select string_agg(quote_ident(rolname), ', ') from pg_roles where rolname in ('recoup_app', 'recoup_writer', 'recoup_reader'));
 begin
-  for ours in select p.oid from pg_proc p join pg_namespace n on n.oid = p.pronamespace
-      where n.nspname = 'recoup' and p.proname !~ '^adopted_[0-9]+_' loop
-    execute format('revoke execute on function %s from public', ours);
-    execute format('grant execute on function %s to recoup_app', ours);
+  for ours in select p.oid from pg_proc p
+      where p.pronamespace in ('recoup'::regnamespace, 'cl'::regnamespace) and pg_has_role(p.proowner, 'usage')
+        and (p.prorettype = 'trigger'::regtype
+          or p.pronamespace = 'recoup'::regnamespace and p.proname !~ '^adopted_[0-9]+_'
+          or p.pronamespace = 'cl'::regnamespace and p.proname in ('sync_gate', 'gate_policy', 'refuse', 'near', 'check_leases', 'revoke_leases', -- others may have functions there
+            'unread', 'check_kind', 'text_columns', 'redacting', 'redact_taken_over', 'put_redacted', 'check_redacted')) loop
+    execute format('revoke execute on function %s from public, %s', ours, roles);
   end loop;
 end $$;
-grant execute on function recoup.acting(), recoup.clock(), recoup.tolerance(), recoup.timely(timestamptz), recoup.recent(timestamptz) to public; -- guards ask them, whoever acts
-revoke execute on function cl.sync_gate(text, interval[], text[], interval) from public;
-grant execute on function cl.sync_gate(text, interval[], text[], interval) to recoup_app;
-revoke execute on function cl.unread(text, integer), cl.redact_taken_over(text, uuid[], jsonb[]), cl.put_redacted(text, uuid, text, jsonb),
-  cl.check_redacted(text, uuid, jsonb) from public;
-grant execute on function cl.unread(text, integer), cl.redact_taken_over(text, uuid[], jsonb[]) to recoup_app;
-grant execute on function recoup.caller(), recoup.sees(text), recoup.sees_all(), recoup.readable(), recoup.granted(text) to public; -- as row security does
-revoke execute on function recoup.sync_view(text, regclass, recoup.error_table, text), recoup.sync_name(text, regclass, recoup.error_table, text),
-  recoup.grant_view(text, regclass), recoup.allow_read(name, text, text), recoup.forbid_read(name, text, text),
-  recoup.enable_row_security(), recoup.disable_row_security(), recoup.secure(regclass, text), recoup.release(regclass),
-  recoup.raise_barriers(boolean), recoup.watch_errors() from recoup_app;
+
+-- Guards and views call these as the role that writes or reads, whoever that is.
+grant execute on function recoup.acting(), recoup.clock(), recoup.tolerance(), recoup.timely(timestamptz), recoup.recent(timestamptz),
+  cl.refuse(text), cl.near(timestamptz, timestamptz), cl.gate_policy(), cl.redacting(text, uuid),
+  recoup.caller(), recoup.sees(text), recoup.sees_all(), recoup.readable(), recoup.granted(text) to public;
+
+-- Nodes: verbs, housekeeping, what they do after a new policy, and what the doctor asks.
+grant execute on function recoup.refuse(text), recoup.lock_turn(int, boolean), recoup.lock_names(text, text[]), recoup.hold_term(text, bigint),
+  recoup.settle(uuid[], uuid[], jsonb, text, timestamptz), recoup.archive(uuid[], int[], uuid[], jsonb, timestamptz, uuid[]),
+  recoup.is_blocked(text), recoup.promote(text, text, text, timestamptz, uuid), recoup.unread(text), recoup.turn_work(), recoup.id(text) to recoup_app;
+grant execute on function recoup.create_partition(text, date), recoup.drop_partition(text, date), recoup.ensure_event_partitions(date[]),
+  recoup.settle_events(date[]), recoup.fold_rollups(int), recoup.purge_rollups(timestamptz, date, int), recoup.purge_archive(timestamptz, int),
+  recoup.purge_replays(timestamptz, int), recoup.purge_alerts(timestamptz, int), recoup.purge_silences(timestamptz, int) to recoup_app;
+grant execute on function recoup.sync_table(recoup.error_table), recoup.retire_tables(text, text[]), recoup.sync_ledger(text, interval, interval),
+  cl.sync_gate(text, interval[], text[], interval), cl.unread(text, integer), cl.redact_taken_over(text, uuid[], jsonb[]) to recoup_app;
+grant execute on function recoup.names(), recoup.is_view_of(text, regclass), recoup.row_security_tables() to recoup_app;
+grant execute on function recoup.take_turn(int, text, interval), recoup.end_turns(text), recoup.check_turn(int, bigint), recoup.index_changes(int, bigint, int),
+  recoup.keep_moved(uuid[], bytea[], text[]), recoup.forget_adoption(int), recoup.picked(jsonb, text[], int, int), recoup.replication_lag() to recoup_app;
 
 -- Pipelines in plain SQL: they insert into the views that carry the policy's
 -- names, ask the gate and pass it. Analysts read.

@@ -12,7 +12,6 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/stdlib"
 	"github.com/pressly/goose/v3"
-	"github.com/pressly/goose/v3/lock"
 
 	"recoup/internal/store"
 )
@@ -32,9 +31,6 @@ const (
 
 	// versionTable is where goose notes what it has done.
 	versionTable = "recoup.schema_version"
-
-	// migrationLock is ours alone, so that users of goose can have theirs.
-	migrationLock = 20260202
 
 	// A migration waits this long for a lock, then lets others through and tries
 	// again: a queue behind a waiting ALTER would stop every node.
@@ -96,23 +92,49 @@ func migrate(ctx context.Context, db *sql.DB) error {
 			return err
 		}
 	}
+	if err := applyPending(ctx, db); err != nil {
+		return err
+	}
+	return grant(ctx, db)
+}
+
+// lockSchema keeps others from migrating at the same time. It locks a table and takes no
+// advisory lock, because any role that can connect can take those.
+const lockSchema = "lock table recoup.schema_lock in exclusive mode"
+
+// migrationTurn is how long a process waits for others that migrate.
+const migrationTurn = "set local lock_timeout = '10min'; set local idle_in_transaction_session_timeout = 0; "
+
+// applyPending applies migrations, one process after the other. The lock is held by a
+// transaction of its own, because each migration is one.
+func applyPending(ctx context.Context, db *sql.DB) error {
+	var exists bool
+	if err := db.QueryRowContext(ctx, "select to_regclass('recoup.schema_lock') is not null").Scan(&exists); err != nil {
+		return err
+	}
+	if !exists {
+		if _, err := db.ExecContext(ctx, "create table if not exists recoup.schema_lock ()"); err != nil {
+			return err
+		}
+	}
+	lock, err := db.BeginTx(ctx, nil)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = lock.Rollback() }() // it has changed nothing
+	if _, err := lock.ExecContext(ctx, migrationTurn+lockSchema); err != nil {
+		return err
+	}
 	_, files, err := schema.Load()
 	if err != nil {
 		return err
 	}
-	locker, err := lock.NewPostgresSessionLocker(lock.WithLockID(migrationLock), lock.WithLockTimeout(1, 600))
+	provider, err := goose.NewProvider(goose.DialectPostgres, db, files, goose.WithTableName(versionTable), goose.WithDisableGlobalRegistry(true))
 	if err != nil {
 		return err
 	}
-	provider, err := goose.NewProvider(goose.DialectPostgres, db, files,
-		goose.WithSessionLocker(locker), goose.WithTableName(versionTable), goose.WithDisableGlobalRegistry(true))
-	if err != nil {
-		return err
-	}
-	if _, err := provider.Up(ctx); err != nil {
-		return err
-	}
-	return grant(ctx, db)
+	_, err = provider.Up(ctx)
+	return err
 }
 
 // grant runs the whole script as one transaction, and under a lock, because two
@@ -128,8 +150,7 @@ func grant(ctx context.Context, db *sql.DB) error {
 		if !ok {
 			return fmt.Errorf("%T is not a connection of pgx", driver)
 		}
-		script := fmt.Sprintf("select pg_advisory_xact_lock(%d, 0); %s", migrationLock+1, grants)
-		_, err := session.Conn().Exec(ctx, script, pgx.QueryExecModeSimpleProtocol)
+		_, err := session.Conn().Exec(ctx, lockSchema+"; "+grants, pgx.QueryExecModeSimpleProtocol)
 		return err
 	})
 	if state(err) == insufficientPrivilege {

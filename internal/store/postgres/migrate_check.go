@@ -120,7 +120,7 @@ func pendingNames(list store.Migrations) (pending, ours []string, err error) {
 // selectTaken finds what has a name of $1 and is not among $2; where nothing of ours is
 // yet ($3), also whatever else is in the schema recoup, which nodes may read as a whole.
 // The tables of Gate Zero that can be taken over are another question, with their
-// indexes. What an earlier attempt has left of the table of versions is ours.
+// indexes. What an earlier attempt has left of the tables of versions and locks is ours.
 const selectTaken = `
 	with present as (
 	  select n.nspname || '.' || c.relname as name, c.relowner as owner, case c.relkind when 'r' then 'table' when 'p' then 'partitioned table'
@@ -130,6 +130,7 @@ const selectTaken = `
 	   where n.nspname in ('recoup', 'cl')
 	     and n.nspname || '.' || o.relname not in ('cl.gate_zero_intake', 'cl.gate_zero_recovery')
 	     and not (n.nspname || '.' || o.relname = 'recoup.schema_version' and exists (select from pg_attribute a where a.attrelid = o.oid and a.attname = 'version_id'))
+	     and not (n.nspname || '.' || o.relname = 'recoup.schema_lock' and not exists (select from pg_attribute a where a.attrelid = o.oid and a.attnum > 0))
 	     and not exists (select from pg_depend d where d.objid = c.oid and d.deptype in ('a', 'i') and d.refobjsubid > 0 and c.relkind = 'S')
 	  union all
 	  select n.nspname || '.' || p.proname, p.proowner, 'function' from pg_proc p join pg_namespace n on n.oid = p.pronamespace where n.nspname in ('recoup', 'cl')

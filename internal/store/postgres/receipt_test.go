@@ -60,7 +60,7 @@ func TestFirstKeyWaitsForOthers(t *testing.T) {
 	_, app := pgtest.Migrated(t)
 	s, other, watch := open(t, app), connect(t, app), connect(t, app)
 	other.Do("begin")
-	other.Do("select pg_advisory_xact_lock_shared(20260208, 1)")
+	other.Do("select recoup.lock_turn(1, true)")
 	other.Do(`insert into recoup.api_key (key_id, name, role, key_hash, created_at, created_by)
 		values ({id}, 'a', 'admin', decode(repeat('ab', 32), 'hex'), {time}, 'ada')`)
 	answer := make(chan error, 1)
@@ -72,7 +72,7 @@ func TestFirstKeyWaitsForOthers(t *testing.T) {
 		answer <- err
 	}()
 	for waits := 0; waits == 0; {
-		err := watch.conn.QueryRow(t.Context(), "select count(*) from pg_locks where locktype = 'advisory' and not granted and database = (select oid from pg_database where datname = current_database())").Scan(&waits)
+		err := watch.conn.QueryRow(t.Context(), "select count(*) from pg_locks where not granted and pid in (select pid from pg_stat_activity where datname = current_database())").Scan(&waits)
 		if err != nil || len(answer) > 0 {
 			break
 		}

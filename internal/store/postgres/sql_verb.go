@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -212,16 +211,12 @@ func batchOf(b row.Batch) batch {
 
 // Turn implements [verb.Tx].
 func (a *act) Turn(t verb.Turn, shared bool) error {
-	lock := "select pg_advisory_xact_lock($1, $2)"
-	if shared {
-		lock = strings.Replace(lock, "lock(", "lock_shared(", 1)
-	}
-	a.queue(lock, serviceLock, int(t))
+	a.queue(lockTurn, int(t), shared)
 	return nil
 }
 
-// serviceLock is the class of the advisory locks that are turns.
-const serviceLock = 20260208
+// lockTurn takes a turn until the end of the transaction.
+const lockTurn = "select recoup.lock_turn($1, $2)"
 
 // Wake implements [verb.Tx]. Of a policy the database notifies by itself.
 func (a *act) Wake(kind string) {

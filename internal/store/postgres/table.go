@@ -11,14 +11,15 @@ import (
 	"recoup/internal/policy"
 )
 
-// syncLock keeps nodes from renewing views at the same time.
-const syncLock = 20260204
+// turnTables keeps nodes from renewing views at the same time. It is a number of
+// recoup.turn_lock, beside those of [verb.Turn].
+const turnTables = 101
 
 // SyncTables brings the mirror of the policy and the views that carry its names
 // in line with the policy, all of it or nothing.
 func (s *Store) SyncTables(ctx context.Context, p *policy.Policy) error {
 	return s.transact(ctx, "sync tables", time.Time{}, func(t *tx) error {
-		t.queue("select pg_advisory_xact_lock($1, 0)", syncLock)
+		t.queue(lockTurn, turnTables, false)
 		var names []string
 		for _, table := range p.Tables() {
 			names = append(names, table.Name)

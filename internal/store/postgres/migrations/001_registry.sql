@@ -5,8 +5,11 @@
 -- The rules of the house, for every file: the database refuses what the rules
 -- forbid, whoever asks; it decides nothing. Guards raise RC001, and clients
 -- recognise them by that, never by the text. Functions that act for the caller run
--- as the schema's owner with a fixed search_path. Who may do what is granted in
--- grants.sql, after every migration.
+-- as the schema's owner with a fixed search_path, pg_temp last. Functions in SQL that
+-- are inlined into their caller have none, and name every function and operator with
+-- its schema. A trigger function that runs as the owner refuses any table but its own:
+-- the columns of another one may have types whose casts run a stranger's code. Who may
+-- do what is granted in grants.sql, after every migration.
 create schema if not exists recoup;
 comment on schema recoup is 'Recoup: recorded failures and their lifecycle';
 
@@ -23,7 +26,7 @@ create table recoup.schema_checksum (
 -- so that one that waited for a lock does not act on the time before its wait.
 -- It is a function of one expression, which costs nothing, and nobody but its
 -- owner can replace it, which is how tests set the clock.
-create function recoup.clock() returns timestamptz language sql volatile as 'select clock_timestamp()';
+create function recoup.clock() returns timestamptz language sql volatile as 'select pg_catalog.clock_timestamp()';
 
 -- tolerance is how far from the clock a time may be that a writer brings along: as
 -- long as a transaction takes, or a node's clock goes wrong. Tests that live in a
@@ -32,31 +35,42 @@ create function recoup.tolerance() returns interval language sql stable as $$sel
 
 -- timely reports whether a time is now.
 create function recoup.timely(at timestamptz) returns boolean language sql volatile as $$
-  select at between recoup.clock() - recoup.tolerance() and recoup.clock() + recoup.tolerance()
+  select at operator(pg_catalog.>=) (recoup.clock() operator(pg_catalog.-) recoup.tolerance())
+    and at operator(pg_catalog.<=) (recoup.clock() operator(pg_catalog.+) recoup.tolerance())
 $$;
 
 -- recent reports whether a time is about now: what nodes write down of themselves
 -- must not be lost to a clock of theirs that has jumped and is not yet corrected.
 create function recoup.recent(at timestamptz) returns boolean language sql volatile as $$
-  select at between recoup.clock() - greatest(recoup.tolerance(), interval '15 minutes')
-    and recoup.clock() + greatest(recoup.tolerance(), interval '15 minutes')
+  select at operator(pg_catalog.>=) (recoup.clock() operator(pg_catalog.-) greatest(recoup.tolerance(), interval '15 minutes'))
+    and at operator(pg_catalog.<=) (recoup.clock() operator(pg_catalog.+) greatest(recoup.tolerance(), interval '15 minutes'))
 $$;
 
 -- Guards.
 
 -- forbid refuses a statement outright.
-create function recoup.forbid() returns trigger language plpgsql as $$
+create function recoup.forbid() returns trigger language plpgsql
+set search_path = pg_catalog, pg_temp as $$
 begin
   raise exception using errcode = 'RC001',
     message = format('%s on %s.%s is forbidden', tg_op, tg_table_schema, tg_table_name);
 end $$;
 
 -- refuse raises what a guard has found, if it has found something.
-create function recoup.refuse(what text) returns void language plpgsql as $$
+create function recoup.refuse(what text) returns void language plpgsql
+set search_path = pg_catalog, pg_temp as $$
 begin
   if what is not null then
     raise exception using errcode = 'RC001', message = what;
   end if;
+end $$;
+
+-- refuse_table refuses a trigger of Recoup on a table that is not Recoup's.
+create function recoup.refuse_table(relation oid) returns void language plpgsql
+set search_path = pg_catalog, pg_temp as $$
+begin
+  raise exception using errcode = 'RC001',
+    message = format('trigger functions of Recoup are only for its own tables, and %s is none of them: drop the trigger', relation::regclass);
 end $$;
 
 -- timely_rows refuses rows that are dated other than now: what is done is recorded
@@ -64,6 +78,9 @@ end $$;
 create function recoup.timely_rows() returns trigger language plpgsql
 security definer set search_path = pg_catalog, pg_temp as $$
 begin
+  if tg_relid not in ('recoup.audit'::regclass, 'recoup.transition'::regclass) then
+    perform recoup.refuse_table(tg_relid);
+  end if;
   if exists (select from (select min(at) as first, max(at) as last from added) a
       where not recoup.recent(a.first) or not recoup.recent(a.last)) then
     raise exception using errcode = 'RC001', message = format('a row of %s.%s tells of now, and of no other time', tg_table_schema, tg_table_name);
@@ -81,6 +98,54 @@ set search_path = pg_catalog, pg_temp as $$
 begin
   perform pg_notify('recoup', tg_argv[0]);
   return null;
+end $$;
+
+-- Locks.
+
+-- What nodes do one after the other, because there may be no row to lock. No role but
+-- the owner has any privilege here: advisory locks can be taken by any role that can
+-- connect.
+create table recoup.turn_lock (
+  turn    int primary key,
+  purpose text not null
+);
+insert into recoup.turn_lock values
+  (1, 'the first key'), (2, 'policies'), (3, 'platform keys'), (4, 'switches of providers'), (5, 'views'), (6, 'operations'),
+  (101, 'tables of the policy'), (102, 'partitions of events');
+
+-- lock_turn waits until no other transaction has the turn, or, if it is shared, until none
+-- has it alone. The lock is held until the transaction ends.
+create function recoup.lock_turn(number int, shared boolean) returns void
+language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
+begin
+  if shared then
+    perform from recoup.turn_lock where turn = number for share;
+  else
+    perform from recoup.turn_lock where turn = number for update;
+  end if;
+  if not found then
+    raise exception using errcode = 'RC001', message = format('there is no turn %s', number);
+  end if;
+end $$;
+
+-- Locks on names, of which there are too many for a row each: advisory locks whose
+-- numbers follow from a secret of this database. A role that watches pg_locks learns
+-- the numbers of single names while they are locked, and no others.
+create table recoup.lock_secret (
+  one    boolean primary key default true check (one),
+  secret bytea not null check (length(secret) = 32)
+);
+insert into recoup.lock_secret (secret) values (sha256(uuid_send(gen_random_uuid()) || uuid_send(gen_random_uuid())));
+
+-- lock_names takes the locks of names of a kind, in order, until the transaction ends.
+create function recoup.lock_names(kind text, names text[]) returns void
+language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
+declare
+  salt bytea := (select secret || convert_to(kind || ' ', 'UTF8') from recoup.lock_secret);
+begin
+  perform pg_advisory_xact_lock(n.number) from (
+    select distinct ('x' || encode(substr(sha256(salt || convert_to(name, 'UTF8')), 1, 8), 'hex'))::bit(64)::bigint as number
+      from unnest(names) as name order by 1) n;
 end $$;
 
 -- The registry of codes (spec 003). A code is never deleted or renamed: what was

@@ -140,15 +140,16 @@ create index error_count_idx on recoup.error_count (table_name, state);
 -- ttl_us is how long an error lives, or 0 if that does not matter.
 create function recoup.ttl_us(state text, created timestamptz, expires timestamptz) returns bigint
 language sql immutable parallel safe as $$
-  select case when state <> 'RESOLVED' and expires > created and isfinite(expires) and isfinite(created)
-    then (date_part('epoch', expires - created) * 1000000)::bigint else 0 end
+  select case when state operator(pg_catalog.<>) 'RESOLVED' and expires operator(pg_catalog.>) created
+      and pg_catalog.isfinite(expires) and pg_catalog.isfinite(created)
+    then (pg_catalog.date_part('epoch', expires operator(pg_catalog.-) created) operator(pg_catalog.*) 1000000)::bigint else 0 end
 $$;
 
 -- born_us is when an error was made, or 0 if that does not matter. Like what it
 -- calls, it is only stable: called more than it says, it would not be inlined.
 create function recoup.born_us(ttl bigint, created timestamptz) returns bigint
 language sql stable parallel safe as $$
-  select case when ttl > 0 then (date_part('epoch', created) * 1000000)::bigint else 0 end
+  select case when ttl operator(pg_catalog.>) 0 then (pg_catalog.date_part('epoch', created) operator(pg_catalog.*) 1000000)::bigint else 0 end
 $$;
 
 -- Activity: how often something happened to errors, by minute and by hour, kept as

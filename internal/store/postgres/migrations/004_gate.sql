@@ -2,8 +2,8 @@
 -- +goose StatementBegin
 -- The promotion gate (spec 000, 6): no entity goes on while an error blocks it.
 --
--- Whoever makes an entity blocked holds its stripe shared until the commit; whoever
--- promotes it holds the stripe alone. Both draw their number under the lock, so the
+-- A transaction that blocks an entity holds the stripe of that entity shared until the
+-- commit; a promotion holds it alone. Both draw their number under the lock, so the
 -- numbers tell what came first; the clock cannot.
 create sequence recoup.gate_seq;
 
@@ -38,19 +38,33 @@ create trigger forbidden before update or delete on recoup.promotion
 create trigger forbidden_truncate before truncate on recoup.promotion
   for each statement execute function recoup.forbid();
 
--- stripe spreads entities over 1,024 advisory locks.
-create function recoup.stripe(entity text) returns int
-language sql immutable parallel safe as $$ select hashtext(entity) & 1023 $$;
-
--- lock_stripes takes the stripes of the entities shared, in order: unsorted
--- locks would wait for each other.
-create function recoup.lock_stripes(entities text[]) returns void
-language plpgsql as $$
-declare s int;
+-- The stripes are empty tables that exist to be locked, and no role but the owner has
+-- any privilege on them. Advisory locks would do as well, but any role that can connect
+-- can take those, and so stop reports and promotions.
+do $$
 begin
-  for s in select distinct recoup.stripe(e) from unnest(entities) e order by 1 loop
-    perform pg_advisory_xact_lock_shared(20260202, s);
+  for s in 0..255 loop
+    execute format('create table recoup.gate_stripe_%s ()', lpad(s::text, 3, '0'));
   end loop;
+end $$;
+
+-- stripe is the table that is locked for an entity.
+create function recoup.stripe(entity text) returns text
+language sql immutable parallel safe as $$
+  select 'recoup.gate_stripe_' operator(pg_catalog.||) pg_catalog.lpad((pg_catalog.hashtext(entity) operator(pg_catalog.&) 255)::text, 3, '0')
+$$;
+
+-- lock_stripes takes the stripes of the entities shared, in order: unsorted locks would
+-- wait for each other. ROW SHARE and EXCLUSIVE exclude each other, and neither disturbs
+-- pg_dump, autovacuum or a standby.
+create function recoup.lock_stripes(entities text[]) returns void
+language plpgsql set search_path = pg_catalog, pg_temp as $$
+declare
+  stripes text := (select string_agg(s.stripe, ', ' order by s.stripe) from (select distinct recoup.stripe(e) as stripe from unnest(entities) e) s);
+begin
+  if stripes is not null then
+    execute 'lock table ' || stripes || ' in row share mode';
+  end if;
 end $$;
 
 -- is_blocked answers spec 000, 6.3 over every table at once, to whoever may ask
@@ -81,7 +95,7 @@ begin
   if current_setting('transaction_isolation') <> 'read committed' then
     raise exception using errcode = 'RC001', message = 'promote needs READ COMMITTED: an older snapshot could not see what blocks';
   end if;
-  perform pg_advisory_xact_lock(20260202, recoup.stripe(entity));
+  execute 'lock table ' || recoup.stripe(entity) || ' in exclusive mode';
   blockers := array(select error_id from recoup.error where entity_id = entity and blocking order by created_at, error_id limit 100);
   unread := array(select u.table_name from recoup.unread(entity) u);
   if cardinality(blockers) + cardinality(unread) > 0 then

@@ -23,9 +23,13 @@
 create function recoup.error_plain() returns trigger language plpgsql
 security definer set search_path = pg_catalog, pg_temp as $$
 declare
-  folded text := upper(new.code collate "C");
+  folded text;
   t      recoup.error_table;
 begin
+  if tg_relid <> 'recoup.error'::regclass then
+    perform recoup.refuse_table(tg_relid);
+  end if;
+  folded := upper(new.code collate "C");
   if folded !~ '^[A-Z][A-Z0-9_]{0,63}$' or new.code ~ '[^ -~]' then
     raise exception using errcode = 'RC001', message = format(
       'code %L does not look like a code: expected letters, digits and _, at most 64, beginning with a letter, such as NETWORK_TIMEOUT',
@@ -68,6 +72,9 @@ declare
   known    text; -- the constraint that an id of the archive breaks
   entities text[];
 begin
+  if tg_relid <> 'recoup.error'::regclass then
+    perform recoup.refuse_table(tg_relid);
+  end if;
   select min(a.table_name || ': ' || case
       when t.table_name is null then 'is not a governed table'
       when t.retired and a.policy_version is null then 'is no longer governed'
@@ -142,6 +149,9 @@ create trigger guard_over after update on recoup.error for each row when (old.st
 create function recoup.error_kept() returns trigger language plpgsql
 security definer set search_path = pg_catalog, pg_temp as $$
 begin
+  if tg_relid <> 'recoup.error'::regclass then
+    perform recoup.refuse_table(tg_relid);
+  end if;
   if exists (select from recoup.error_table t where t.table_name = old.table_name and t.ttl is null) then
     raise exception using errcode = 'RC001', message = old.error_id || ': errors of this table are kept as they are';
   end if;
@@ -158,6 +168,9 @@ declare
   t   recoup.error_table;
   bad text;
 begin
+  if tg_relid <> 'recoup.error'::regclass then
+    perform recoup.refuse_table(tg_relid);
+  end if;
   select * into t from recoup.error_table g where g.table_name = new.table_name;
   bad := case
     when new.disposition <> old.disposition and not new.disposition = any (t.dispositions) then new.disposition || ' is not allowed'
@@ -188,6 +201,9 @@ declare
   blocked bigint; -- how many did
   blocks  bigint; -- how many do
 begin
+  if tg_relid <> 'recoup.error'::regclass then
+    perform recoup.refuse_table(tg_relid);
+  end if;
   select count(*), count(*) filter (where blocking) into n, blocked from was;
   select count(*) filter (where blocking) into blocks from changed;
   if blocks = 0 and blocked > 0 then
@@ -228,6 +244,9 @@ declare
   untold uuid;
   over   uuid[] := '{}'; -- were resolved before
 begin
+  if tg_relid <> 'recoup.error'::regclass then
+    perform recoup.refuse_table(tg_relid);
+  end if;
   if not exists (select from changed where state = 'RESOLVED') then
     return null;
   end if;

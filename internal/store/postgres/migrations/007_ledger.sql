@@ -84,6 +84,10 @@ security definer set search_path = pg_catalog, pg_temp set jit = off set enable_
 declare
   unknown text;
 begin
+  if tg_relid <> 'recoup.error_event'::regclass
+    and not exists (select from pg_inherits where inhrelid = tg_relid and inhparent = 'recoup.error_event'::regclass) then
+    perform recoup.refuse_table(tg_relid);
+  end if;
   with sums as materialized (
     select date_trunc('hour', ts, 'UTC') as hour, service, code, count(*) as n, max(ts) as last,
         count(*) filter (where details -> 'retryable' = 'true') as yes,
@@ -118,7 +122,7 @@ declare
   part regclass;
   t    record;
 begin
-  perform pg_advisory_xact_lock(20260205, 0); -- many nodes come at once
+  perform recoup.lock_turn(102, false); -- many nodes come at once
   perform recoup.create_partition('error_event', m) from unnest(months) m;
   for part in select inhrelid from pg_inherits where inhparent = 'recoup.error_event'::regclass order by 1 loop
     for t in select * from (values

@@ -112,6 +112,9 @@ security definer set search_path = pg_catalog, pg_temp
 set jit = off set enable_hashjoin = off set enable_mergejoin = off set enable_material = off
 set enable_seqscan = off set enable_bitmapscan = off as $$
 begin
+  if tg_relid <> 'recoup.dead_letter'::regclass then
+    perform recoup.refuse_table(tg_relid);
+  end if;
   perform recoup.refuse(min('dead letter ' || a.error_id || ': ' || case
       when not exists (select from recoup.error e join recoup.error_table t using (table_name)
         where e.error_id = a.error_id and t.dead_letter) then 'it stands beside an error of a table of dead letters'
@@ -137,6 +140,9 @@ security definer set search_path = pg_catalog, pg_temp set jit = off set enable_
 declare
   steps constant text[] := '{NEW,TRIAGED,REMEDIATED,VALIDATED,REPLAYING,REPLAYED,VERIFIED}';
 begin
+  if tg_relid <> 'recoup.dead_letter'::regclass then
+    perform recoup.refuse_table(tg_relid);
+  end if;
   perform recoup.refuse(min('dead letter ' || n.error_id || ': ' || case
       when o.error_id is null
         or row(n.work_id, n.pipeline, n.payload_ref, n.payload_hash, n.previous_id, n.created_at)
@@ -183,6 +189,9 @@ security definer set search_path = pg_catalog, pg_temp
 set jit = off set enable_hashjoin = off set enable_mergejoin = off set enable_material = off
 set enable_seqscan = off set enable_bitmapscan = off as $$
 begin
+  if tg_relid not in ('recoup.dead_letter'::regclass, 'recoup.dead_letter_round'::regclass) then
+    perform recoup.refuse_table(tg_relid);
+  end if;
   perform recoup.refuse('dead letter ' || min(g.error_id::text) || ': it is kept as long as its error')
     from gone g where exists (select from recoup.error e where e.error_id = g.error_id)
       or exists (select from recoup.error_archive a where a.error_id = g.error_id);
@@ -215,6 +224,9 @@ security definer set search_path = pg_catalog, pg_temp
 set jit = off set enable_hashjoin = off set enable_mergejoin = off set enable_material = off
 set enable_seqscan = off set enable_bitmapscan = off as $$
 begin
+  if tg_relid <> 'recoup.dead_letter_round'::regclass then
+    perform recoup.refuse_table(tg_relid);
+  end if;
   perform recoup.refuse('dead letter ' || min(a.error_id::text) || ': this is not its round')
     from added a where not exists (select from recoup.dead_letter d
       where d.error_id = a.error_id and d.round >= a.round and d.closed_at is null);
@@ -251,6 +263,9 @@ security definer set search_path = pg_catalog, pg_temp
 set jit = off set enable_hashjoin = off set enable_mergejoin = off set enable_material = off
 set enable_seqscan = off set enable_bitmapscan = off as $$
 begin
+  if tg_relid <> 'recoup.dead_letter_note'::regclass then
+    perform recoup.refuse_table(tg_relid);
+  end if;
   perform recoup.refuse('note ' || min(a.seq) || ': it is about nothing that exists')
     from added a where not (exists (select from recoup.dead_letter d where d.error_id = a.error_id)
       or exists (select from recoup.replay r where r.replay_id = a.replay_id)
@@ -265,6 +280,9 @@ security definer set search_path = pg_catalog, pg_temp
 set jit = off set enable_hashjoin = off set enable_mergejoin = off set enable_material = off
 set enable_seqscan = off set enable_bitmapscan = off as $$
 begin
+  if tg_relid <> 'recoup.dead_letter_note'::regclass then
+    perform recoup.refuse_table(tg_relid);
+  end if;
   perform recoup.refuse('note ' || min(g.seq) || ': it is kept as long as what it is about')
     from gone g where exists (select from recoup.dead_letter d where d.error_id = g.error_id)
       or exists (select from recoup.replay r where r.replay_id = g.replay_id)

@@ -38,6 +38,9 @@ security definer set search_path = pg_catalog, pg_temp
 set jit = off set enable_hashjoin = off set enable_mergejoin = off set enable_material = off
 set enable_seqscan = off set enable_bitmapscan = off as $$
 begin
+  if tg_relid <> 'recoup.work'::regclass then
+    perform recoup.refuse_table(tg_relid);
+  end if;
   perform recoup.refuse(min('work ' || a.work_id || ': ' || case
       when a.replay_id is null
         and (select 1 from recoup.dead_letter d where d.work_id = a.work_id and d.closed_at is null limit 1) is not null
@@ -54,6 +57,9 @@ create trigger guard_insert after insert on recoup.work referencing new table as
 create function recoup.work_changed() returns trigger language plpgsql
 security definer set search_path = pg_catalog, pg_temp set jit = off set enable_nestloop = off as $$
 begin
+  if tg_relid <> 'recoup.work'::regclass then
+    perform recoup.refuse_table(tg_relid);
+  end if;
   perform recoup.refuse('work ' || min(n.work_id::text) || ': what it is and when it came is permanent')
     from changed n left join was o using (work_id)
    where o.work_id is null or row(n.pipeline, n.entity_id, n.error_class, n.replay_id, n.error_id, n.payload_ref, n.payload_hash, n.created_at)
@@ -66,6 +72,9 @@ create trigger guard_update after update on recoup.work referencing old table as
 create function recoup.work_deleted() returns trigger language plpgsql
 security definer set search_path = pg_catalog, pg_temp set enable_seqscan = off set enable_bitmapscan = off as $$
 begin
+  if tg_relid <> 'recoup.work'::regclass then
+    perform recoup.refuse_table(tg_relid);
+  end if;
   perform recoup.refuse('work ' || old.work_id || ': its replay waits for its outcome')
     from recoup.replay_item i where i.error_id = old.error_id and i.state = 'RELEASED' and i.replay_id is not distinct from old.replay_id;
   return null;
@@ -176,6 +185,9 @@ security definer set search_path = pg_catalog, pg_temp
 set jit = off set enable_hashjoin = off set enable_mergejoin = off set enable_material = off
 set enable_seqscan = off set enable_bitmapscan = off as $$
 begin
+  if tg_relid <> 'recoup.work_payload'::regclass then
+    perform recoup.refuse_table(tg_relid);
+  end if;
   perform recoup.refuse('payload ' || min(a.work_id::text) || ': there is no such work')
     from added a where not exists (select from recoup.work w where w.work_id = a.work_id)
       and not exists (select from recoup.dead_letter d where d.work_id = a.work_id and d.closed_at is null);
@@ -189,6 +201,9 @@ security definer set search_path = pg_catalog, pg_temp
 set jit = off set enable_hashjoin = off set enable_mergejoin = off set enable_material = off
 set enable_seqscan = off set enable_bitmapscan = off as $$
 begin
+  if tg_relid <> 'recoup.work_payload'::regclass then
+    perform recoup.refuse_table(tg_relid);
+  end if;
   perform recoup.refuse('payload ' || min(g.work_id::text) || ': its work is not over')
     from gone g where exists (select from recoup.work w where w.work_id = g.work_id)
       or exists (select from recoup.dead_letter d join recoup.error e using (error_id) where d.work_id = g.work_id);

@@ -38,6 +38,9 @@ create index replay_ended_idx on recoup.replay (ended_at, replay_id) where ended
 create function recoup.guard_replay() returns trigger language plpgsql
 security definer set search_path = pg_catalog, pg_temp set enable_seqscan = off as $$
 begin
+  if tg_relid <> 'recoup.replay'::regclass then
+    perform recoup.refuse_table(tg_relid);
+  end if;
   if tg_op = 'INSERT' then
     perform recoup.refuse(case when new.state <> 'COLLECTING' or new.members <> 0 then 'a replay begins without members' end);
     return new;
@@ -111,6 +114,9 @@ security definer set search_path = pg_catalog, pg_temp
 set jit = off set enable_hashjoin = off set enable_mergejoin = off set enable_material = off
 set enable_seqscan = off set enable_bitmapscan = off as $$
 begin
+  if tg_relid <> 'recoup.replay_item'::regclass then
+    perform recoup.refuse_table(tg_relid);
+  end if;
   perform from recoup.replay where replay_id = any (array(select distinct replay_id from added)) order by replay_id for share;
   perform recoup.refuse(min('item ' || a.error_id || ': ' || case
       when not exists (select from recoup.replay r where r.replay_id = a.replay_id and r.state = 'COLLECTING')
@@ -130,6 +136,9 @@ create trigger guard_insert after insert on recoup.replay_item referencing new t
 create function recoup.items_changed() returns trigger language plpgsql
 security definer set search_path = pg_catalog, pg_temp set jit = off set enable_nestloop = off as $$
 begin
+  if tg_relid <> 'recoup.replay_item'::regclass then
+    perform recoup.refuse_table(tg_relid);
+  end if;
   perform recoup.refuse(min('item ' || n.error_id || ': ' || case
       when o.replay_id is null or row(n.error_id, n.work_id, n.round, n.stage) is distinct from row(o.error_id, o.work_id, o.round, o.stage)
         then 'the members of a replay are fixed'
@@ -155,6 +164,9 @@ security definer set search_path = pg_catalog, pg_temp
 set jit = off set enable_hashjoin = off set enable_mergejoin = off set enable_material = off
 set enable_seqscan = off set enable_bitmapscan = off as $$
 begin
+  if tg_relid <> 'recoup.replay_item'::regclass then
+    perform recoup.refuse_table(tg_relid);
+  end if;
   perform recoup.refuse('replay ' || min(g.replay_id::text) || ': it has not ended')
     from gone g where exists (select from recoup.replay r where r.replay_id = g.replay_id and r.ended_at is null);
   return null;

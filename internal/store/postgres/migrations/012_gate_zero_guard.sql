@@ -8,7 +8,8 @@
 -- settings keep plans good that are made for one row and reused for thousands.
 
 -- refuse raises what a guard has found, if it has found something.
-create function cl.refuse(what text) returns void language plpgsql as $$
+create function cl.refuse(what text) returns void language plpgsql
+set search_path = pg_catalog, pg_temp as $$
 begin
   if what is not null then
     raise exception using errcode = 'RC001', message = what;
@@ -17,7 +18,8 @@ end $$;
 
 -- near reports whether two times are the same but for the time that writing takes.
 create function cl.near(a timestamptz, b timestamptz) returns boolean language sql immutable as $$
-  select a between b - interval '1 minute' and b + interval '1 minute'
+  select a operator(pg_catalog.>=) (b operator(pg_catalog.-) interval '1 minute')
+    and a operator(pg_catalog.<=) (b operator(pg_catalog.+) interval '1 minute')
 $$;
 
 -- sync_gate follows the newest policy, once.
@@ -76,6 +78,9 @@ create trigger forbidden_truncate before truncate on cl.gate_zero_batch for each
 create function cl.intakes_added() returns trigger language plpgsql
 security definer set search_path = pg_catalog, pg_temp set jit = off as $$
 begin
+  if tg_relid <> 'cl.gate_zero_intake'::regclass then
+    perform recoup.refuse_table(tg_relid);
+  end if;
   perform cl.refuse(min(case
       when b.batch_id is null then 'there is no batch ' || a.batch_id
       when b.completed_at is not null and a.imported then 'the import of batch ' || a.batch_id || ' is complete' end))
@@ -106,6 +111,9 @@ $$;
 create function cl.intakes_changed() returns trigger language plpgsql
 security definer set search_path = pg_catalog, pg_temp set jit = off set enable_nestloop = off as $$
 begin
+  if tg_relid <> 'cl.gate_zero_intake'::regclass then
+    perform recoup.refuse_table(tg_relid);
+  end if;
   perform cl.refuse(min('intake ' || n.intake_id || ': ' || case
       when o.intake_id is null
         or row(n.batch_id, n.import_key, n.company_name, n.domain, n.linkedin_url, n.state, n.previous_intake_id, n.created_at)
@@ -137,6 +145,9 @@ set jit = off set enable_hashjoin = off set enable_mergejoin = off set enable_se
 declare
   gate cl.gate_zero_policy := cl.gate_policy();
 begin
+  if tg_relid <> 'cl.gate_zero_recovery'::regclass then
+    perform recoup.refuse_table(tg_relid);
+  end if;
   perform cl.refuse(min('the recovery of intake ' || a.intake_id || ': ' || case
       when i.status is distinct from 'FAILED' then 'only a failed intake is recovered'
       when i.batch_id is distinct from a.batch_id then 'it belongs to the batch of its intake'
@@ -165,6 +176,9 @@ security definer set search_path = pg_catalog, pg_temp set jit = off set enable_
 declare
   gate cl.gate_zero_policy := cl.gate_policy();
 begin
+  if tg_relid <> 'cl.gate_zero_recovery'::regclass then
+    perform recoup.refuse_table(tg_relid);
+  end if;
   perform cl.refuse(min('recovery ' || n.recovery_id || ': ' || case
       when o.recovery_id is null or n.intake_id <> o.intake_id or n.batch_id is distinct from o.batch_id
         or n.created_at <> o.created_at then 'what it is of and when it began is permanent'
@@ -216,6 +230,9 @@ create trigger touched before update on cl.gate_zero_recovery
 create function cl.recovery_told() returns trigger language plpgsql
 security definer set search_path = pg_catalog, pg_temp as $$
 begin
+  if tg_relid <> 'cl.gate_zero_recovery'::regclass then
+    perform recoup.refuse_table(tg_relid);
+  end if;
   insert into cl.gate_zero_air (intake_id, recovery_id, batch_id, event, reason, attempt_count, actor, at)
     select new.intake_id, new.recovery_id, new.batch_id, e, case when e <> 'AUTH' then new.failure_reason end,
         new.attempt_count, session_user, new.updated_at
@@ -235,11 +252,22 @@ create trigger forbidden_truncate before truncate on cl.gate_zero_recovery for e
 
 -- What was taken over is redacted once, by a node, because what a secret is only Go knows.
 
+-- check_kind refuses what is no table of rows that are redacted: its name becomes a part of
+-- statements.
+create function cl.check_kind(kind text) returns void language plpgsql
+set search_path = pg_catalog, pg_temp as $$
+begin
+  if kind is null or kind not in ('intake', 'recovery') then
+    raise exception using errcode = 'RC001', message = format('unknown kind %L; kinds are: intake, recovery', kind);
+  end if;
+end $$;
+
 -- unread returns rows taken over that no node has looked at: their columns that can hold
 -- text and name nothing.
 create function cl.unread(kind text, n integer) returns table (id uuid, texts jsonb)
 language plpgsql stable security definer set search_path = pg_catalog, pg_temp as $$
 begin
+  perform cl.check_kind(kind);
   return query execute format($q$
     select u.row_id, coalesce((select jsonb_object_agg(v.key, v.value) from jsonb_each(to_jsonb(t)) v
         where v.key = any ($2) and v.value <> 'null'), '{}')
@@ -266,6 +294,7 @@ declare
   c       record;
   changed integer := 0;
 begin
+  perform cl.check_kind(kind);
   for c in with mine as (update cl.gate_zero_unread u set reading = true
         where u.kind = redact_taken_over.kind and u.row_id = any (ids) returning u.row_id)
       select d.id, d.change from unnest(ids, changes) d (id, change) join mine on mine.row_id = d.id where d.change <> '{}' order by 1 loop
@@ -280,7 +309,8 @@ begin
 end $$;
 
 -- put_redacted writes a column, or empties it.
-create function cl.put_redacted(kind text, id uuid, name text, value jsonb) returns void language plpgsql as $$
+create function cl.put_redacted(kind text, id uuid, name text, value jsonb) returns void language plpgsql
+set search_path = pg_catalog, pg_temp as $$
 declare
   put text := format('update cl.gate_zero_%1$s t set %2$I = (select %2$I from jsonb_populate_record(null::cl.gate_zero_%1$s, $2)) where t.%1$s_id = $1', kind, name);
 begin
@@ -290,7 +320,8 @@ exception when data_exception or unique_violation then
 end $$;
 
 -- check_redacted refuses a change that does more than to replace parts of what was there.
-create function cl.check_redacted(kind text, id uuid, change jsonb) returns void language plpgsql as $$
+create function cl.check_redacted(kind text, id uuid, change jsonb) returns void language plpgsql
+set search_path = pg_catalog, pg_temp as $$
 declare
   was jsonb;
 begin
@@ -337,6 +368,9 @@ end $$;
 create function cl.leases_added() returns trigger language plpgsql
 security definer set search_path = pg_catalog, pg_temp set jit = off as $$
 begin
+  if tg_relid <> 'cl.gate_zero_lease'::regclass then
+    perform recoup.refuse_table(tg_relid);
+  end if;
   perform cl.check_leases(array(select row(a.*)::cl.gate_zero_lease from added a where token is not null));
   perform cl.refuse('the lease of recovery ' || min(recovery_id::text) || ': none of it has run out yet') from added where lapses > 0
     having count(*) > 0;
@@ -348,6 +382,9 @@ create trigger guard_insert after insert on cl.gate_zero_lease referencing new t
 create function cl.leases_changed() returns trigger language plpgsql
 security definer set search_path = pg_catalog, pg_temp set jit = off set enable_nestloop = off as $$
 begin
+  if tg_relid <> 'cl.gate_zero_lease'::regclass then
+    perform recoup.refuse_table(tg_relid);
+  end if;
   perform cl.refuse(min('the lease of recovery ' || n.recovery_id || ': ' || case
       when o.recovery_id is null then 'it is of that recovery for good'
       when n.lapses < o.lapses then 'lapses are counted until an attempt is used'
@@ -368,6 +405,9 @@ create trigger guard_update after update on cl.gate_zero_lease referencing old t
 create function cl.leases_deleted() returns trigger language plpgsql
 security definer set search_path = pg_catalog, pg_temp set jit = off as $$
 begin
+  if tg_relid <> 'cl.gate_zero_lease'::regclass then
+    perform recoup.refuse_table(tg_relid);
+  end if;
   perform cl.refuse(min('the lease of recovery ' || g.recovery_id || ': lapses are counted until an attempt is used'))
     from gone g where g.lapses > 0 and exists (select from cl.gate_zero_recovery r
       join cl.gate_zero_air a on a.intake_id = r.intake_id and a.event = 'LAPSE' and a.attempt_count = r.attempt_count
@@ -385,6 +425,9 @@ create function cl.air_added() returns trigger language plpgsql
 security definer set search_path = pg_catalog, pg_temp
 set jit = off set enable_hashjoin = off set enable_mergejoin = off set enable_seqscan = off as $$
 begin
+  if tg_relid <> 'cl.gate_zero_air'::regclass then
+    perform recoup.refuse_table(tg_relid);
+  end if;
   perform cl.refuse(min('the AIR row ' || a.event || coalesce(' of intake ' || a.intake_id, ' of batch ' || a.batch_id) || ': ' || case
       when not recoup.timely(a.at) then 'it tells of now, and of no other time'
       when a.intake_id is null then case when not exists (select from cl.gate_zero_batch b where b.batch_id = a.batch_id

@@ -88,6 +88,9 @@ declare
   state text;
   due   timestamptz;
 begin
+  if tg_relid <> 'recoup.operation_item'::regclass then
+    perform recoup.refuse_table(tg_relid);
+  end if;
   select o.state, o.expires_at into state, due from recoup.operation o
     where o.operation_id = case tg_op when 'INSERT' then new.operation_id else old.operation_id end;
   if tg_op = 'DELETE' then

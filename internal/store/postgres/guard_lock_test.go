@@ -1,0 +1,78 @@
+package postgres_test
+
+import (
+	"testing"
+	"time"
+
+	"recoup"
+	"recoup/internal/policy"
+	"recoup/internal/store"
+	"recoup/internal/store/postgres"
+	"recoup/internal/store/postgres/pgtest"
+	"recoup/internal/test/conformance"
+)
+
+// A role that may only connect cannot hold up nodes: every advisory lock that it can name is
+// held by it, and nodes report, claim, promote, sync, make keys and partitions, and migrate.
+func TestOutsidersCannotHoldLocks(t *testing.T) {
+	t.Parallel()
+	ownerURL, appURL := pgtest.Migrated(t)
+	s, err := postgres.Open(t.Context(), appURL, postgres.Options{MaxConns: 4, LockTimeout: 200 * time.Millisecond})
+	must(t, err)
+	t.Cleanup(func() { _ = s.Close() })
+	owner, d, b := at(t, ownerURL), conformance.NewDriver(t, s), conformance.NewBookkeeper(t, s)
+	first := d.Report(dol, "CO-1", "NETWORK_TIMEOUT", recoup.Medium)
+	name := "holder_" + owner.Config().Database
+	owner.run("create role " + name + " login")
+	outsider := role(t, owner, name)
+	for _, number := range []string{"20260202", "20260203", "20260204", "20260205", "20260208"} {
+		outsider.run("select pg_advisory_lock(" + number + ")")
+		outsider.run("select pg_advisory_lock(" + number + ", n) from generate_series(0, 1023) n")
+		for _, names := range []string{
+			"select family || ' ' || entity_id from recoup.entity_streak",
+			"select table_name || ' ' || entity_id || ' ' || code from recoup.error",
+		} {
+			for _, hash := range column[int32](owner, "select hashtext(n) from ("+names+") x (n)") {
+				_, err := outsider.Exec(t.Context(), "select pg_advisory_lock("+number+", $1)", hash)
+				must(t, err)
+			}
+		}
+	}
+	d.Report(dol, "CO-1", "NETWORK_TIMEOUT", recoup.Medium)
+	d.Report(people, "CO-2", "NETWORK_TIMEOUT", recoup.Medium)
+	d.Claim([]string{dol}, 10)
+	if _, blockers, err := d.Promote("CO-1"); len(blockers) != 1 {
+		t.Errorf("promoting an entity that %s blocks: %v, %v", first.ID, blockers, err)
+	}
+	if done, _, err := d.Promote("CO-3"); err != nil || done.Seq == 0 {
+		t.Errorf("promoting an entity that nothing blocks: %v, %v", done, err)
+	}
+	b.Add(b.Event("mail", "NETWORK_TIMEOUT", conformance.Epoch().AddDate(0, 1, 0)))
+	must(t, s.SyncTables(t.Context(), policy.Default()))
+	_, err = s.CreateFirstKey(t.Context(), recoup.Key{ID: recoup.ID{1}, Name: "a", Role: "admin"}, store.Act{By: "ada", At: conformance.Epoch()})
+	must(t, err)
+	must(t, postgres.Migrate(t.Context(), ownerURL))
+}
+
+// No role but the owner may touch the tables that are locks, so none can lock them.
+func TestLocksAreTheOwners(t *testing.T) {
+	t.Parallel()
+	_, owner, _ := governed(t)
+	locks := column[string](owner, `select oid::regclass::text from pg_class where relnamespace = 'recoup'::regnamespace and relkind = 'r'
+		and (relname ~ '^gate_stripe_' or relname in ('turn_lock', 'lock_secret', 'schema_lock')) order by 1`)
+	if len(locks) != 259 {
+		t.Errorf("found %d locks", len(locks))
+	}
+	for _, name := range []string{"recoup_app", "recoup_writer", "recoup_reader"} {
+		held := role(t, owner, name)
+		for _, lock := range locks {
+			for _, mode := range []string{"access share", "row share"} {
+				held.run("begin")
+				if got := held.sqlState("lock table " + lock + " in " + mode + " mode"); got != privilege {
+					t.Errorf("%s locks %s: %s", name, lock, got)
+				}
+				held.run("rollback")
+			}
+		}
+	}
+}
