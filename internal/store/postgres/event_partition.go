@@ -10,13 +10,22 @@ import (
 
 const eventTable = "error_event"
 
-// monthsAhead is how many months after this one have their partition already.
-const monthsAhead = 2
+// monthsAhead is how many months after this one have their partition already, and
+// monthsBehind how many before it at most: an event of an older month makes its own.
+const (
+	monthsAhead  = 2
+	monthsBehind = 24
+)
 
-// EnsureEventPartitions makes the partitions of events from retention ago until
-// two months ahead, and gives partitions that somebody made by hand their guards.
+// EnsureEventPartitions makes the partitions of events from retention ago, or from two
+// years ago if that is later, until two months ahead, and gives partitions that somebody
+// made by hand their guards.
 func (s *Store) EnsureEventPartitions(ctx context.Context, now time.Time, retention time.Duration) error {
-	return s.ensureEventPartitions(ctx, monthsBetween(now.Add(-retention), store.Month(now).AddDate(0, monthsAhead+1, 0)))
+	first := now.Add(-retention)
+	if oldest := store.Month(now).AddDate(0, -monthsBehind, 0); first.Before(oldest) {
+		first = oldest
+	}
+	return s.ensureEventPartitions(ctx, monthsBetween(first, store.Month(now).AddDate(0, monthsAhead+1, 0)))
 }
 
 func (s *Store) ensureEventPartitions(ctx context.Context, months []time.Time) error {

@@ -65,9 +65,14 @@ declare
   first date := date_trunc('month', month)::date;
   name  text := format('%s_y%sm%s', parent, to_char(first, 'YYYY'), to_char(first, 'MM'));
   bound text := 'YYYY-MM-DD 00:00:00+00';
+  oldest date := ((recoup.clock() - recoup.tolerance()) at time zone 'UTC' - interval '50 years')::date;
+  newest date := ((recoup.clock() + recoup.tolerance()) at time zone 'UTC' + interval '1 year')::date;
 begin
   if parent not in ('error_event', 'transition') then
     raise exception using errcode = 'RC001', message = format('%s has no partitions', parent);
+  end if;
+  if first not between oldest and newest then
+    raise exception using errcode = 'RC001', message = format('the month of a partition must be between %s and %s; got %s', oldest, newest, first);
   end if;
   if to_regclass(format('recoup.%I', name)) is not null then
     return false;
