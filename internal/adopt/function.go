@@ -29,13 +29,23 @@ func (a *Adoption) Functions() []Function {
 }
 
 // function writes a function. Its parameters are $1, $2 …: any name could be that of a column.
-func (a *Adoption) function(what, parameters, arguments, returns, settings, body string) Function {
+func (a *Adoption) function(what, parameters, arguments, returns, settings, text string) Function {
 	name := "recoup." + a.name(what)
 	return Function{
 		Name: name, Arguments: arguments, Called: returns != "trigger",
-		Text: fmt.Sprintf("create function %s(%s) returns %s language plpgsql\nsecurity definer set search_path = pg_catalog, pg_temp set jit = off%s as $recoup$\n#variable_conflict use_column\n%s$recoup$",
-			name, parameters, returns, settings, body),
+		Text: fmt.Sprintf("create function %s(%s) returns %s language plpgsql\nsecurity definer set search_path = pg_catalog, pg_temp set jit = off%s as %s",
+			name, parameters, returns, settings, body("\n#variable_conflict use_column\n"+text)),
 	}
+}
+
+// body quotes the body of a function with a tag that does not occur in it: names and values
+// of other people are part of it.
+func body(text string) string {
+	tag := "$recoup$"
+	for n := 1; strings.Contains(text, tag); n++ {
+		tag = fmt.Sprintf("$recoup%d$", n)
+	}
+	return tag + text + tag
 }
 
 // row selects a source_row of the source, which is s.

@@ -199,7 +199,9 @@ func (o *release) dropFunctions(ctx context.Context, tx pgx.Tx) error {
 			return err
 		}
 	}
-	return nil
+	a := Adoption{ID: o.record.ID}
+	_, err = tx.Exec(ctx, "drop view if exists recoup."+a.name(seen))
+	return err
 }
 
 // columns are the columns that the adoption has added, which its steps say, as they are

@@ -78,7 +78,7 @@ func (a *Adoption) Steps(r Rights) []Step {
 		SQL:  as(r.SchemaOwner, r, "select recoup.watch_errors()"),
 	}, a.stepTriggers(a.Source.Quoted(), r))
 	for _, p := range a.Source.Partitions {
-		steps = append(steps, a.of(p).stepTriggers(p.Quoted(), r))
+		steps = append(steps, a.stepTriggers(p.Quoted(), r))
 	}
 	steps = append(steps, Step{
 		Name: stepBackfill, Does: "lets nodes read the rows that are there, in batches",
@@ -181,13 +181,13 @@ func (a *Adoption) stepMove(r Rights) Step {
 }
 
 func (a *Adoption) stepFunctions(r Rights) Step {
-	var made []string
+	made := []string{a.view()}
 	for _, f := range a.Functions() {
 		made = append(made, a.define(f)...)
 	}
 	s := Step{
 		Name: stepFunctions, SQL: a.asOwnerInSchema(r, made),
-		Does: fmt.Sprintf("makes the functions by which nodes reach the table; they belong to %s", a.Source.Owner),
+		Does: fmt.Sprintf("creates the view and the functions by which nodes reach the table; they belong to %s", a.Source.Owner),
 	}
 	if !sameRules(a.Rules, recoup.SourceRules{}) {
 		s.SQL = append(s.SQL, a.agree(r)...)
@@ -223,14 +223,6 @@ func (a *Adoption) stepTriggers(table string, r Rights) Step {
 		Name: stepTriggers + " " + table, Does: "adds statement triggers that note the keys of changed rows",
 		Lock: strings.ReplaceAll(table, `"`, "") + ": SHARE ROW EXCLUSIVE, for a moment; keeps out writers, not readers",
 		SQL:  as(a.Source.Owner, r, a.triggers(table)...),
-	}
-	if a.part != "" {
-		var made []string
-		for _, f := range a.noting() {
-			made = append(made, a.define(f)...)
-		}
-		s.Does += "; the partition's columns are in another order, so they have functions of their own"
-		s.SQL = append(a.asOwnerInSchema(r, made), s.SQL...)
 	}
 	if slices.Contains(a.done, stepBackfill) && !slices.Contains(a.done, s.Name) {
 		s.Does += "; this partition is new, and its rows are read too"

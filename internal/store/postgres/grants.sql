@@ -29,7 +29,14 @@ begin
 end $$;
 
 grant usage on schema recoup to recoup_app;
-grant select on all tables in schema recoup to recoup_app;
+do $$
+declare ours regclass;
+begin
+  for ours in select c.oid from pg_class c where c.relnamespace = 'recoup'::regnamespace and c.relkind in ('r', 'p', 'v', 'm')
+      and c.relname !~ '^adopted_[0-9]+_' loop -- views that belong to the owners of adopted tables
+    execute format('grant select on %s to recoup_app', ours);
+  end loop;
+end $$;
 grant insert, update on recoup.error_code to recoup_app;
 grant insert, update on recoup.error to recoup_app; -- which leave by recoup.archive
 grant insert, update, delete on recoup.due, recoup.entity_streak, recoup.outbox to recoup_app;
