@@ -278,7 +278,7 @@ func (o *release) revoke(ctx context.Context, tx pgx.Tx) error {
 		} else {
 			owner := quote(o.record.Owner)
 			_, err = tx.Exec(ctx, "revoke insert ("+changeColumns+") on recoup.adopted_change from "+owner+
-				"; revoke usage on schema recoup from "+owner, pgx.QueryExecModeSimpleProtocol)
+				"; revoke execute on function recoup.reach(int, bytea) from "+owner+"; revoke usage on schema recoup from "+owner, pgx.QueryExecModeSimpleProtocol)
 		}
 		if err != nil {
 			return err

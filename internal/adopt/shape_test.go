@@ -1,6 +1,7 @@
 package adopt_test
 
 import (
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -189,11 +190,30 @@ func sorted(rows string) string {
 	return strings.Join(list, "; ")
 }
 
-// one asks as a node does.
+// calls are those of functions that nodes call.
+var calls = regexp.MustCompile(`recoup\.adopted_1_(read|scan|last|mirror|retry|take|remove)\(`)
+
+// call writes calls of the functions of an adoption with its token.
+func (w *world) call(sql string) string {
+	if !calls.MatchString(sql) {
+		return sql
+	}
+	var token string
+	if err := w.owner.QueryRow(w.t.Context(), `select format('%L::bytea', token) from recoup.adoption_token`).Scan(&token); err != nil {
+		w.t.Fatal(err)
+	}
+	return strings.ReplaceAll(calls.ReplaceAllString(sql, "${0}"+token+", "), ", )", ")")
+}
+
+// one asks as a node does at an adopted table.
 func one(t testing.TB, w *world, sql string) string {
 	t.Helper()
+	conn := w.app
+	if calls.MatchString(sql) {
+		conn, sql = w.adopter, w.call(sql)
+	}
 	var text *string
-	if err := w.app.QueryRow(t.Context(), sql).Scan(&text); err != nil {
+	if err := conn.QueryRow(t.Context(), sql).Scan(&text); err != nil {
 		t.Fatalf("%s: %v", sql, err)
 	}
 	if text == nil {

@@ -54,6 +54,7 @@ type Rights struct {
 	MissingRole string // the owner that the user cannot act as
 	HasUsage    bool   // the source's owner may use the schema recoup, and note changes
 	HasCreate   bool   // and make functions there
+	HasAdopter  bool   // there is the role as which nodes reach tables
 }
 
 // Steps are all that an adoption does, in order.
@@ -107,9 +108,9 @@ func as(role string, r Rights, statements ...string) []string {
 func (a *Adoption) stepRights(r Rights) Step {
 	owner := quote(a.Source.Owner)
 	return Step{
-		Name: stepRights, Does: fmt.Sprintf("lets %s, who owns the table, note which rows changed", a.Source.Owner),
+		Name: stepRights, Does: fmt.Sprintf("lets %s, who owns the table, note which rows changed, and check who calls its functions", a.Source.Owner),
 		SQL: as(r.SchemaOwner, r, "grant usage on schema recoup to "+owner,
-			"grant insert ("+changeColumns+") on recoup.adopted_change to "+owner),
+			"grant insert ("+changeColumns+") on recoup.adopted_change to "+owner, "grant execute on function recoup.reach(int, bytea) to "+owner),
 	}
 }
 
@@ -192,6 +193,7 @@ func (a *Adoption) stepFunctions(r Rights) Step {
 	if !sameRules(a.Rules, recoup.SourceRules{}) {
 		s.SQL = append(s.SQL, a.agree(r)...)
 	}
+	s.SQL = append(s.SQL, a.describe(r)...)
 	return s
 }
 
@@ -199,7 +201,7 @@ func (a *Adoption) stepFunctions(r Rights) Step {
 func (a *Adoption) define(f Function) []string {
 	made := []string{f.Text, fmt.Sprintf("revoke execute on function %s(%s) from public", f.Name, f.Arguments)}
 	if f.Called {
-		made = append(made, fmt.Sprintf("grant execute on function %s(%s) to recoup_app", f.Name, f.Arguments))
+		made = append(made, fmt.Sprintf("grant execute on function %s(%s) to recoup_adopter", f.Name, f.Arguments))
 	}
 	return made
 }

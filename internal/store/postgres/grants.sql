@@ -13,11 +13,11 @@ exception when duplicate_object or unique_violation then
   null; -- the migration of another database on this server was faster
 end $$;
 
--- Whoever may not make roles does without the other two.
+-- Whoever may not make roles does without the others.
 do $$
 declare who text;
 begin
-  foreach who in array '{recoup_writer,recoup_reader}'::text[] loop
+  foreach who in array '{recoup_writer,recoup_reader,recoup_adopter}'::text[] loop
     begin
       if to_regrole(who) is null then
         execute format('create role %I login', who);
@@ -136,6 +136,9 @@ begin
       cl.gate_zero_recovery, cl.gate_zero_air to recoup_reader;
     grant select (error_id, table_name, details) on recoup.source_detail to recoup_reader;
     grant execute on function recoup.id(text) to recoup_reader;
+  end if;
+  if to_regrole('recoup_adopter') is not null then -- nodes at adopted tables, whose owners grant their functions
+    grant usage on schema recoup to recoup_adopter;
   end if;
 end $$;
 
