@@ -64,7 +64,6 @@ type Partition struct {
 	Schema  string
 	Name    string
 	Foreign bool
-	Apart   bool // its columns are in another order than the source's
 }
 
 // Quoted is the partition's name in SQL.
@@ -97,8 +96,6 @@ type Adoption struct {
 	MoveTo     string             // another table of the policy; empty: it stays under its own
 	Rules      recoup.SourceRules // which columns are kept with errors, and whether rows leave
 
-	part string // of a partition whose triggers have functions of their own: what tells these apart
-
 	// Of an adoption that was begun before: steps that are done, and for which rules.
 	done   []string
 	agreed recoup.SourceRules
@@ -130,7 +127,7 @@ func (a *Adoption) mirrors() bool { return a.Mapping.Disposition != "" }
 
 // name is that of a function or a trigger of the adoption.
 func (a *Adoption) name(what string) string {
-	return fmt.Sprintf("adopted_%d_%s%s", a.ID, what, a.part)
+	return fmt.Sprintf("adopted_%d_%s", a.ID, what)
 }
 
 // ErrRefused is wrapped by what says why a table cannot be adopted as it is.

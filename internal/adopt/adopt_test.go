@@ -19,6 +19,7 @@ import (
 type world struct {
 	t          testing.TB
 	owner, app *pgx.Conn
+	adopter    *pgx.Conn // as which nodes reach adopted tables
 	url        string
 	appURL     string
 	role       string // owns the source
@@ -30,7 +31,7 @@ var roles atomic.Int64
 func newWorld(t testing.TB, ddl string) *world {
 	t.Helper()
 	ownerURL, appURL := pgtest.Migrated(t)
-	w := &world{t: t, owner: connect(t, ownerURL), app: connect(t, appURL), url: ownerURL, appURL: appURL, role: fmt.Sprintf("shop_%d", roles.Add(1))}
+	w := &world{t: t, owner: connect(t, ownerURL), app: connect(t, appURL), url: ownerURL, appURL: appURL, adopter: connect(t, strings.Replace(appURL, "recoup_app@", "recoup_adopter@", 1)), role: fmt.Sprintf("shop_%d", roles.Add(1))}
 	w.exec(fmt.Sprintf("create role %[1]s; grant %[1]s to recoup_owner; create schema shop authorization %[1]s", w.role))
 	w.exec(`insert into recoup.error_table (table_name, hub, entity_column, dispositions, default_disposition, ttl, blocks, policy_version)
 		values ('shop.errors', 'shop', 'order_id', '{RETRY,PARKED,ARCHIVE,RESOLVED}', 'RETRY', '30 days', true, '1.0.0')`)
@@ -100,9 +101,20 @@ func (w *world) adopt(source string, m recoup.Mapping) {
 	}
 }
 
+// dump is the definition of everything in the database. For servers newer than Debian's there
+// may be no pg_dump: then it is what the catalog says of schemas, tables and functions.
 func (w *world) dump() string {
 	w.t.Helper()
-	return pgtest.DumpSchema(w.t, w.url)
+	if one(w.t, w, "select current_setting('server_version_num')") < "160000" {
+		return pgtest.DumpSchema(w.t, w.url)
+	}
+	return ask(w.t, w.owner, `select * from (
+		select 'schema' as kind, nspname::text as name, nspacl::text as definition from pg_namespace
+		union all select 'table', c.oid::regclass::text, concat_ws(' ', c.relkind, c.relacl, c.relowner::regrole, pg_get_viewdef(c.oid)) from pg_class c where c.relnamespace >= 2200
+		union all select 'column', a.attrelid::regclass || '.' || a.attname, concat_ws(' ', format_type(a.atttypid, a.atttypmod), a.attacl, pg_get_expr(d.adbin, d.adrelid)) from pg_attribute a
+			left join pg_attrdef d on d.adrelid = a.attrelid and d.adnum = a.attnum where a.attrelid >= 16384 and a.attnum > 0 and not a.attisdropped
+		union all select 'trigger', t.tgrelid::regclass || '.' || t.tgname, pg_get_triggerdef(t.oid) from pg_trigger t where not t.tgisinternal
+		union all select 'function', p.oid::regprocedure::text, concat_ws(' ', p.proacl, p.prosecdef, p.proconfig, md5(p.prosrc)) from pg_proc p where p.oid >= 16384) o order by 1, 2, 3`)
 }
 
 // TestAnAdoptionIsReachedByItsFunctions adopts a table with a bigint key, writes to
@@ -114,6 +126,9 @@ func TestAnAdoptionIsReachedByItsFunctions(t *testing.T) {
 	w.adopt("shop.failures", recoup.Mapping{Entity: "order_id", Code: "kind", Message: "note", CreatedAt: "at", Disposition: "disposition", ArchivedAt: "archived_at"})
 	want := func(conn *pgx.Conn, sql, rows string) {
 		t.Helper()
+		if calls.MatchString(sql) {
+			conn, sql = w.adopter, w.call(sql)
+		}
 		if got := ask(t, conn, sql); got != strings.TrimSpace(rows) {
 			t.Errorf("%s:\n%s\nwant:\n%s", sql, got, rows)
 		}
@@ -147,7 +162,7 @@ func TestAnAdoptionIsReachedByItsFunctions(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := w.app.Exec(t.Context(), "set lock_timeout = '5s'"); err != nil {
+	if _, err := w.adopter.Exec(t.Context(), "set lock_timeout = '5s'"); err != nil {
 		t.Fatal(err)
 	}
 	want(w.app, "select recoup.adopted_1_mirror('{8,9}', '{ARCHIVE,ARCHIVE}', '{2026-01-01,2026-01-01}') as done", `{"done":["9"]}`)

@@ -11,6 +11,7 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 
 	"recoup"
+	"recoup/internal/adopt"
 )
 
 // TestReleaseAfterChanges changes a table behind the back of its adoption: a release takes
@@ -79,24 +80,24 @@ type altered struct {
 }
 
 var alterations = map[string]altered{
-	"nothing":                        {sql: "select"},
-	"key renamed":                    {sql: "alter table shop.failures rename id to no", columns: "no order_id note"},
-	"entity renamed":                 {sql: "alter table shop.failures rename order_id to thing", columns: "id thing note"},
-	"message renamed":                {sql: "alter table shop.failures rename note to said", columns: "id order_id said"},
-	"names exchanged":                {sql: "alter table shop.failures rename note to x; alter table shop.failures rename order_id to note; alter table shop.failures rename x to order_id", columns: "id note order_id"},
-	"another dropped":                {sql: "alter table shop.failures drop spare"},
-	"another of another type":        {sql: "alter table shop.failures alter spare type int using 1"},
-	"more columns":                   {sql: "alter table shop.failures add k int, add e int, add r int, add n int, add w1 int"},
-	"renamed":                        {sql: "alter table shop.failures rename to faults", table: "shop.faults"},
-	"another schema":                 {sql: "create schema depot; grant all on schema depot to public; alter table shop.failures set schema depot", table: "depot.failures"},
-	"given to another":               {sql: "alter table shop.failures owner to recoup_owner"},
-	"dropped":                        {sql: "drop table shop.failures", refused: true},
-	"key of another type":            {sql: "alter table shop.failures alter id type text", refused: true},
-	"entity of another type":         {sql: "alter table shop.failures alter order_id type varchar(40)", refused: true},
-	"entity dropped":                 {sql: "alter table shop.failures drop order_id", refused: true},
-	"message dropped":                {sql: "alter table shop.failures drop note", refused: true},
-	"entity dropped, with cascade":   {sql: "alter table shop.failures drop order_id cascade", columns: "id - note", blind: true},
-	"function dropped, with cascade": {sql: "drop function recoup.adopted_1_recoup_release_first cascade", blind: true},
+	"nothing":                      {sql: "select"},
+	"key renamed":                  {sql: "alter table shop.failures rename id to no", columns: "no order_id note"},
+	"entity renamed":               {sql: "alter table shop.failures rename order_id to thing", columns: "id thing note"},
+	"message renamed":              {sql: "alter table shop.failures rename note to said", columns: "id order_id said"},
+	"names exchanged":              {sql: "alter table shop.failures rename note to x; alter table shop.failures rename order_id to note; alter table shop.failures rename x to order_id", columns: "id note order_id"},
+	"another dropped":              {sql: "alter table shop.failures drop spare"},
+	"another of another type":      {sql: "alter table shop.failures alter spare type int using 1"},
+	"more columns":                 {sql: "alter table shop.failures add k int, add e int, add r int, add n int, add w1 int"},
+	"renamed":                      {sql: "alter table shop.failures rename to faults", table: "shop.faults"},
+	"another schema":               {sql: "create schema depot; grant all on schema depot to public; alter table shop.failures set schema depot", table: "depot.failures"},
+	"given to another":             {sql: "alter table shop.failures owner to recoup_owner"},
+	"dropped":                      {sql: "drop table shop.failures", refused: true},
+	"key of another type":          {sql: "alter table shop.failures alter id type text", refused: true},
+	"entity of another type":       {sql: "alter table shop.failures alter order_id type varchar(40)", refused: true},
+	"entity dropped":               {sql: "alter table shop.failures drop order_id", refused: true},
+	"message dropped":              {sql: "alter table shop.failures drop note", refused: true},
+	"entity dropped, with cascade": {sql: "alter table shop.failures drop order_id cascade", columns: "id - note", blind: true},
+	"view dropped, with cascade":   {sql: "drop view recoup.adopted_1_recoup_release_first cascade", blind: true},
 }
 
 // write has a row of a table inserted, changed and deleted, as the owner's programs do.
@@ -162,5 +163,48 @@ func TestWritersOutliveChanges(t *testing.T) {
 				t.Errorf("after the release:\n%s", difference(before, after))
 			}
 		})
+	}
+}
+
+// TestWritersWithAnOldSnapshot renames a column while a transaction is open whose snapshot
+// still has the old name: what it writes is noted all the same.
+func TestWritersWithAnOldSnapshot(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, "create table shop.failures (id bigint primary key, order_id text, note text)")
+	w.adopt("shop.failures", recoup.Mapping{Entity: "order_id", Message: "note"})
+	writer := connect(t, w.url)
+	for _, sql := range []string{"insert into shop.failures values (0, 'a')", "begin isolation level repeatable read", "select"} {
+		if _, err := writer.Exec(t.Context(), sql); err != nil {
+			t.Fatal(err)
+		}
+	}
+	w.exec("delete from recoup.adopted_change; alter table shop.failures rename order_id to thing; alter table shop.failures rename note to order_id")
+	for _, sql := range []string{"insert into shop.failures values (1, 'a', 'b')", "commit"} {
+		if _, err := writer.Exec(t.Context(), sql); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got, want := ask(t, w.owner, "select "+notedKeys+" as keys, "+notedEntities+" as entities from recoup.adopted_change"), `{"keys":["1"],"entities":["a"]}`; got != want {
+		t.Errorf("noted %s, want %s", got, want)
+	}
+}
+
+// TestWritersOutliveATypesChanges renames the type of a queue's state and one of its labels.
+func TestWritersOutliveATypesChanges(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, `create type shop.job_state as enum ('available', 'discarded', 'completed', 'cancelled');
+		create table shop.jobs (id bigint primary key, state shop.job_state, queue text, kind text, args jsonb, errors jsonb[], attempt int, max_attempts int, finalized_at timestamptz, scheduled_at timestamptz)`)
+	plan, err := adopt.MakePlan(t.Context(), w.owner, adopt.Request{Source: "shop.jobs", As: "shop.errors", Preset: "river", NoMirror: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := w.runner().Apply(t.Context(), plan); err != nil {
+		t.Fatal(err)
+	}
+	w.as("insert into shop.jobs (id, state) values (1, 'discarded'), (2, 'available')")
+	w.as("alter type shop.job_state rename to work_state; alter type shop.work_state rename value 'completed' to 'done'")
+	w.as("insert into shop.jobs (id, state) values (3, 'discarded'), (4, 'done')")
+	if got, want := ask(t, w.owner, "select "+notedKeys+" as keys from recoup.adopted_change order by change_id"), "{\"keys\":[\"1\"]}\n{\"keys\":[\"3\"]}"; got != want {
+		t.Errorf("noted %s, want %s", got, want)
 	}
 }

@@ -49,10 +49,7 @@ select a.attname, format_type(a.atttypid, a.atttypmod), format_type(a.atttypid, 
 from pg_attribute a join pg_type t on t.oid = a.atttypid where a.attrelid = $1 and a.attnum > 0 and not a.attisdropped order by a.attnum`
 
 const findPartitions = `
-with columns as (select t.relid, array(select a.attname from pg_attribute a where a.attrelid = t.relid and a.attnum > 0 and not a.attisdropped order by a.attnum) as names
-  from pg_partition_tree($1) t)
-select c.oid, n.nspname, c.relname, c.relkind = 'f', columns.names <> (select names from columns where relid = $1)
-from pg_partition_tree($1) t join columns using (relid) join pg_class c on c.oid = t.relid
+select c.oid, n.nspname, c.relname, c.relkind = 'f' from pg_partition_tree($1) t join pg_class c on c.oid = t.relid
 join pg_namespace n on n.oid = c.relnamespace where t.level > 0 order by t.level, n.nspname, c.relname`
 
 // ReadSource reads what the catalog says of a table, which is named as in SQL. A

@@ -57,11 +57,6 @@ func (a *Adoption) keyNoted() string {
 	return "keys"
 }
 
-// noteType is the type of a key as a trigger writes it down.
-func (a *Adoption) noteType() string {
-	return map[string]string{"numbers": "bigint", "uuids": "uuid", "keys": "text"}[a.keyNoted()]
-}
-
 // noted is the key of a row as a trigger writes it down.
 func (a *Adoption) noted(row string) string {
 	switch reference := row + "." + quote(a.key()[0].Name); a.keyNoted() {
@@ -259,7 +254,7 @@ func (a *Adoption) ofJob(say func(*preset.Preset) string) string {
 
 // watch is a part of a row whose change is worth another look, as something that can be
 // compared.
-type watch struct{ expression, kind, collation string }
+type watch struct{ expression, collation string }
 
 // watched are the parts of a row whose change is worth another look. Where triggers see
 // failures alone, no condition's columns are among them.
@@ -268,14 +263,14 @@ func (a *Adoption) watched(row string) (list []watch) {
 	m := a.Mapping
 	for _, name := range []string{m.Code, m.Message, m.Severity, m.CreatedAt} {
 		if c, ok := a.mapped(name); ok && c.path != "" {
-			list = append(list, watch{textual(row, c), "text", byBytes})
+			list = append(list, watch{textual(row, c), byBytes})
 		}
 	}
 	for _, c := range a.Source.Columns {
 		if slices.Contains([]string{m.Code, m.Message, m.Severity, m.CreatedAt}, c.Name) || !a.Conditions.Safe && slices.Contains(a.Conditions.Columns, c.Name) {
-			w := watch{row + "." + quote(c.Name), c.Base, ""}
+			w := watch{row + "." + quote(c.Name), ""}
 			if c.Category != "N" && c.Category != "B" && c.Category != "D" {
-				w = watch{w.expression + "::text", "text", byBytes}
+				w = watch{w.expression + "::text", byBytes}
 			}
 			list = append(list, w)
 		}

@@ -11,6 +11,9 @@ const lineWidth = 74
 func fold(sql string) string {
 	var out []string
 	for line := range strings.SplitSeq(sql, "\n") {
+		if strings.Count(line, "'")%2+strings.Count(line, `"`)%2 > 0 {
+			return sql // a quotation goes on in the next line, or has a mark of the other kind
+		}
 		indent := line[:len(line)-len(strings.TrimLeft(line, " "))]
 		for len(line) > lineWidth {
 			at := lastBreak(line, len(indent), lineWidth)

@@ -20,7 +20,7 @@ func (a *Adoption) Functions() []Function {
 		list = append(list, a.retry())
 	}
 	if a.Rules.Removes() {
-		list = append(list, a.remove())
+		list = append(list, a.take(), a.remove())
 	}
 	if a.readsTimes() {
 		list = append([]Function{a.time()}, list...)
@@ -29,13 +29,32 @@ func (a *Adoption) Functions() []Function {
 }
 
 // function writes a function. Its parameters are $1, $2 …: any name could be that of a column.
-func (a *Adoption) function(what, parameters, arguments, returns, settings, body string) Function {
+func (a *Adoption) function(what, parameters, arguments, returns, settings, text string) Function {
 	name := "recoup." + a.name(what)
 	return Function{
 		Name: name, Arguments: arguments, Called: returns != "trigger",
-		Text: fmt.Sprintf("create function %s(%s) returns %s language plpgsql\nsecurity definer set search_path = pg_catalog, pg_temp set jit = off%s as $recoup$\n#variable_conflict use_column\n%s$recoup$",
-			name, parameters, returns, settings, body),
+		Text: fmt.Sprintf("create function %s(%s) returns %s language plpgsql\nsecurity definer set search_path = pg_catalog, pg_temp set jit = off%s as %s",
+			name, parameters, returns, settings, body("\n#variable_conflict use_column\n"+text)),
 	}
+}
+
+// called is a function that nodes call. Its first parameter, $1, is the token of the adoption.
+func (a *Adoption) called(what, parameters, arguments, returns, settings, text string) Function {
+	if parameters != "" {
+		parameters, arguments = ", "+parameters, ", "+arguments
+	}
+	text = strings.Replace(text, "begin\n", fmt.Sprintf("begin\n  perform recoup.reach(%d, $1);\n", a.ID), 1)
+	return a.function(what, "token bytea"+parameters, "bytea"+arguments, returns, settings, text)
+}
+
+// body quotes the body of a function with a tag that does not occur in it: names and values
+// of other people are part of it.
+func body(text string) string {
+	tag := "$recoup$"
+	for n := 1; strings.Contains(text, tag); n++ {
+		tag = fmt.Sprintf("$recoup%d$", n)
+	}
+	return tag + text + tag
 }
 
 // row selects a source_row of the source, which is s.
@@ -46,23 +65,34 @@ func (a *Adoption) row() string {
 
 // values are those of a source_row of s.
 func (a *Adoption) values(columns string) string {
-	return fmt.Sprintf(`%s, %s, %s,
-      %s,
-      %s, %s,
-      %s, %s, %s, %s, %s`, a.keyText("s"), a.entity("s"), a.code(), a.severity(), a.message(), a.createdAt(), a.governed(), columns, a.underway(), a.pipeline(), a.stage())
+	return fmt.Sprintf(`%[1]s, left(%[2]s, %[12]d), left(%[3]s, %[12]d),
+      %[4]s,
+      left(%[5]s, %[13]d), %[6]s,
+      %[7]s, %[8]s, %[9]s, left(%[10]s, %[12]d), left(%[11]s, %[12]d), concat(s.tableoid, ' ', s.ctid, ' ', s.xmin)`,
+		a.keyText("s"), a.entity("s"), a.code(), a.severity(), a.message(), a.createdAt(), a.governed(), columns, a.underway(), a.pipeline(), a.stage(), maxText, maxMessage+1)
 }
+
+// The most characters of what is read of a row. A message has one more if it was cut.
+const (
+	maxText    = 1000
+	maxMessage = 16384
+)
 
 // read finds rows by their keys. Its plan does not depend on how many there are: it is
 // always by the index.
 func (a *Adoption) read() Function {
-	where := a.keyColumns()[0] + " = any ($1::" + a.key()[0].Base + "[])"
-	if len(a.key()) > 1 {
-		where = fmt.Sprintf("(%s) in (select %s from unnest($1) k)", strings.Join(a.keyColumns(), ", "), strings.Join(a.keyParts("k"), ", "))
-	}
-	return a.function("read", "keys text[]", "text[]", "setof recoup.source_row", " set plan_cache_mode = force_generic_plan"+a.stableText(), fmt.Sprintf(`begin
+	return a.called("read", "keys text[]", "text[]", "setof recoup.source_row", " set plan_cache_mode = force_generic_plan"+a.stableText(), fmt.Sprintf(`begin
   return query %s
     where %s;
-end `, a.row(), where))
+end `, a.row(), a.byKeys()))
+}
+
+// byKeys is the condition of rows whose keys are in $2.
+func (a *Adoption) byKeys() string {
+	if len(a.key()) == 1 {
+		return a.keyColumns()[0] + " = any ($2::" + a.key()[0].Base + "[])"
+	}
+	return fmt.Sprintf("(%s) in (select %s from unnest($2) k)", strings.Join(a.keyColumns(), ", "), strings.Join(a.keyParts("k"), ", "))
 }
 
 // scan pages through the keys in their order. It reads nothing else: a row on which a
@@ -70,17 +100,17 @@ end `, a.row(), where))
 // for, or it would sort the table.
 func (a *Adoption) scan() Function {
 	columns := strings.Join(a.keyColumns(), ", ")
-	return a.function("scan", `"after" text, until text, most int`, "text, text, int", "setof text", " set plan_cache_mode = force_custom_plan"+a.stableText(), fmt.Sprintf(`begin
+	return a.called("scan", `"after" text, until text, most int`, "text, text, int", "setof text", " set plan_cache_mode = force_custom_plan"+a.stableText(), fmt.Sprintf(`begin
   return query select %[1]s from %[2]s s
-    where %[3]s is not null and ($1 is null or (%[4]s) > (%[5]s)) and (%[4]s) <= (%[6]s)
-    order by %[4]s limit $3;
-end `, a.keyText("s"), a.Source.Quoted(), a.keyColumns()[0], columns, strings.Join(a.keyParts("$1"), ", "), strings.Join(a.keyParts("$2"), ", ")))
+    where %[3]s is not null and ($2 is null or (%[4]s) > (%[5]s)) and (%[4]s) <= (%[6]s)
+    order by %[4]s limit $4;
+end `, a.keyText("s"), a.Source.Quoted(), a.keyColumns()[0], columns, strings.Join(a.keyParts("$2"), ", "), strings.Join(a.keyParts("$3"), ", ")))
 }
 
 // last finds the last key: once there are triggers, the backfill has to go no further.
 func (a *Adoption) last() Function {
 	columns := a.keyColumns()
-	return a.function("last", "", "", "text", a.stableText(), fmt.Sprintf(`begin
+	return a.called("last", "", "", "text", a.stableText(), fmt.Sprintf(`begin
   return (select %s from %s s
     where %s is not null
     order by %s desc limit 1);
@@ -93,7 +123,7 @@ func (a *Adoption) mirror() Function {
 	const parameters, arguments = "keys text[], dispositions text[], archived timestamptz[]", "text[], text[], timestamptz[]"
 	settings := " set plan_cache_mode = force_generic_plan" + a.stableText()
 	if !a.mirrors() {
-		return a.function("mirror", parameters, arguments, "text[]", settings, "begin\n  return $1;\nend ")
+		return a.called("mirror", parameters, arguments, "text[]", settings, "begin\n  return $2;\nend ")
 	}
 	var parts, same []string
 	for i, part := range a.keyParts("w.key") {
@@ -102,11 +132,11 @@ func (a *Adoption) mirror() Function {
 		same = append(same, a.keyColumns()[i]+" = w."+name)
 	}
 	disposition, archived := quote(a.Mapping.Disposition), quote(a.Mapping.ArchivedAt)
-	return a.function("mirror", parameters, arguments, "text[]", settings, fmt.Sprintf(`declare
+	return a.called("mirror", parameters, arguments, "text[]", settings, fmt.Sprintf(`declare
   done text[];
 begin
   with want as (
-    select w.key, w.disposition, w.archived, %[1]s from unnest($1, $2, $3) w (key, disposition, archived)
+    select w.key, w.disposition, w.archived, %[1]s from unnest($2, $3, $4) w (key, disposition, archived)
   ), held as (
     select w.* from want w join %[2]s s on %[3]s
     where (s.%[4]s, s.%[5]s) is distinct from (w.disposition, w.archived)

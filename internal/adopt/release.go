@@ -199,7 +199,9 @@ func (o *release) dropFunctions(ctx context.Context, tx pgx.Tx) error {
 			return err
 		}
 	}
-	return nil
+	a := Adoption{ID: o.record.ID}
+	_, err = tx.Exec(ctx, "drop view if exists recoup."+a.name(seen))
+	return err
 }
 
 // columns are the columns that the adoption has added, which its steps say, as they are
@@ -276,7 +278,7 @@ func (o *release) revoke(ctx context.Context, tx pgx.Tx) error {
 		} else {
 			owner := quote(o.record.Owner)
 			_, err = tx.Exec(ctx, "revoke insert ("+changeColumns+") on recoup.adopted_change from "+owner+
-				"; revoke usage on schema recoup from "+owner, pgx.QueryExecModeSimpleProtocol)
+				"; revoke execute on function recoup.reach(int, bytea) from "+owner+"; revoke usage on schema recoup from "+owner, pgx.QueryExecModeSimpleProtocol)
 		}
 		if err != nil {
 			return err

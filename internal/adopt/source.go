@@ -15,6 +15,9 @@ const (
 	// a hundred arguments.
 	maxPairs = 32
 
+	// maxColumn is how many bytes of JSON a column may have that is kept.
+	maxColumn = 16 << 10
+
 	// maxMoved is how many bytes of JSON a row may have that is moved.
 	maxMoved = 1 << 20
 )
@@ -26,7 +29,8 @@ func (a *Adoption) columns() string {
 	for names := range slices.Chunk(a.Rules.Columns(), maxPairs) {
 		pairs := make([]string, len(names))
 		for i, name := range names {
-			pairs[i] = literal(name) + ", s." + quote(name)
+			value := "to_jsonb(s." + quote(name) + ")"
+			pairs[i] = fmt.Sprintf("%[1]s, case when octet_length(%[2]s::text) > %[3]d then to_jsonb('[' || octet_length(%[2]s::text) || ' bytes: too large to be kept]') else %[2]s end", literal(name), value, maxColumn)
 		}
 		objects = append(objects, "jsonb_build_object("+strings.Join(pairs, ", ")+")")
 	}
@@ -55,57 +59,62 @@ func (a *Adoption) whole() string {
 	return "(" + text + ")"
 }
 
+// take reads rows that are to be removed. Rows that are no failures, by the condition that
+// says which are, are left out. If they are moved they have all of their columns; of a row
+// that is too large the columns are its size.
+func (a *Adoption) take() Function {
+	where := a.byKeys()
+	if a.Conditions.Governed != "" {
+		where += " and (" + a.Conditions.Governed + ") is true"
+	}
+	columns := a.whole()
+	if a.Rules.AtEnd == recoup.SourceMove {
+		columns = fmt.Sprintf("case when octet_length(%[1]s::text) > %[2]d then to_jsonb(octet_length(%[1]s::text)) else %[1]s end", columns, maxMoved)
+	}
+	return a.called("take", "keys text[]", "text[]", "setof recoup.source_row", " set plan_cache_mode = force_generic_plan"+a.stableText(), fmt.Sprintf(`begin
+  return query select %s
+    from %s s
+    where %s;
+end `, a.values(columns), a.Source.Quoted(), where))
+}
+
 // remove deletes rows by their keys, one by one: one that a constraint or a trigger of
-// the owner keeps does not keep the others. It waits for nobody. Rows that are no failures,
-// by the condition that says which are, are left alone.
+// the owner keeps does not keep the others. It waits for nobody. A row that has changed since
+// it was read has another mark, and stays.
 func (a *Adoption) remove() Function {
 	var same []string
 	for i, part := range a.keyParts("recoup_remove.k") {
 		same = append(same, a.keyColumns()[i]+" = "+part)
 	}
-	where := strings.Join(same, " and ")
-	if a.Conditions.Governed != "" {
-		where += " and (" + a.Conditions.Governed + ") is true"
-	}
-	size := "0"
-	if a.Rules.AtEnd == recoup.SourceMove {
-		size = "octet_length(" + a.whole() + "::text)"
-	}
 	settings := " set lock_timeout = '100ms' set plan_cache_mode = force_generic_plan" + a.stableText()
-	return a.function("remove", "keys text[]", "text[]", "setof recoup.removed_row", settings, fmt.Sprintf(`<<recoup_remove>>
+	return a.called("remove", "keys text[], marks text[]", "text[], text[]", "setof recoup.removed_row", settings, fmt.Sprintf(`<<recoup_remove>>
 declare
   k text;
-  size bigint;
-  gone recoup.source_row;
-  kept recoup.source_row;
+  mark text;
   state text;
   rule text;
 begin
   set constraints all immediate;
-  foreach k in array $1 loop
-    kept.key := k;
+  for k, mark in select * from unnest($2, $3) loop
     begin
-      select %[1]s into size from %[2]s s where %[3]s for update of s skip locked;
+      perform from %[1]s s where %[2]s and concat(s.tableoid, ' ', s.ctid, ' ', s.xmin) = recoup_remove.mark for update of s skip locked;
       if not found then
         continue;
-      elsif size > %[4]d then
-        return next row(kept, 'it has ' || size || ' bytes, and %[4]d are kept');
-        continue;
       end if;
-      delete from %[2]s s where %[3]s returning %[5]s into gone;
+      delete from %[1]s s where %[2]s;
       if found then
-        return next row(gone, null::text);
+        return next row(k, null::text);
       else
-        return next row(kept, 'a trigger of its owner keeps it');
+        return next row(k, 'a trigger of its owner keeps it');
       end if;
     exception when lock_not_available or deadlock_detected then
       null;
     when others then
       get stacked diagnostics state = returned_sqlstate, rule = constraint_name;
-      return next row(kept, coalesce('the constraint ' || nullif(rule, '') || ' keeps it', 'the database refuses it (' || state || ')'));
+      return next row(k, coalesce('the constraint ' || nullif(rule, '') || ' keeps it', 'the database refuses it (' || state || ')'));
     end;
   end loop;
-end `, size, a.Source.Quoted(), where, maxMoved, a.values(a.whole())))
+end `, a.Source.Quoted(), strings.Join(same, " and ")))
 }
 
 // stepAgree makes the functions anew that follow the policy, where it lists other columns
@@ -113,13 +122,13 @@ end `, size, a.Source.Quoted(), where, maxMoved, a.values(a.whole())))
 func (a *Adoption) stepAgree(r Rights) Step {
 	read := a.read()
 	read.Text = strings.Replace(read.Text, "create function", "create or replace function", 1)
-	made := []string{read.Text, "drop function if exists recoup." + a.name("remove") + "(text[])"}
+	made := []string{read.Text, "drop function if exists recoup." + a.name("take") + "(bytea, text[])", "drop function if exists recoup." + a.name("remove") + "(bytea, text[], text[])"}
 	if a.Rules.Removes() {
-		made = append(made, a.define(a.remove())...)
+		made = append(append(made, a.define(a.take())...), a.define(a.remove())...)
 	}
 	return Step{
 		Name: stepAgree, Again: true, Does: "lets nodes read the columns that the policy lists now, and remove rows if it says so",
-		SQL: append(a.asOwnerInSchema(r, made), a.agree(r)...),
+		SQL: slices.Concat(a.asOwnerInSchema(r, made), a.agree(r), a.describe(r)),
 	}
 }
 
@@ -130,6 +139,11 @@ func (a *Adoption) agree(r Rights) []string {
 		panic(err) // lists of names
 	}
 	return as(r.SchemaOwner, r, fmt.Sprintf("update recoup.adoption set agreed = %s where adoption_id = %d", literal(string(rules)), a.ID))
+}
+
+// describe notes how the functions were made, for 'recoup doctor'.
+func (a *Adoption) describe(r Rights) []string {
+	return as(r.SchemaOwner, r, fmt.Sprintf("update recoup.adoption set made = recoup.adopted_functions(%[1]d) where adoption_id = %[1]d", a.ID))
 }
 
 // sameRules reports whether two rules are the same; the default may be said or not.

@@ -54,6 +54,7 @@ type Rights struct {
 	MissingRole string // the owner that the user cannot act as
 	HasUsage    bool   // the source's owner may use the schema recoup, and note changes
 	HasCreate   bool   // and make functions there
+	HasAdopter  bool   // there is the role as which nodes reach tables
 }
 
 // Steps are all that an adoption does, in order.
@@ -78,7 +79,7 @@ func (a *Adoption) Steps(r Rights) []Step {
 		SQL:  as(r.SchemaOwner, r, "select recoup.watch_errors()"),
 	}, a.stepTriggers(a.Source.Quoted(), r))
 	for _, p := range a.Source.Partitions {
-		steps = append(steps, a.of(p).stepTriggers(p.Quoted(), r))
+		steps = append(steps, a.stepTriggers(p.Quoted(), r))
 	}
 	steps = append(steps, Step{
 		Name: stepBackfill, Does: "lets nodes read the rows that are there, in batches",
@@ -107,9 +108,9 @@ func as(role string, r Rights, statements ...string) []string {
 func (a *Adoption) stepRights(r Rights) Step {
 	owner := quote(a.Source.Owner)
 	return Step{
-		Name: stepRights, Does: fmt.Sprintf("lets %s, who owns the table, note which rows changed", a.Source.Owner),
+		Name: stepRights, Does: fmt.Sprintf("lets %s, who owns the table, note which rows changed, and check who calls its functions", a.Source.Owner),
 		SQL: as(r.SchemaOwner, r, "grant usage on schema recoup to "+owner,
-			"grant insert ("+changeColumns+") on recoup.adopted_change to "+owner),
+			"grant insert ("+changeColumns+") on recoup.adopted_change to "+owner, "grant execute on function recoup.reach(int, bytea) to "+owner),
 	}
 }
 
@@ -181,17 +182,18 @@ func (a *Adoption) stepMove(r Rights) Step {
 }
 
 func (a *Adoption) stepFunctions(r Rights) Step {
-	var made []string
+	made := []string{a.view()}
 	for _, f := range a.Functions() {
 		made = append(made, a.define(f)...)
 	}
 	s := Step{
 		Name: stepFunctions, SQL: a.asOwnerInSchema(r, made),
-		Does: fmt.Sprintf("makes the functions by which nodes reach the table; they belong to %s", a.Source.Owner),
+		Does: fmt.Sprintf("creates the view and the functions by which nodes reach the table; they belong to %s", a.Source.Owner),
 	}
 	if !sameRules(a.Rules, recoup.SourceRules{}) {
 		s.SQL = append(s.SQL, a.agree(r)...)
 	}
+	s.SQL = append(s.SQL, a.describe(r)...)
 	return s
 }
 
@@ -199,7 +201,7 @@ func (a *Adoption) stepFunctions(r Rights) Step {
 func (a *Adoption) define(f Function) []string {
 	made := []string{f.Text, fmt.Sprintf("revoke execute on function %s(%s) from public", f.Name, f.Arguments)}
 	if f.Called {
-		made = append(made, fmt.Sprintf("grant execute on function %s(%s) to recoup_app", f.Name, f.Arguments))
+		made = append(made, fmt.Sprintf("grant execute on function %s(%s) to recoup_adopter", f.Name, f.Arguments))
 	}
 	return made
 }
@@ -223,14 +225,6 @@ func (a *Adoption) stepTriggers(table string, r Rights) Step {
 		Name: stepTriggers + " " + table, Does: "adds statement triggers that note the keys of changed rows",
 		Lock: strings.ReplaceAll(table, `"`, "") + ": SHARE ROW EXCLUSIVE, for a moment; keeps out writers, not readers",
 		SQL:  as(a.Source.Owner, r, a.triggers(table)...),
-	}
-	if a.part != "" {
-		var made []string
-		for _, f := range a.noting() {
-			made = append(made, a.define(f)...)
-		}
-		s.Does += "; the partition's columns are in another order, so they have functions of their own"
-		s.SQL = append(a.asOwnerInSchema(r, made), s.SQL...)
 	}
 	if slices.Contains(a.done, stepBackfill) && !slices.Contains(a.done, s.Name) {
 		s.Does += "; this partition is new, and its rows are read too"

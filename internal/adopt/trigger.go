@@ -9,45 +9,52 @@ import (
 // changeKeys is how many keys a change has at most.
 const changeKeys = 1000
 
-// seen is the function by which triggers look at a row. Its name is what the owner reads
-// when the database refuses to drop a column that it uses, or to change its type.
+// seen is the view of the columns that triggers use. Its name is in the message when the
+// database refuses to drop such a column or to change its type.
 const seen = "recoup_release_first"
 
-// noting are the functions of triggers that look at rows, and the one by which they do.
+// noting are the functions of triggers that read rows, and the one that finds renamed columns.
 func (a *Adoption) noting() []Function {
-	return []Function{a.see(), a.onInsert(), a.onUpdate(), a.onDelete()}
+	return []Function{a.names(), a.onInsert(), a.onUpdate(), a.onDelete()}
 }
 
-// see takes of a row what triggers need: its key (k), its entity (e), and what is watched
-// (w1, w2 …). Of a queue it takes that of jobs which have failed for good, as if there were
-// no others: one that is done costs nothing.
-//
-// It is the one function that knows columns by their numbers, as views do, so that it
-// follows when they are renamed, and the database refuses to take them from under it. Nothing
-// of it is left when a trigger has been planned: it is a part of the query that asks it.
-func (a *Adoption) see() Function {
-	returns := []string{"k " + a.noteType(), "e text"}
-	values := []string{a.noted("s"), a.named("s")}
-	for i, w := range a.watched("s") {
-		returns = append(returns, fmt.Sprintf("w%d %s", i+1, w.kind))
-		values = append(values, w.expression)
+// view creates the view of the columns that triggers use. A view depends on exactly these
+// columns: the database refuses to drop or retype them, and leaves all others alone. A view
+// keeps its own column names when those of the table are changed.
+func (a *Adoption) view() string {
+	return fmt.Sprintf("create view recoup.%s as\n  select %s\n    from %s s", a.name(seen), columnsOf("s", a.usedByTriggers()), a.Source.Quoted())
+}
+
+// columnsOf lists columns of a row.
+func columnsOf(row string, names []string) string {
+	list := make([]string, len(names))
+	for i, name := range names {
+		list[i] = row + "." + quote(name)
 	}
-	var columns []string
-	for _, name := range a.usedByTriggers() {
-		columns = append(columns, fmt.Sprintf("($1).%[1]s as %[1]s", quote(name)))
-	}
-	where := ""
-	if a.Conditions.Safe {
-		where = "\n    where (" + a.Conditions.Governed + ") is true"
-	}
+	return strings.Join(list, ", ")
+}
+
+// names returns the columns of the view as they are called in the table now, as a list for
+// SELECT; null: none was renamed. It is declared immutable so that the planner replaces it by
+// its result. That is safe in a query that reads a transition table: renaming a column
+// invalidates such plans. The names come from the system caches and not from a snapshot, which
+// may be older than the table.
+func (a *Adoption) names() Function {
+	name := "recoup." + a.name("names")
 	return Function{
-		Name: "recoup." + a.name(seen), Arguments: a.Source.Quoted(),
-		Text: fmt.Sprintf("create function recoup.%s(%s) returns table (%s)\nlanguage sql stable begin atomic\n  select %s\n    from (select %s) s%s;\nend",
-			a.name(seen), a.Source.Quoted(), strings.Join(returns, ", "), strings.Join(values, ", "), strings.Join(columns, ", "), where),
+		Name: name, Text: fmt.Sprintf(`create function %s() returns text language sql immutable
+set search_path = pg_catalog, pg_temp as %s`, name, body(fmt.Sprintf(`
+  select case when bool_or(n.now <> n.name) then string_agg(format('%%I as %%I', n.now, n.name), ', ') end
+    from (select v.attname::text as name, (pg_identify_object_as_address('pg_class'::regclass, c.found[2]::oid, c.found[3]::int)).object_names[3] as now
+      from pg_rewrite r
+      cross join lateral regexp_matches(r.ev_action::text, ':resno (\d+) :resname (?:\\.|[^\s\\])+ ' || ':ressortgroupref \d+ :resorigtbl (\d+) :resorigcol (\d+)', 'g') c (found)
+      join pg_attribute v on v.attrelid = r.ev_class and v.attnum = c.found[1]::int
+      where r.ev_class = 'recoup.%s'::regclass) n
+`, a.name(seen)))),
 	}
 }
 
-// usedByTriggers are the columns that see uses, in the order of the source. The key that a
+// usedByTriggers are the columns of the view, in the order of the source. The key that a
 // source gets is not among its columns yet.
 func (a *Adoption) usedByTriggers() (names []string) {
 	m := a.Mapping
@@ -70,27 +77,64 @@ func (a *Adoption) usedByTriggers() (names []string) {
 
 // note writes changes down, a thousand keys to a row. Rows have a key (k) and perhaps an
 // entity (e), whose hash is written down. Most statements are small: those that are not
-// are found out by the one row too many, and do it again in parts.
-func (a *Adoption) note(rows string, entities bool) string {
+// are found out by the one row too many, and are written in parts. After a column was renamed
+// the statement is made anew with the current names.
+func (a *Adoption) note(rows string, entities bool, tables ...string) string {
 	hashes := "null::bigint[]"
 	if entities {
 		hashes = "array_agg(hashtextextended(r.e, 0)) filter (where r.e is not null)"
 	}
-	into := fmt.Sprintf("insert into recoup.adopted_change (adoption_id, %s, entities)\n      select %d, array_agg(r.k), %s", a.keyNoted(), a.ID, hashes)
-	return fmt.Sprintf(`begin
+	into := fmt.Sprintf("insert into recoup.adopted_change (adoption_id, %s, entities) select %d, array_agg(r.k), %s", a.keyNoted(), a.ID, hashes)
+	parts := fmt.Sprintf("%s from (select r.*, (row_number() over () - 1) / %d as part from (%s) r where r.k is not null) r group by r.part", into, changeKeys, rows)
+	renamed := make([]string, len(tables))
+	for i, table := range tables {
+		renamed[i] = table + " as (select ' || names || ' from " + table + ")"
+	}
+	return fmt.Sprintf(`declare
+  names text;
+begin
   %[1]s
-      from (select * from (%[2]s) r where r.k is not null limit %[3]d + 1) r having count(*) between 1 and %[3]d;
+      from (select * from (%[2]s) r where r.k is not null and recoup.%[3]s() is null limit %[4]d + 1) r having count(*) between 1 and %[4]d;
   if not found then
-    %[1]s
-      from (select r.*, (row_number() over () - 1) / %[3]d as part from (%[2]s) r where r.k is not null) r group by r.part;
+    select recoup.%[3]s() into names from %[5]s limit 1;
+    if names is null then
+      %[6]s;
+    else
+      execute 'with %[7]s ' || %[8]s;
+    end if;
   end if;
   return null;
-end `, into, rows, changeKeys)
+end `, into, rows, a.name("names"), changeKeys, tables[0], parts, strings.Join(renamed, ", "), literals(parts))
 }
 
-// rows are what triggers need of the rows of a transition table.
+// literals writes a long string in SQL in pieces, so that its lines can be folded.
+func literals(text string) string {
+	const size = 60
+	var pieces []string
+	for len(text) > size {
+		at := strings.LastIndexByte(text[:size], ' ') + 1
+		if at == 0 {
+			break
+		}
+		pieces, text = append(pieces, literal(text[:at])), text[at:]
+	}
+	return strings.Join(append(pieces, literal(text)), " || ")
+}
+
+// rows are expressions over the rows of a transition table (s). The names of its columns are
+// resolved in the table first. A name that it does not have any more resolves to a null of the
+// view's row type, so that the statement of a writer never fails: see note.
 func (a *Adoption) rows(columns, table string) string {
-	return fmt.Sprintf("select %s from %s t, recoup.%s(t) r", columns, table, a.name(seen))
+	where := ""
+	if a.Conditions.Safe {
+		where = " where (" + a.Preset.Noted() + ") is true"
+	}
+	var names []string
+	for _, name := range a.usedByTriggers() {
+		names = append(names, quote(name))
+	}
+	return fmt.Sprintf("select %s from (select s.* from (select (null::recoup.%s).*) d, lateral (select %s from %s) s) s%s",
+		columns, a.name(seen), strings.Join(names, ", "), table, where)
 }
 
 // The names of transition tables.
@@ -99,29 +143,28 @@ const (
 	oldRows = "recoup_old"
 )
 
-// keyAndEntity is collated as the gate does it.
-const keyAndEntity = `r.k, r.e collate "C" as e`
+// keyAndEntity are those of a row, collated as the gate does it.
+func (a *Adoption) keyAndEntity() string {
+	return a.noted("s") + " as k, " + a.named("s") + ` collate "C" as e`
+}
 
 func (a *Adoption) onInsert() Function {
-	return a.function("insert", "", "", "trigger", a.stableText(), a.note(a.rows(keyAndEntity, newRows), a.namesEntities()))
+	return a.function("insert", "", "", "trigger", a.stableText(), a.note(a.rows(a.keyAndEntity(), newRows), a.namesEntities(), newRows))
 }
 
 // onUpdate notes the rows whose key, entity or watched columns have changed, and keys
 // that are gone.
 func (a *Adoption) onUpdate() Function {
-	columns := keyAndEntity
+	columns, key := a.keyAndEntity(), a.noted("s")+" as k, null"
 	for i, w := range a.watched("s") {
-		columns += fmt.Sprintf(", r.w%d%s", i+1, w.collation)
+		columns += fmt.Sprintf(", %s%s as w%d", w.expression, w.collation, i+1)
 	}
-	rows := fmt.Sprintf(`
-      select c.k, c.e from (%s except %s) c
-      union all
-      (%s except %s)`, a.rows(columns, newRows), a.rows(columns, oldRows), a.rows("r.k, null", oldRows), a.rows("r.k, null", newRows))
-	return a.function("update", "", "", "trigger", a.stableText(), a.note(rows, a.namesEntities()))
+	rows := fmt.Sprintf("select c.k, c.e from (%s except %s) c union all (%s except %s)", a.rows(columns, newRows), a.rows(columns, oldRows), a.rows(key, oldRows), a.rows(key, newRows))
+	return a.function("update", "", "", "trigger", a.stableText(), a.note(rows, a.namesEntities(), newRows, oldRows))
 }
 
 func (a *Adoption) onDelete() Function {
-	return a.function("delete", "", "", "trigger", a.stableText(), a.note(a.rows("r.k", oldRows), false))
+	return a.function("delete", "", "", "trigger", a.stableText(), a.note(a.rows(a.noted("s")+" as k", oldRows), false, oldRows))
 }
 
 func (a *Adoption) onTruncate() Function {
@@ -131,35 +174,21 @@ func (a *Adoption) onTruncate() Function {
 end `, a.ID))
 }
 
-// of is the adoption as the triggers of a partition see it. Where its columns are in another
-// order than the source's, which is that of the function by which rows are looked at, its
-// triggers have functions of their own.
-func (a *Adoption) of(p Partition) *Adoption {
-	if !p.Apart {
-		return a
-	}
-	part, source := *a, *a.Source
-	source.Schema, source.Name = p.Schema, p.Name
-	part.Source, part.part = &source, fmt.Sprintf("_%d", p.OID)
-	return &part
-}
-
 // triggers returns the statements that put the triggers on a table: the source, or one
-// of its partitions. They depend on the function by which they look at rows: whoever drops
-// a column with cascade drops them too, and goes on writing.
+// of its partitions. They depend on the view: DROP COLUMN with CASCADE drops them too, and
+// writers go on.
 func (a *Adoption) triggers(table string) []string {
 	var list []string
-	whole := Adoption{ID: a.ID}
-	for _, t := range []struct{ what, tables, does string }{
-		{"insert", " referencing new table as " + newRows, a.name("insert")},
-		{"update", " referencing old table as " + oldRows + " new table as " + newRows, a.name("update")},
-		{"delete", " referencing old table as " + oldRows, a.name("delete")},
-		{"truncate", "", whole.name("truncate")},
+	for _, t := range []struct{ what, tables string }{
+		{"insert", " referencing new table as " + newRows},
+		{"update", " referencing old table as " + oldRows + " new table as " + newRows},
+		{"delete", " referencing old table as " + oldRows},
+		{"truncate", ""},
 	} {
-		name := whole.name(t.what)
+		name := a.name(t.what)
 		list = append(list,
-			fmt.Sprintf("create trigger %s after %s on %s%s for each statement\nwhen (%s::regprocedure is not null) execute function recoup.%s()",
-				name, t.what, table, t.tables, literal(fmt.Sprintf("recoup.%s(%s)", a.name(seen), a.Source.Quoted())), t.does),
+			fmt.Sprintf("create trigger %[1]s after %[2]s on %[3]s%[4]s for each statement\nwhen ('recoup.%[5]s'::regclass is not null) execute function recoup.%[1]s()",
+				name, t.what, table, t.tables, a.name(seen)),
 			fmt.Sprintf("alter table only %s enable always trigger %s", table, name))
 	}
 	return list

@@ -67,7 +67,7 @@ func TestPlans(t *testing.T) {
 	for _, sql := range strings.Split(longLife, ";\n") {
 		w.exec(strings.NewReplacer("$1", "'"+w.Now().Format(time.RFC3339)+"'", "$2", fmt.Sprint(rows)).Replace(sql))
 	}
-	server.Admin(t, "alter role recoup_app set auto_explain.log_min_duration = 0")
+	server.Admin(t, "alter role recoup_app set auto_explain.log_min_duration = 0; alter role recoup_adopter set auto_explain.log_min_duration = 0")
 	for _, counted := range []bool{false, true} { // the server knows nothing of what has come to our tables, or all
 		if counted {
 			w.exec("analyze")
@@ -175,7 +175,8 @@ func probes(rows int, turn store.Turn) []probe {
 			return err
 		}},
 		{"remove rows", func(t *testing.T, s *postgres.Store) error {
-			return s.RemoveRows(t.Context(), turn, keys[:100], func([]store.RemovedRow) ([]store.MovedRow, error) { return nil, nil })
+			_, err := s.RemoveRows(t.Context(), turn, keys[:100], func(list []store.RemovedRow) ([]store.RemovedRow, []store.MovedRow, error) { return list, nil, nil })
+			return err
 		}},
 		{"source detail", func(t *testing.T, s *postgres.Store) error {
 			_, err := s.SourceDetail(t.Context(), recoup.ID{1})

@@ -1,9 +1,7 @@
 package adoption
 
 import (
-	"cmp"
 	"context"
-	"errors"
 	"slices"
 	"time"
 
@@ -72,64 +70,38 @@ func (s *Service) removeRows(ctx context.Context, a *store.Adoption, turn store.
 	return true, nil
 }
 
-// errChanged ends a transaction that has removed a row which was not what it should be.
-var errChanged = errors.New("a row has changed since its error ended")
-
-// remove removes rows in one transaction. A row that is not as it was when its error
-// ended is not removed: it has failed again, or will be looked at.
+// remove removes rows. A row that is not as it was when its error ended is not removed: it has
+// failed again, or will be looked at.
 func (s *Service) remove(ctx context.Context, turn store.Turn, sw *sweep, list []store.EndedRow) error {
 	known, keys := make(map[string]*store.EndedRow, len(list)), make([]string, len(list))
 	for i := range list {
 		known[list[i].Key], keys[i] = &list[i], list[i].Key
 	}
-	for len(keys) > 0 {
-		var found removal
-		err := s.Store.RemoveRows(ctx, turn, keys, func(rows []store.RemovedRow) (_ []store.MovedRow, err error) {
-			found, err = s.sort(rows, known)
-			return found.moved, err
-		})
-		if len(found.changed) > 0 {
-			keys = slices.DeleteFunc(keys, func(key string) bool { return slices.Contains(found.changed, key) })
-			continue
-		}
-		if err == nil {
-			sw.kept, sw.why = sw.kept+found.kept, cmp.Or(found.why, sw.why)
-			s.count(func(c *Counts) { c.Removed += found.gone })
-		}
-		return err
-	}
-	return nil
-}
-
-// removal is what became of rows that were to be removed.
-type removal struct {
-	gone, kept int64
-	why        string // the last was kept
-	moved      []store.MovedRow
-	changed    []string // keys of rows that are not what they were
-}
-
-// sort says of each row whether it may go. If one has changed, none may.
-func (s *Service) sort(rows []store.RemovedRow, known map[string]*store.EndedRow) (found removal, err error) {
-	for i := range rows {
-		r := &rows[i]
-		pair := known[r.Key]
-		switch {
-		case r.Refused != "":
-			found.kept, found.why = found.kept+1, r.Refused
-		case !s.over(&r.SourceRow, pair):
-			found.changed = append(found.changed, r.Key)
-		default:
-			found.gone++
-			if found.moved, err = s.moved(found.moved, pair.ErrorID, r.Whole); err != nil {
-				return found, err
+	done, err := s.Store.RemoveRows(ctx, turn, keys, func(rows []store.RemovedRow) (remove []store.RemovedRow, moved []store.MovedRow, err error) {
+		for i := range rows {
+			r := &rows[i]
+			pair := known[r.Key]
+			switch {
+			case pair == nil || r.Refused == "" && !s.over(&r.SourceRow, pair):
+			case r.Refused != "":
+				sw.kept, sw.why = sw.kept+1, r.Refused
+			default:
+				remove = append(remove, *r)
+				if moved, err = s.moved(moved, pair.ErrorID, r.Whole); err != nil {
+					return nil, nil, err
+				}
 			}
 		}
+		return remove, moved, nil
+	})
+	for i := range done {
+		if done[i].Refused != "" {
+			sw.kept, sw.why = sw.kept+1, done[i].Refused
+			continue
+		}
+		s.count(func(c *Counts) { c.Removed++ })
 	}
-	if len(found.changed) > 0 {
-		return found, errChanged
-	}
-	return found, nil
+	return err
 }
 
 // moved adds a row that is moved, encrypted.

@@ -21,6 +21,7 @@ func (s *Service) work(ctx context.Context, a *store.Adoption, st *state) (more 
 	if a.State == recoup.AdoptionReleasing {
 		return s.release(ctx, turn)
 	}
+	defer s.Store.LeaveSource(ctx, a.ID)
 	if more, err = s.changes(ctx, a, turn, st); err != nil {
 		return false, err
 	}

@@ -37,6 +37,7 @@ func Settings() []Setting {
 		{"database", "RECOUP_DATABASE", DefaultDatabase, "database `URL`: sqlite:FILE or postgres://…", true,
 			func(o *Options, s string) error { o.Database = s; _, _, err := splitDatabase(s); return err }},
 		{"database-direct", "RECOUP_DATABASE_DIRECT", "", "database `URL` of PostgreSQL itself where --database is a pooler's, for LISTEN and migrations (default: poll, and do not migrate)", true, readDirect},
+		{"adoption-database", "RECOUP_ADOPTION_DATABASE", "", "database `URL` at which nodes reach adopted tables (default: that of --database-direct or --database, as the user recoup_adopter)", true, readAdoption},
 		{"listen", "RECOUP_LISTEN", DefaultListen, "listen on `HOST:PORT`", false,
 			readListen},
 		{"metrics-listen", "RECOUP_METRICS_LISTEN", "", "serve metrics on `HOST:PORT`, without a key (default: /metrics of the API, for keys with the role reader, operator or admin)", false,
@@ -86,6 +87,14 @@ func readDirect(o *Options, s string) error {
 	o.Direct = s
 	if kind, _, err := splitDatabase(s); s != "" && (err != nil || kind != "postgres") {
 		return errors.New("must be postgres://…, the address of PostgreSQL itself")
+	}
+	return nil
+}
+
+func readAdoption(o *Options, s string) error {
+	o.Adoption = s
+	if kind, _, err := splitDatabase(s); s != "" && (err != nil || kind != "postgres") {
+		return errors.New("must be postgres://…, the same database as --database")
 	}
 	return nil
 }

@@ -83,7 +83,7 @@ func openStore(ctx context.Context, o *Options, logger *slog.Logger) (Store, err
 		}
 		return s, nil
 	}
-	s, older := postgres.Open(ctx, rest, postgres.Options{Direct: o.Direct})
+	s, older := postgres.Open(ctx, rest, postgres.Options{Direct: o.Direct, Adoption: o.Adoption})
 	if !errors.Is(older, store.ErrSchemaOlder) {
 		return opened(s, older, logger)
 	}
@@ -99,7 +99,7 @@ func openStore(ctx context.Context, o *Options, logger *slog.Logger) (Store, err
 	} else if taken != nil {
 		logger.Warn(taken.String())
 	}
-	s, err = postgres.Open(ctx, rest, postgres.Options{Direct: o.Direct})
+	s, err = postgres.Open(ctx, rest, postgres.Options{Direct: o.Direct, Adoption: o.Adoption})
 	return opened(s, err, logger)
 }
 

@@ -37,6 +37,8 @@ func judgeAdoptions(in *Input) (found []Ill) {
 		case a.State == recoup.AdoptionAdopting:
 		case len(a.Lacks) > 0:
 			found = append(found, mute(in, a))
+		case a.Unreachable != "":
+			found = append(found, unreachable(in, a))
 		case len(a.Lost) > 0:
 			found = append(found, ill(recoup.FindingCritical, a.Source, "Nodes cannot read it, because columns were renamed or dropped that its adoption names: "+
 				strings.Join(a.Lost, ", ")+". Its writers go on, ungoverned. Release it, then adopt it as it is now.", "recoup release "+cmp.Or(a.Renamed, a.Source)))
@@ -46,6 +48,9 @@ func judgeAdoptions(in *Input) (found []Ill) {
 			found = append(found, ill(recoup.FindingCritical, a.Source, "It has another owner now, and nodes read it with the rights of the one before. Release it, then adopt it again.", "recoup release "+a.Source))
 		case len(a.Missing) > 0:
 			found = append(found, ill(recoup.FindingCritical, a.Source, "Rows of it fail unseen, because these are missing or disabled: "+strings.Join(a.Missing, ", ")+".", remake(a)))
+		case len(a.Altered) > 0:
+			found = append(found, ill(recoup.FindingCritical, a.Source, "Functions by which nodes reach it were changed since it was adopted (body, owner, rights or settings): recoup."+strings.Join(a.Altered, ", recoup.")+
+				". Release it, then adopt it again.", "recoup release "+a.Source+" && recoup adopt "+a.Source+" --apply"))
 		case a.Retired:
 			found = append(found, ill(recoup.FindingCritical, a.Source, fmt.Sprintf("It is adopted as %s, which the policy in force no longer has: what fails in it is kept among the orphans and blocks nobody. Move it to another table of the policy, or release it.",
 				a.Table), "recoup adopt "+a.Source+" --as TABLE --apply"))
@@ -72,6 +77,13 @@ func mute(in *Input, a store.AdoptionFact) Ill {
 	}
 	return ill(recoup.FindingCritical, a.Source, fmt.Sprintf("Statements that write it fail: its triggers act as %s, who lacks %s.", a.Noter, strings.Join(a.Lacks, " and ")),
 		sqlCommand(&in.Facts, grants...)).with(Remedy{Statements: grants})
+}
+
+// unreachable is a table to which nodes cannot connect.
+func unreachable(in *Input, a store.AdoptionFact) Ill {
+	statements := []string{"create role recoup_adopter login", "grant usage on schema recoup to recoup_adopter"}
+	return ill(recoup.FindingCritical, a.Source, "Nodes cannot connect to it: "+a.Unreachable+". Its changes are noted and wait. Let the role recoup_adopter log in, or set RECOUP_ADOPTION_DATABASE to an address that does.",
+		sqlCommand(&in.Facts, statements...))
 }
 
 // judgeSource compares what the policy makes of the rows of an adopted table with what the

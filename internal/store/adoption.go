@@ -80,9 +80,10 @@ type EndedRow struct {
 	Archived bool   // its error is in the archive; else the archive has deleted it
 }
 
-// RemovedRow is a source row that was deleted, or why it was not.
+// RemovedRow is a source row that is to be deleted, or was, or why it was not.
 type RemovedRow struct {
 	SourceRow
+	Mark    string // of its version: any change of the row makes another
 	Whole   []byte // all of it, as JSON, if it is moved
 	Refused string // by what; empty: it was deleted
 }

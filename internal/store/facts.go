@@ -73,6 +73,8 @@ type AdoptionFact struct {
 	Table        string    // of the policy
 	Retired      bool      // the policy in force has none of that name
 	Missing      []string  // triggers and functions of it that are missing or disabled
+	Altered      []string  // functions that are not as they were made
+	Unreachable  string    // why nodes cannot connect to adopted tables; empty: they can
 	Lost         []string  // columns that its functions name and that it has no longer
 	Renamed      string    // what it is called now, if that is another name
 	Given        bool      // to another owner than it had when it was adopted

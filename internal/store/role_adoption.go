@@ -63,9 +63,8 @@ type Adopter interface {
 	// whose jobs were not set off yet, the longest due first.
 	DueRows(ctx context.Context, adoption int, table, worker string, limit int) ([]DueRow, error)
 
-	// SetOff lets the jobs of rows run once more and notes under which leases, in one
-	// transaction, and returns the keys of those that it has set off. What is no failure
-	// any more is noted, and not set off.
+	// SetOff lets the jobs of rows run once more, then notes under which leases, and returns the
+	// keys of those that it has set off. What is no failure any more is noted, and not set off.
 	SetOff(ctx context.Context, turn Turn, rows []DueRow) ([]string, error)
 
 	// ParkedRows returns rows of the errors in a table that the policy has parked and nobody
@@ -101,11 +100,14 @@ type Adopter interface {
 	// limit says, and the key of the last of these; empty: there are none.
 	EndedRows(ctx context.Context, adoption int, after string, limit int) (ended []EndedRow, last string, err error)
 
-	// RemoveRows deletes rows of a source and forgets their pairs. Take is asked about all rows
-	// of which something was deleted or refused, and returns those to keep beside their archived
-	// errors; if it fails nothing was done. Rows that are gone or locked
-	// are left out.
-	RemoveRows(ctx context.Context, turn Turn, keys []string, take func([]RemovedRow) (moved []MovedRow, err error)) error
+	// RemoveRows deletes rows of a source, forgets their pairs, and returns which were deleted or
+	// refused. Take is asked about the rows as they are, and returns those to delete and what of
+	// them to keep beside their archived errors, of each or of none, which is kept first. A row that changes in
+	// between stays, as do rows that are locked.
+	RemoveRows(ctx context.Context, turn Turn, keys []string, take func([]RemovedRow) (remove []RemovedRow, moved []MovedRow, err error)) ([]RemovedRow, error)
+
+	// LeaveSource closes the connection to a source, once a node has done its turn at it.
+	LeaveSource(ctx context.Context, adoption int)
 
 	// SaveSweep notes when a sweep has ended, how many rows it could not remove, and why.
 	SaveSweep(ctx context.Context, turn Turn, at time.Time, kept int64, why string) error

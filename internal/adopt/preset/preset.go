@@ -6,6 +6,7 @@ package preset
 
 import (
 	"slices"
+	"strings"
 
 	"recoup"
 )
@@ -88,6 +89,12 @@ var All = []Preset{
 		Retry:    "state = 'available', scheduled_at = now(), finalized_at = null, max_attempts = greatest(s.max_attempts, s.attempt + 1)",
 		Pipeline: "queue", Stage: "kind", Payload: "args",
 	},
+}
+
+// Noted is the condition of failures for triggers. A state is compared as text: a condition
+// with the name of a type or a label would fail after that is renamed.
+func (p *Preset) Noted() string {
+	return strings.ReplaceAll(p.Mapping.GovernedWhen, "state = ", "state::text = ")
 }
 
 // Named returns a preset by its name.

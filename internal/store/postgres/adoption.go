@@ -2,7 +2,10 @@ package postgres
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -126,6 +129,12 @@ func (s *Store) inTurn(ctx context.Context, doing string, turn store.Turn, do fu
 	})
 }
 
+// holdsTurn refuses what is done out of turn. It is asked right before a source is written,
+// which no transaction of ours can include: see decision 0104 for what a late node can do.
+func (s *Store) holdsTurn(ctx context.Context, doing string, turn store.Turn) error {
+	return s.inTurn(ctx, doing, turn, func(*tx) error { return nil })
+}
+
 func checkTurn(t *tx, turn store.Turn) {
 	t.queue("select recoup.check_turn($1, $2)", turn.Adoption, turn.Number)
 }
@@ -151,34 +160,85 @@ const (
 	maxSourceMessage = 16384
 )
 
-// selectSource is the columns of the function that returns source rows.
-const selectSource = `select r.key, left(coalesce(r.entity_id, ''), $1), left(coalesce(r.code, ''), $1), left(coalesce(r.severity, ''), $1), left(coalesce(r.message, ''), $2),
-	char_length(coalesce(r.message, '')) > $2, r.created_at, coalesce(r.governed, false), coalesce(r.underway, false), left(coalesce(r.pipeline, ''), $1), left(coalesce(r.stage, ''), $1)`
-
 // The most bytes that are kept of the columns of a source row: of one, and of all of them.
 const (
 	maxDetail, maxDetails = 1 << 10, 4 << 10
 	maxSealed, maxAll     = 16 << 10, 64 << 10
 )
 
-// selectKept are the columns that are kept. What is not asked for does not leave the database.
-var selectKept = fmt.Sprintf(`, recoup.picked(r.columns, $4, %d, %d), recoup.picked(r.columns, $5, %d, %d) from recoup.adopted_%%d_read($3) as r`,
-	maxDetail, maxDetails, maxSealed, maxAll)
-
 // SourceRows implements [store.Adopter].
 func (s *Store) SourceRows(ctx context.Context, adoption int, keys []string, rules recoup.SourceRules) ([]store.SourceRow, error) {
-	rows, err := s.pool.Query(ctx, fmt.Sprintf(selectSource+selectKept, adoption), maxSourceText, maxSourceMessage, keys, rules.Details, rules.Encrypted)
-	return collectRows("read an adopted table", rows, err, func(row pgx.CollectableRow) (r store.SourceRow, err error) {
-		var created pgtype.Timestamptz
-		err = row.Scan(append(sourceFields(&r, &created), &r.Details, &r.Encrypted)...)
-		r.CreatedAt = finite(created)
-		return r, err
-	})
+	return rowsAtSource(ctx, s, "read an adopted table", adoption, "read", len(keys), func(row pgx.CollectableRow) (store.SourceRow, error) {
+		r, _, columns, err := scanSource(row)
+		if err != nil || columns == nil {
+			return r, err
+		}
+		var values map[string]json.RawMessage
+		if err := json.Unmarshal(columns, &values); err != nil {
+			return r, fmt.Errorf("the columns of a row are no JSON object: %w", err)
+		}
+		r.Details, r.Encrypted = picked(values, rules.Details, maxDetail, maxDetails), picked(values, rules.Encrypted, maxSealed, maxAll)
+		return r, nil
+	}, keys)
 }
 
-// sourceFields is where the columns of selectSource go.
-func sourceFields(r *store.SourceRow, created *pgtype.Timestamptz) []any {
-	return []any{&r.Key, &r.EntityID, &r.Code, &r.Severity, &r.Message, &r.Cut, created, &r.Governed, &r.Underway, &r.Pipeline, &r.Stage}
+// scanSource reads a source_row. What is too long is cut: the function may have been replaced.
+func scanSource(row pgx.CollectableRow) (r store.SourceRow, mark string, columns []byte, err error) {
+	var entity, code, severity, message, pipeline, stage, version *string
+	var created pgtype.Timestamptz
+	var governed, underway *bool
+	err = row.Scan(&r.Key, &entity, &code, &severity, &message, &created, &governed, &columns, &underway, &pipeline, &stage, &version)
+	r.EntityID, r.Code, r.Severity = cut(entity, maxSourceText), cut(code, maxSourceText), cut(severity, maxSourceText)
+	r.Message, r.Pipeline, r.Stage = cut(message, maxSourceMessage), cut(pipeline, maxSourceText), cut(stage, maxSourceText)
+	r.Cut = message != nil && len(r.Message) < len(*message)
+	r.CreatedAt, r.Governed, r.Underway = finite(created), governed != nil && *governed, underway != nil && *underway
+	return r, cut(version, maxSourceText), columns, err
+}
+
+// cut is the beginning of a text.
+func cut(text *string, most int) string {
+	if text == nil {
+		return ""
+	}
+	n := 0
+	for at := range *text {
+		if n++; n > most {
+			return (*text)[:at]
+		}
+	}
+	return *text
+}
+
+// picked is the columns of a source row that the policy lists, as JSON. What is too large, alone
+// or with those before it, is left out and says so.
+func picked(columns map[string]json.RawMessage, names []string, most, mostOfAll int) []byte {
+	kept := map[string]json.RawMessage{}
+	total := 0
+	for _, name := range names {
+		value, ok := columns[name]
+		if !ok {
+			continue
+		}
+		if len(value) <= most {
+			total += len(value)
+		}
+		if len(value) > most || total > mostOfAll {
+			value = fmt.Appendf(nil, `"[%d bytes: too large to be kept]"`, len(value))
+		}
+		kept[name] = value
+	}
+	if len(kept) == 0 {
+		return nil
+	}
+	text := []byte("{")
+	for _, name := range slices.Sorted(maps.Keys(kept)) {
+		quoted, _ := json.Marshal(name) // a string never fails
+		if len(text) > 1 {
+			text = append(text, ", "...)
+		}
+		text = append(append(append(text, quoted...), ": "...), kept[name]...)
+	}
+	return append(text, '}')
 }
 
 // finite is a time, or zero.
@@ -191,19 +251,23 @@ func finite(t pgtype.Timestamptz) time.Time {
 
 // ScanSource implements [store.Adopter].
 func (s *Store) ScanSource(ctx context.Context, adoption int, after *string, until string, limit int) ([]string, error) {
-	rows, err := s.pool.Query(ctx, fmt.Sprintf("select * from recoup.adopted_%d_scan($1, $2, $3)", adoption), after, until, clamp(limit))
-	return collectRows("scan an adopted table", rows, err, pgx.RowTo[string])
+	limit = clamp(limit)
+	return rowsAtSource(ctx, s, "scan an adopted table", adoption, "scan", limit, pgx.RowTo[string], after, until, limit)
 }
 
 // BeginScan implements [store.Adopter].
 func (s *Store) BeginScan(ctx context.Context, turn store.Turn) (end *string, err error) {
-	err = s.inTurn(ctx, "begin a backfill", turn, func(t *tx) error {
-		t.queue(fmt.Sprintf(`with last as (select recoup.adopted_%[1]d_last() as key)
-			update recoup.adoption set scan_end = last.key from last where adoption_id = %[1]d returning last.key`, turn.Adoption)).
-			QueryRow(func(row pgx.Row) error { return row.Scan(&end) })
+	last, err := rowsAtSource(ctx, s, "begin a backfill", turn.Adoption, "last", 1, pgx.RowTo[*string])
+	if err != nil {
+		return nil, err
+	}
+	if len(last) > 0 {
+		end = last[0]
+	}
+	return end, s.inTurn(ctx, "begin a backfill", turn, func(t *tx) error {
+		t.queue("update recoup.adoption set scan_end = $2 where adoption_id = $1", turn.Adoption, end)
 		return nil
 	})
-	return end, err
 }
 
 // ReplicationLag implements [store.Adopter].

@@ -2,11 +2,12 @@ package postgres
 
 import (
 	"context"
-	"fmt"
+	"errors"
 	"time"
 
 	"github.com/jackc/pgx/v5"
 
+	"recoup"
 	"recoup/internal/store"
 )
 
@@ -14,6 +15,7 @@ import (
 // is to say. Without a key the row is gone, or has another error by now.
 type moved struct {
 	entry       int64
+	error       recoup.ID
 	key         *string
 	disposition *string
 	archivedAt  *time.Time
@@ -23,44 +25,61 @@ var deleteMirrored = deleteEach("adopted_mirror", "mirror_id", "bigint")
 
 // selectMoved looks up one by one, as selectPairs does, and only what is no open error in
 // the archive.
-var selectMoved = `select m.mirror_id, case when coalesce(e.error_id, a.error_id) is not null then r.key end, coalesce(e.disposition, a.disposition), a.archived_at
+var selectMoved = `select m.mirror_id, m.error_id, case when coalesce(e.error_id, a.error_id) is not null then r.key end, coalesce(e.disposition, a.disposition), a.archived_at
 	from ` + behind("adopted_mirror", "mirror_id", "(adoption_id, mirror_id) > ($1, $2)") + ` m
 	left join lateral (select key from recoup.adopted_row where error_id = m.error_id and adoption_id = $1 limit 1) r on true
 	left join lateral (select error_id, disposition from recoup.error where error_id = m.error_id limit 1) e on true
 	left join lateral (select error_id, disposition, archived_at from recoup.error_archive where error_id = m.error_id and e.error_id is null limit 1) a on true
 	order by m.mirror_id`
 
-// Mirror implements [store.Adopter]. It is a transaction of its own, which holds nothing
-// that others wait for but the rows of the source that it writes.
+// Mirror implements [store.Adopter]. It waits for no row of the source.
 func (s *Store) Mirror(ctx context.Context, turn store.Turn, after int64, limit int) (done store.Mirrored, err error) {
-	err = s.inTurn(ctx, "notify an adopted table", turn, func(t *tx) error {
-		done = store.Mirrored{}
-		var list []moved
+	const doing = "notify an adopted table"
+	var list []moved
+	err = s.inTurn(ctx, doing, turn, func(t *tx) error {
+		list = nil
 		collect(t.queue(selectMoved, turn.Adoption, after, clamp(limit)), func(row pgx.CollectableRow) (m moved, err error) {
-			return m, row.Scan(&m.entry, &m.key, &m.disposition, &m.archivedAt)
+			return m, row.Scan(&m.entry, &m.error, &m.key, &m.disposition, &m.archivedAt)
 		}, &list)
-		if err := t.send(ctx); err != nil || len(list) == 0 {
-			return err
+		return nil
+	})
+	if err != nil || len(list) == 0 {
+		return done, err
+	}
+	done.Last = list[len(list)-1].entry // of a batch that fails, too
+	written, err := s.mirror(ctx, turn.Adoption, list)
+	if err != nil {
+		return done, err
+	}
+	if len(list) < clamp(limit) {
+		done.Last = 0
+	}
+	var entries []int64
+	for _, m := range list {
+		if m.key == nil || written[*m.key] {
+			entries = append(entries, m.entry)
 		}
-		done.Last = list[len(list)-1].entry // of a batch that fails, too
-		written, err := s.mirror(ctx, t, turn.Adoption, list)
-		if err != nil {
-			return err
-		}
-		if len(list) < clamp(limit) {
-			done.Last = 0
-		}
-		var entries []int64
-		for _, m := range list {
-			if m.key == nil || written[*m.key] {
-				entries = append(entries, m.entry)
-			}
-		}
-		done.Told = len(entries)
+	}
+	done.Told = len(entries)
+	err = s.inTurn(ctx, doing, turn, func(t *tx) error {
 		t.queue(deleteMirrored, turn.Adoption, entries)
 		return nil
 	})
+	if errors.Is(err, store.ErrOutOfTurn) {
+		err = errors.Join(err, s.mirrorAgain(ctx, turn.Adoption, list))
+	}
 	return done, err
+}
+
+// mirrorAgain queues errors that this node has written to their rows after another node took
+// the turn: what it wrote may be older than what the other did.
+func (s *Store) mirrorAgain(ctx context.Context, adoption int, list []moved) error {
+	ids := make([]recoup.ID, len(list))
+	for i := range list {
+		ids[i] = list[i].error
+	}
+	_, err := s.pool.Exec(ctx, "insert into recoup.adopted_mirror (adoption_id, error_id) select $1, unnest($2::uuid[])", adoption, raw(ids))
+	return failure("queue source rows again", err)
 }
 
 // ForgetMoved implements [store.Adopter].
@@ -73,7 +92,7 @@ func (s *Store) ForgetMoved(ctx context.Context, turn store.Turn, entry int64) e
 
 // mirror writes what became of errors into their source rows, each once, and returns the
 // keys that are written or gone.
-func (s *Store) mirror(ctx context.Context, t *tx, adoption int, list []moved) (map[string]bool, error) {
+func (s *Store) mirror(ctx context.Context, adoption int, list []moved) (map[string]bool, error) {
 	seen := make(map[string]bool, len(list))
 	var keys, dispositions []string
 	var archived []*time.Time
@@ -87,10 +106,8 @@ func (s *Store) mirror(ctx context.Context, t *tx, adoption int, list []moved) (
 	if len(keys) == 0 {
 		return nil, nil
 	}
-	var written []string
-	t.queue(fmt.Sprintf("select recoup.adopted_%d_mirror($1, $2, $3)", adoption), keys, dispositions, archived).
-		QueryRow(func(row pgx.Row) error { return row.Scan(&written) })
-	if err := t.send(ctx); err != nil {
+	written, err := keysAtSource(ctx, s, "notify an adopted table", adoption, "mirror", keys, dispositions, archived)
+	if err != nil {
 		return nil, err
 	}
 	clear(seen)

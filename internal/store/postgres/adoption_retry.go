@@ -40,19 +40,25 @@ func (s *Store) DueRows(ctx context.Context, adoption int, table, worker string,
 	return list, err
 }
 
-// SetOff implements [store.Adopter].
+// SetOff implements [store.Adopter]. The jobs run first: a node that dies before the attempts
+// are noted finds their errors leased without an attempt, and asks again.
 func (s *Store) SetOff(ctx context.Context, turn store.Turn, rows []store.DueRow) (off []string, err error) {
+	const doing = "set off jobs"
 	keys, tokens := make([]string, len(rows)), make([]recoup.ID, len(rows))
 	for i := range rows {
 		keys[i], tokens[i] = rows[i].Key, rows[i].Token
 	}
-	err = s.inTurn(ctx, "set off jobs", turn, func(t *tx) error {
+	if err := s.holdsTurn(ctx, doing, turn); err != nil {
+		return nil, err
+	}
+	if off, err = keysAtSource(ctx, s, doing, turn.Adoption, "retry", keys); err != nil {
+		return nil, err
+	}
+	return off, s.inTurn(ctx, doing, turn, func(t *tx) error {
 		t.queue(`update recoup.adopted_row r set attempt = n.token from unnest($2::text[], $3::uuid[]) as n (key, token)
 			where r.adoption_id = $1 and r.key = n.key`, turn.Adoption, keys, raw(tokens))
-		t.queue(fmt.Sprintf("select recoup.adopted_%d_retry($1)", turn.Adoption), keys).QueryRow(func(row pgx.Row) error { return row.Scan(&off) })
 		return nil
 	})
-	return off, err
 }
 
 // PairsUnderway implements [store.Adopter].

@@ -4,10 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/jackc/pgx/v5"
-	"github.com/jackc/pgx/v5/pgtype"
 
 	"recoup"
 	"recoup/internal/store"
@@ -64,38 +64,84 @@ func (s *Store) EndedRows(ctx context.Context, adoption int, after string, limit
 	return ended, last, err
 }
 
-// RemoveRows implements [store.Adopter].
-func (s *Store) RemoveRows(ctx context.Context, turn store.Turn, keys []string, take func([]store.RemovedRow) ([]store.MovedRow, error)) error {
+// RemoveRows implements [store.Adopter]. Each part may be repeated: a copy is kept first, then
+// exactly the version of the row that was copied is deleted, then its pair. If a node dies before
+// the last, the row's trigger has noted that it is gone.
+func (s *Store) RemoveRows(ctx context.Context, turn store.Turn, keys []string, take func([]store.RemovedRow) (remove []store.RemovedRow, moved []store.MovedRow, err error)) ([]store.RemovedRow, error) {
+	const doing = "remove rows of an adopted table"
+	list, err := rowsAtSource(ctx, s, doing, turn.Adoption, "take", len(keys), scanTaken, keys)
+	if err != nil || len(list) == 0 {
+		return nil, err
+	}
+	remove, copies, err := take(list)
+	if err != nil || len(remove) == 0 {
+		return nil, err
+	}
+	if err := s.keepMoved(ctx, turn, copies); err != nil {
+		return nil, err
+	}
+	keys, marks := make([]string, len(remove)), make([]string, len(remove))
+	for i := range remove {
+		keys[i], marks[i] = remove[i].Key, remove[i].Mark
+	}
+	done, err := rowsAtSource(ctx, s, doing, turn.Adoption, "remove", len(keys), func(row pgx.CollectableRow) (r store.RemovedRow, err error) {
+		var refused *string
+		err = row.Scan(&r.Key, &refused)
+		r.Refused = cut(refused, maxSourceText)
+		return r, err
+	}, keys, marks)
+	if err != nil {
+		return nil, err
+	}
+	return done, s.forgetRemoved(ctx, turn, done, remove, copies)
+}
+
+// forgetRemoved forgets the pairs of rows that are gone, and the copies of those that were refused.
+func (s *Store) forgetRemoved(ctx context.Context, turn store.Turn, done, asked []store.RemovedRow, copies []store.MovedRow) error {
+	var gone []string
+	var kept []recoup.ID
+	for i := range done {
+		if done[i].Refused == "" {
+			gone = append(gone, done[i].Key)
+			continue
+		}
+		at := slices.IndexFunc(asked, func(r store.RemovedRow) bool { return r.Key == done[i].Key })
+		if at >= 0 && at < len(copies) {
+			kept = append(kept, copies[at].ErrorID)
+		}
+	}
 	return s.inTurn(ctx, "remove rows of an adopted table", turn, func(t *tx) error {
-		var list []store.RemovedRow
-		collect(t.queue(fmt.Sprintf(selectSource+", r.columns, coalesce(q.refused, '') from recoup.adopted_%d_remove($3) as q cross join lateral (select (q.was).*) r",
-			turn.Adoption), maxSourceText, maxSourceMessage, keys), func(row pgx.CollectableRow) (r store.RemovedRow, err error) {
-			var created pgtype.Timestamptz
-			err = row.Scan(append(sourceFields(&r.SourceRow, &created), &r.Whole, &r.Refused)...)
-			r.CreatedAt = finite(created)
-			return r, err
-		}, &list)
-		if err := t.send(ctx); err != nil || len(list) == 0 {
-			return err
+		t.queue(deletePairs, turn.Adoption, gone)
+		if len(kept) > 0 {
+			t.queue("select recoup.drop_moved($1::uuid[])", raw(kept))
 		}
-		moved, err := take(list)
-		if err != nil {
-			return err
-		}
-		if len(moved) > 0 {
-			ids, rows, by := make([]recoup.ID, len(moved)), make([][]byte, len(moved)), make([]string, len(moved))
-			for i, m := range moved {
-				ids[i], rows[i], by[i] = m.ErrorID, m.Encrypted, m.Key
-			}
+		return nil
+	})
+}
+
+// scanTaken reads a row that is to be removed. Of one that is too large the columns are its size.
+func scanTaken(row pgx.CollectableRow) (r store.RemovedRow, err error) {
+	r.SourceRow, r.Mark, r.Whole, err = scanSource(row)
+	if len(r.Whole) > 0 && r.Whole[0] != '{' {
+		r.Refused = fmt.Sprintf("it has %s bytes, and %d are kept", cut(new(string(r.Whole)), 20), maxMoved)
+		r.Whole = nil
+	}
+	return r, err
+}
+
+// maxMoved is how many bytes of JSON a row may have that is moved.
+const maxMoved = 1 << 20
+
+// keepMoved keeps copies of rows, and checks the turn.
+func (s *Store) keepMoved(ctx context.Context, turn store.Turn, moved []store.MovedRow) error {
+	ids, rows, by := make([]recoup.ID, len(moved)), make([][]byte, len(moved)), make([]string, len(moved))
+	for i, m := range moved {
+		ids[i], rows[i], by[i] = m.ErrorID, m.Encrypted, m.Key
+	}
+	return s.inTurn(ctx, "keep rows of an adopted table", turn, func(t *tx) error {
+		if len(ids) > 0 {
 			t.queue("select recoup.keep_moved($1::uuid[], $2, $3)", raw(ids), rows, by)
 		}
-		var gone []string
-		for i := range list {
-			if list[i].Refused == "" {
-				gone = append(gone, list[i].Key)
-			}
-		}
-		t.queue(deletePairs, turn.Adoption, gone)
 		return nil
 	})
 }

@@ -13,11 +13,11 @@ exception when duplicate_object or unique_violation then
   null; -- the migration of another database on this server was faster
 end $$;
 
--- Whoever may not make roles does without the other two.
+-- Whoever may not make roles does without the others.
 do $$
 declare who text;
 begin
-  foreach who in array '{recoup_writer,recoup_reader}'::text[] loop
+  foreach who in array '{recoup_writer,recoup_reader,recoup_adopter}'::text[] loop
     begin
       if to_regrole(who) is null then
         execute format('create role %I login', who);
@@ -29,16 +29,21 @@ begin
 end $$;
 
 grant usage on schema recoup to recoup_app;
-grant select on all tables in schema recoup to recoup_app;
 
--- Locks are taken by functions of the owner. A role with any privilege on these tables
--- could lock them for as long as it likes.
+-- Nodes read every table of ours but the locks, which functions of the owner take: a role with
+-- any privilege on these could lock them for as long as it likes. Views adopted_N_… belong to
+-- the owners of adopted tables.
 do $$
-declare lock regclass;
+declare
+  ours  regclass;
+  locks constant text := '^(gate_stripe_[0-9]+|turn_lock|lock_secret|schema_lock)$';
 begin
-  for lock in select oid from pg_class where relnamespace = 'recoup'::regnamespace
-      and (relname ~ '^gate_stripe_[0-9]+$' or relname in ('turn_lock', 'lock_secret', 'schema_lock')) loop
-    execute format('revoke all on %s from public, recoup_app', lock);
+  for ours in select oid from pg_class where relnamespace = 'recoup'::regnamespace and relname ~ locks loop
+    execute format('revoke all on %s from public, recoup_app', ours);
+  end loop;
+  for ours in select oid from pg_class where relnamespace = 'recoup'::regnamespace and relkind in ('r', 'p', 'v', 'm')
+      and relname !~ locks and relname !~ '^adopted_[0-9]+_' loop
+    execute format('grant select on %s to recoup_app', ours);
   end loop;
 end $$;
 grant insert, update on recoup.error_code to recoup_app;
@@ -156,6 +161,9 @@ begin
       cl.gate_zero_recovery, cl.gate_zero_air to recoup_reader;
     grant select (error_id, table_name, details) on recoup.source_detail to recoup_reader;
     grant execute on function recoup.id(text) to recoup_reader;
+  end if;
+  if to_regrole('recoup_adopter') is not null then -- nodes at adopted tables, whose owners grant their functions
+    grant usage on schema recoup to recoup_adopter;
   end if;
 end $$;
 

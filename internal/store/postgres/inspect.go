@@ -45,6 +45,7 @@ func (s *Store) Inspect(ctx context.Context, i store.Inspection) (store.Facts, e
 			return f, err
 		}
 	}
+	s.reachSources(ctx, &f)
 	return f, s.readService(ctx, &f)
 }
 

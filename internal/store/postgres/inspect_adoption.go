@@ -19,7 +19,7 @@ func readAdoptions(ctx context.Context, q querier, _ store.Inspection, f *store.
 		    from (select relid from pg_partition_tree(c.oid) union select c.oid) p (relid),
 		      unnest('{insert,update,delete,truncate}'::text[]) with ordinality as w (what, place),
 		      format('adopted_%s_%s', a.adoption_id, w.what) as t (name)
-		    where c.oid is not null and not exists (select from pg_trigger g where g.tgrelid = p.relid and g.tgname = t.name and g.tgenabled = 'A')
+		    where c.oid is not null and not exists (select from pg_trigger g where g.tgrelid = p.relid and g.tgname = t.name and g.tgenabled = 'A' and g.tgfoid = to_regproc('recoup.' || t.name))
 		    order by p.relid::regclass::text, w.place)
 		  || array(select 'function recoup.' || p.name from unnest('{read,scan}'::text[]) with ordinality as w (what, place),
 		      format('adopted_%s_%s', a.adoption_id, w.what) as p (name)
@@ -36,7 +36,9 @@ func readAdoptions(ctx context.Context, q querier, _ store.Inspection, f *store.
 		  coalesce(pg_get_userbyid(c.relowner) <> a.owner, false), a.agreed, a.kept_back, coalesce(a.kept_why, ''),
 		  coalesce(quote_ident(pg_get_userbyid(i.proowner)), ''), array(select w.lacks from (values
 		      (1, 'usage on schema recoup', has_schema_privilege(i.proowner, 'recoup', 'usage')),
-		      (2, 'insert (' || o.columns || ') on recoup.adopted_change', o.may)) w (place, lacks, has) where not w.has order by w.place)
+		      (2, 'insert (' || o.columns || ') on recoup.adopted_change', o.may)) w (place, lacks, has) where not w.has order by w.place),
+		  array(select coalesce(m.key, n.key) from jsonb_each(a.made) m full join jsonb_each(recoup.adopted_functions(a.adoption_id)) n on n.key = m.key
+		    where m.value is distinct from n.value and a.made <> '{}' order by 1)
 		from recoup.adoption a cross join lateral (`+unreadable+`) b left join pg_class c on c.oid = a.source_oid left join pg_namespace s on s.oid = c.relnamespace
 		left join pg_proc i on i.pronamespace = 'recoup'::regnamespace and i.proname = format('adopted_%s_insert', a.adoption_id)
 		left join lateral (select string_agg(n.attname, ', ' order by n.attnum) as columns, bool_and(has_column_privilege(i.proowner, n.attrelid, n.attnum, 'insert')) as may
@@ -48,11 +50,26 @@ func readAdoptions(ctx context.Context, q querier, _ store.Inspection, f *store.
 	f.Adoptions, err = pgx.CollectRows(rows, func(row pgx.CollectableRow) (a store.AdoptionFact, err error) {
 		var waiting *time.Time
 		err = row.Scan(&a.Source, &a.State, &a.BegunAt, &a.Gone, &a.Table, &a.Retired, &a.Missing, &waiting, &a.Unreadable, &a.Example.Key, &a.Example.Cause,
-			&a.Columns, &a.Lost, &a.Renamed, &a.Given, &a.Agreed, &a.KeptBack, &a.KeptWhy, &a.Noter, &a.Lacks)
+			&a.Columns, &a.Lost, &a.Renamed, &a.Given, &a.Agreed, &a.KeptBack, &a.KeptWhy, &a.Noter, &a.Lacks, &a.Altered)
 		if waiting != nil {
 			a.WaitingSince = *waiting
 		}
 		return a, err
 	})
 	return err
+}
+
+// reachSources tries whether this node can connect to adopted tables, if there are any.
+func (s *Store) reachSources(ctx context.Context, f *store.Facts) {
+	if len(f.Adoptions) == 0 {
+		return
+	}
+	conn, err := s.sources.connect(ctx)
+	if err == nil {
+		_ = conn.Close(ctx)
+		return
+	}
+	for i := range f.Adoptions {
+		f.Adoptions[i].Unreachable = err.Error()
+	}
 }

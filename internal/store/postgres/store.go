@@ -38,6 +38,7 @@ type Options struct {
 	LockTimeout      time.Duration // how long a verb waits for a lock at a time; zero: 3 s
 	StatementTimeout time.Duration // zero: 30 s
 	Name             string        // application_name; empty: recoup
+	Adoption         string        // the address at which adopted tables are reached; empty: the store's own, as the role [Adopter]
 	Direct           string        // the address of PostgreSQL itself, to listen at; empty: the store's own, or polling if that is a pooler's
 }
 
@@ -69,6 +70,7 @@ type Store struct {
 	stop     func()           // notifying other nodes of it
 	claimed  atomic.Int64     // tickets of staged work, since the start
 	starts   laneStarts
+	sources  *sources
 
 	memory            *store.Memory     // decisions that stand for others
 	marks             marks             // how far this node has claimed
@@ -93,6 +95,9 @@ func Open(ctx context.Context, url string, options Options) (*Store, error) {
 	configure(config.ConnConfig, options)
 	s := &Store{sql: newStatements(), gates: newGateCheck(), memory: &store.Memory{}}
 	s.Verbs = verb.On(database{s})
+	if s.sources, err = newSources(config.ConnConfig, options); err != nil {
+		return nil, err
+	}
 	s.watch(config.ConnConfig)
 	config.AfterConnect = func(_ context.Context, conn *pgx.Conn) error {
 		acceptEncoded(conn.TypeMap())
@@ -241,6 +246,7 @@ func (s *Store) Time(ctx context.Context) (now time.Time, err error) {
 // Close ends all sessions.
 func (s *Store) Close() error {
 	s.stop()
+	s.sources.closeAll()
 	s.disconnect()
 	return nil
 }

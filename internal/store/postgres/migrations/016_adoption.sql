@@ -3,14 +3,20 @@
 -- Tables that were there before us, governed where they are (decision 0076). What is
 -- made for each of them (triggers, columns, functions adopted_N_…) is made by 'recoup
 -- adopt' and goes by 'recoup release'. The functions are there from BACKFILLING on, and
--- go while it is RELEASING, when nobody may rely on them any more:
---   adopted_N_read(keys text[]) returns setof recoup.source_row: the rows that are there
---   adopted_N_scan(after text, most int) returns setof text: keys, in their order
---   adopted_N_mirror(keys text[], dispositions text[], archived timestamptz[]) returns
+-- go while it is RELEASING, when nobody may rely on them any more. Nodes call them as the
+-- role recoup_adopter, which can do nothing else (decision 0104). The first argument of each
+-- is the token of the adoption:
+--   adopted_N_read(token, keys text[]) returns setof recoup.source_row: the rows that are there
+--   adopted_N_scan(token, after text, until text, most int) returns setof text: keys, in their order
+--   adopted_N_last(token) returns text: the last key
+--   adopted_N_mirror(token, keys text[], dispositions text[], archived timestamptz[]) returns
 --     text[]: the keys that are done with; the rest is locked by others, for now
---   adopted_N_remove(keys text[]) returns setof recoup.removed_row: deletes rows, and says
---     which it has and which are refused; the rest is gone, or locked by others. It is
---     there only if the rows are to be removed (decision 0087)
+--   adopted_N_retry(token, keys text[]) returns text[]: the keys whose jobs run again
+--   adopted_N_take(token, keys text[]) returns setof recoup.source_row: rows with all of their columns
+--   adopted_N_remove(token, keys text[], marks text[]) returns setof recoup.removed_row: deletes
+--     rows that still have their marks, and says which it has and which are refused; the rest is
+--     gone, changed, or locked by others. These two are there only if the rows are to be removed
+--     (decision 0087)
 
 -- A source row as the functions of an adoption return it: mapped, as text, not yet
 -- redacted. Nothing of it is stored here but its key.
@@ -25,13 +31,14 @@ create type recoup.source_row as (
   columns    jsonb,   -- what is kept with its error; of a row that is moved, all of it
   underway   boolean, -- it is being worked at: what comes of that is not known yet
   pipeline   text,    -- of a job: the queue that it is in
-  stage      text     -- and of what kind it is
+  stage      text,    -- and of what kind it is
+  mark       text     -- of this version of the row: any change of the row makes another
 );
 
 -- A source row that was deleted, or why it was not.
 create type recoup.removed_row as (
-  was     recoup.source_row, -- of one that was not, its key alone
-  refused text               -- by what; null: it was deleted
+  key     text,
+  refused text -- by what; null: it was deleted
 );
 
 -- An adoption. The mapping is the owner's; what follows it is what has been done.
@@ -59,8 +66,38 @@ create table recoup.adoption (
   agreed      jsonb not null default '{}', -- what its functions give and remove (recoup.SourceRules)
   swept_at    timestamptz,                 -- when the last sweep for rows to be removed ended
   kept_back   bigint not null default 0,   -- rows that it could not remove
-  kept_why    text                         -- and why not, the last of them
+  kept_why    text,                        -- and why not, the last of them
+  made        jsonb not null default '{}'  -- its functions as they were made (recoup.adopted_functions)
 );
+
+-- The token with which nodes call the functions of an adoption. Code of the table's owner may
+-- run in their session: it does not know the tokens of other adoptions.
+create table recoup.adoption_token (
+  adoption_id int primary key references recoup.adoption on delete cascade,
+  token       bytea not null default sha256(convert_to(gen_random_uuid()::text || gen_random_uuid()::text, 'UTF8'))
+);
+
+-- reach raises an error unless a token is that of an adoption.
+create function recoup.reach(id int, secret bytea) returns void language plpgsql stable
+security definer set search_path = pg_catalog, pg_temp as $$
+begin
+  if not exists (select from recoup.adoption_token t where t.adoption_id = id and t.token = secret) then
+    raise insufficient_privilege using message = format('adoption %s: wrong token', id);
+  end if;
+end $$;
+
+-- adopted_functions describes the functions of an adoption and its view: owner, rights, settings
+-- and body.
+create function recoup.adopted_functions(id int) returns jsonb language sql stable
+set search_path = pg_catalog, pg_temp as $$
+  select coalesce(jsonb_object_agg(o.name, o.made), '{}') from (
+    select p.proname, jsonb_build_array(pg_get_userbyid(p.proowner), p.prosecdef, p.proconfig, p.provolatile, md5(p.prosrc))
+      from pg_proc p where p.pronamespace = to_regnamespace('recoup')
+    union all
+    select c.relname, jsonb_build_array(pg_get_userbyid(c.relowner), c.relkind) from pg_class c
+      where c.relnamespace = to_regnamespace('recoup') and c.relkind = 'v') o (name, made)
+    where starts_with(o.name, format('adopted_%s_', id))
+$$;
 
 -- Which error a source row has. No foreign key: whoever writes a pair holds the turn at its
 -- adoption (check_turn), which is not forgotten while there is one.
@@ -89,33 +126,30 @@ create table recoup.source_detail (
   check ((moved is null) = (moved_by is null))
 );
 
--- picked is the columns of a source row that the policy lists. What is too large, alone
--- or with those before it, is left out and says so.
-create function recoup.picked(columns jsonb, names text[], most int, most_of_all int) returns jsonb
-language sql immutable set search_path = pg_catalog, pg_temp as $$
-  select jsonb_object_agg(n.name, case when n.size <= most and n.total <= most_of_all then n.value
-      else to_jsonb(format('[%s bytes: too large to be kept]', n.size)) end)
-    from (select w.name, w.value, w.size, sum(case when w.size <= most then w.size else 0 end) over (order by w.place) as total
-      from (select u.name, u.place, columns -> u.name as value, octet_length((columns -> u.name)::text) as size
-        from unnest(names) with ordinality u (name, place) where columns ? u.name) w) n
-$$;
-
--- keep_moved keeps rows that leave their source beside their archived errors, all of
--- them or none. Nobody purges these meanwhile.
+-- keep_moved keeps rows that are about to leave their source beside their archived errors, all
+-- of them or none. Nobody purges these meanwhile. It may be repeated until the rows are gone.
 create function recoup.keep_moved(ids uuid[], rows bytea[], keys text[]) returns void language plpgsql
 security definer set search_path = pg_catalog, pg_temp as $$
 declare
   n bigint;
 begin
   perform from recoup.error_archive a where a.error_id = any (ids) for key share;
-  insert into recoup.source_detail as d (error_id, table_name, moved, moved_by)
+  insert into recoup.source_detail (error_id, table_name, moved, moved_by)
     select a.error_id, a.table_name, u.moved, u.key
       from unnest(ids, rows, keys) as u (id, moved, key) join recoup.error_archive a on a.error_id = u.id
-    on conflict (error_id) do update set moved = excluded.moved, moved_by = excluded.moved_by where d.moved is null;
+    on conflict (error_id) do update set moved = excluded.moved, moved_by = excluded.moved_by;
   get diagnostics n = row_count;
   if n < cardinality(ids) then
-    raise exception using errcode = 'RC001', message = 'a row moves only with its error into the archive, and once';
+    raise exception using errcode = 'RC001', message = 'a row moves only with its error into the archive';
   end if;
+end $$;
+
+-- drop_moved drops the copies of rows that their source refuses to delete.
+create function recoup.drop_moved(ids uuid[]) returns void language plpgsql
+security definer set search_path = pg_catalog, pg_temp as $$
+begin
+  delete from recoup.source_detail d where d.error_id = any (ids) and d.moved is not null and d.details is null and d.sealed is null;
+  update recoup.source_detail d set moved = null, moved_by = null where d.error_id = any (ids) and d.moved is not null;
 end $$;
 
 -- Keys to look at again: whole numbers and uuids as they are, others as text; none: at

@@ -1,0 +1,202 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"sync"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+)
+
+// Adopter is the role as which nodes call the functions of adopted tables. It may do nothing
+// else: code of a table's owner can run in its sessions (decision 0104).
+const Adopter = "recoup_adopter"
+
+const (
+	// sourceTimeout is how long a call of a function of an adopted table may take. The server
+	// has a limit of its own, which the table's owner can lift.
+	sourceTimeout = 45 * time.Second
+
+	// maxSourceBytes is how much a connection to an adopted table may return.
+	maxSourceBytes = 256 << 20
+)
+
+// sources are the connections to adopted tables, one for each adoption that is worked at.
+type sources struct {
+	config *pgx.ConnConfig
+	mu     sync.Mutex
+	open   map[int]*source
+}
+
+// source is a connection to one adopted table. Its statements consist of one call of a function
+// by its full name: the owner's code can change every setting of the session.
+type source struct {
+	mu    sync.Mutex
+	conn  *pgx.Conn // nil: closed
+	token []byte
+}
+
+// newSources makes the connections' settings from the address of the store's own, or another.
+func newSources(config *pgx.ConnConfig, o Options) (*sources, error) {
+	config = config.Copy()
+	config.User = Adopter
+	for _, url := range []string{o.Direct, o.Adoption} {
+		if url == "" {
+			continue
+		}
+		given, err := parse(url)
+		if err != nil {
+			return nil, err
+		}
+		if config = given; url == o.Direct && o.Adoption == "" {
+			config.User = Adopter
+		}
+	}
+	config.RuntimeParams = map[string]string{
+		"application_name": "recoup adoption", "search_path": "pg_catalog", "timezone": "UTC", "datestyle": "ISO, YMD",
+		"statement_timeout": milliseconds(o.StatementTimeout), "lock_timeout": milliseconds(o.LockTimeout),
+		"idle_in_transaction_session_timeout": milliseconds(o.StatementTimeout), "default_transaction_read_only": "off",
+	}
+	config.DefaultQueryExecMode, config.StatementCacheCapacity, config.DescriptionCacheCapacity = pgx.QueryExecModeExec, 0, 0
+	config.OnNotice, config.OnNotification = nil, nil
+	dial := config.DialFunc
+	config.DialFunc = func(ctx context.Context, network, address string) (net.Conn, error) {
+		conn, err := dial(ctx, network, address)
+		if err != nil {
+			return nil, err
+		}
+		return &bounded{Conn: conn, left: maxSourceBytes}, nil
+	}
+	return &sources{config: config, open: map[int]*source{}}, nil
+}
+
+// bounded is a connection that fails once it has returned too much.
+type bounded struct {
+	net.Conn
+	left int64
+}
+
+func (b *bounded) Read(p []byte) (int, error) {
+	if b.left <= 0 {
+		return 0, fmt.Errorf("an adopted table returned more than %d bytes: %w", maxSourceBytes, io.ErrShortBuffer)
+	}
+	n, err := b.Conn.Read(p[:min(int64(len(p)), b.left)])
+	b.left -= int64(n)
+	return n, err
+}
+
+// connect opens a connection to adopted tables.
+func (s *sources) connect(ctx context.Context) (*pgx.Conn, error) {
+	conn, err := pgx.ConnectConfig(ctx, s.config)
+	if err != nil {
+		return nil, failure("connect to adopted tables as "+s.config.User+" (set --adoption-database to another address)", err)
+	}
+	return conn, nil
+}
+
+// of returns the entry of an adoption.
+func (s *sources) of(adoption int) *source {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.open[adoption] == nil {
+		s.open[adoption] = &source{}
+	}
+	return s.open[adoption]
+}
+
+// close closes the connection to an adopted table.
+func (s *source) close(ctx context.Context) {
+	if s.conn != nil {
+		_ = s.conn.Close(context.WithoutCancel(ctx))
+	}
+	s.conn, s.token = nil, nil
+}
+
+// closeAll closes all connections to adopted tables.
+func (s *sources) closeAll() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, at := range s.open {
+		at.mu.Lock()
+		at.close(context.Background())
+		at.mu.Unlock()
+	}
+}
+
+// LeaveSource implements [store.Adopter].
+func (s *Store) LeaveSource(ctx context.Context, adoption int) {
+	at := s.sources.of(adoption)
+	at.mu.Lock()
+	defer at.mu.Unlock()
+	at.close(ctx)
+}
+
+// atSource calls a function of an adopted table in a transaction of its own, and has its rows
+// read. Args follow the token.
+func atSource(ctx context.Context, s *Store, doing string, adoption int, function string, read func(pgx.Rows) error, args ...any) error {
+	at := s.sources.of(adoption)
+	at.mu.Lock()
+	defer at.mu.Unlock()
+	ctx, cancel := context.WithTimeout(ctx, sourceTimeout)
+	defer cancel()
+	if at.conn == nil {
+		if err := s.pool.QueryRow(ctx, "select token from recoup.adoption_token where adoption_id = $1", adoption).Scan(&at.token); err != nil {
+			return failure(doing, err)
+		}
+		conn, err := s.sources.connect(ctx)
+		if err != nil {
+			return err
+		}
+		at.conn = conn
+	}
+	places := "$1"
+	for i := range args {
+		places += fmt.Sprintf(", $%d", i+2)
+	}
+	rows, err := at.conn.Query(ctx, fmt.Sprintf("select * from recoup.adopted_%d_%s(%s)", adoption, function, places), append([]any{at.token}, args...)...)
+	if err == nil {
+		err = read(rows)
+		rows.Close()
+		if err == nil {
+			err = rows.Err()
+		}
+	}
+	if said, ok := errors.AsType[*pgconn.PgError](err); err != nil && (!ok || said.Code == insufficientPrivilege) {
+		at.close(ctx)
+	}
+	return failure(doing, err)
+}
+
+// rowsAtSource calls a function of an adopted table and collects at most so many of its rows.
+func rowsAtSource[T any](ctx context.Context, s *Store, doing string, adoption int, function string, most int, row func(pgx.CollectableRow) (T, error), args ...any) (list []T, err error) {
+	err = atSource(ctx, s, doing, adoption, function, func(rows pgx.Rows) error {
+		for rows.Next() {
+			one, err := row(rows)
+			if err != nil {
+				return err
+			}
+			if list = append(list, one); len(list) > most {
+				return fmt.Errorf("the function %s of adoption %d returned more than %d rows: it was replaced", function, adoption, most)
+			}
+		}
+		return rows.Err()
+	}, args...)
+	if err != nil {
+		return nil, err
+	}
+	return list, nil
+}
+
+// keysAtSource calls a function of an adopted table that returns an array of keys.
+func keysAtSource(ctx context.Context, s *Store, doing string, adoption int, function string, args ...any) ([]string, error) {
+	found, err := rowsAtSource(ctx, s, doing, adoption, function, 1, pgx.RowTo[[]string], args...)
+	if err != nil || len(found) == 0 {
+		return nil, err
+	}
+	return found[0], nil
+}
