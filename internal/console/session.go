@@ -8,8 +8,10 @@ import (
 	"io"
 	"net/http"
 	"net/url"
+	"path"
 	"strings"
 	"time"
+	"unicode"
 
 	"recoup"
 	"recoup/client"
@@ -100,7 +102,7 @@ func (c *Console) signIn(w http.ResponseWriter, r *http.Request) {
 		c.pages.alone(w, status, "sign-in", form)
 		return
 	}
-	seeOther(w, destination(form.To))
+	seeOther(w, "./"+destination(form.To))
 }
 
 // begin starts a session, or says why not.
@@ -113,6 +115,7 @@ func (c *Console) begin(w http.ResponseWriter, r *http.Request, secret string) (
 		_, err = asked.Self(r.Context())
 	}
 	if refused, ok := errors.AsType[*fault.Error](err); ok {
+		retryAfter(w, refused)
 		return statusOf(refused), signInProblem(refused)
 	}
 	token, drawn := c.newToken()
@@ -161,18 +164,27 @@ func signOut(v *visit) (any, error) {
 	return nil, nil
 }
 
-// destination is where a sign-in leads: to a page of this console, and nowhere else.
+// destination returns to if it is the address of a page below the console, as this console
+// writes it: printable ASCII that parses, has no empty, "." or ".." segment even when unescaped,
+// and is the same when it is written again. Anything else is the first page, which is empty.
+// The caller puts "./" in front, so that no part of it can be read as a host or a scheme.
 func destination(to string) string {
-	u, err := url.Parse(to)
-	if err != nil || u.IsAbs() || u.Host != "" || u.User != nil || u.Opaque != "" || strings.HasPrefix(u.Path, "/") ||
-		strings.ContainsAny(to, "\\\r\n\t") || strings.Contains(u.Path, "..") || strings.Contains(strings.SplitN(u.Path, "/", 2)[0], ":") {
-		return "."
+	if len(to) > maxDestination || strings.ContainsFunc(to, func(r rune) bool { return r <= ' ' || r > '~' || r == '\\' || r == '#' }) {
+		return ""
 	}
-	if to == "" {
-		return "."
+	u, err := url.Parse(Path + to)
+	if err != nil || u.Scheme != "" || u.Host != "" || u.User != nil || u.String() != Path+to {
+		return ""
+	}
+	first, _, _ := strings.Cut(strings.TrimPrefix(u.Path, Path), "/")
+	if u.Path != Path && path.Clean(u.Path) != u.Path || strings.Contains(first, ":") || strings.ContainsFunc(u.Path, func(r rune) bool { return r == '\\' || unicode.IsControl(r) }) {
+		return ""
 	}
 	return to
 }
+
+// maxDestination is the longest address that a sign-in returns to.
+const maxDestination = 2048
 
 // who is the key that a visitor is signed in with, as pages show it.
 type who struct {

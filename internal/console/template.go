@@ -61,6 +61,7 @@ type frame struct {
 	Version string
 	Now     time.Time
 	Done    string // what was just done
+	Missing string // why parts of the page are missing; empty: none are
 	Main    any
 }
 
@@ -69,6 +70,10 @@ func (p *pages) show(v *visit, status int, page string, main any) {
 	f := frame{
 		Page: section(page), Root: v.root(), CSRF: v.session.csrf(), Who: v.who, Theme: chosen(v.r, themes()), Times: chosen(v.r, times()), Version: v.console.Version,
 		Now: v.now, Done: done(v.r), Main: main, Here: strings.TrimPrefix(v.r.URL.RequestURI(), Path), Columns: pageColumns(v.r, page),
+	}
+	if v.limited != nil {
+		f.Missing = v.limited.Message
+		retryAfter(v.w, v.limited)
 	}
 	p.write(v.w, status, page, "layout", f)
 }
