@@ -5,6 +5,7 @@ import (
 	"context"
 	"crypto/subtle"
 	"errors"
+	"io"
 	"math"
 	"net/http"
 	"net/url"
@@ -50,6 +51,11 @@ func (c *Console) handle(rt route) http.Handler {
 // run finds out who asks, and does what the route is for.
 func (v *visit) run(rt route) (_ any, err error) {
 	if v.session, err = v.console.current(v.r); err != nil {
+		if _, limited := errors.AsType[*fault.Error](err); limited {
+			v.sent = true
+			refuse(v.w, err)
+			return nil, nil
+		}
 		return nil, err
 	}
 	if !v.console.Open {
@@ -207,19 +213,28 @@ func missing(*visit) (any, error) {
 	return nil, fault.New(fault.CodeNotFound, "The console has no page at this address.")
 }
 
-// stream passes on what changes, as the API tells it.
+// stream passes on what changes, as the API tells it, for as long as the session lasts.
 func (c *Console) stream(w http.ResponseWriter, r *http.Request) {
 	s, err := c.current(r)
-	if err != nil {
+	switch {
+	case errors.Is(err, errSignedOut):
 		http.Error(w, "sign in again", http.StatusUnauthorized)
+		return
+	case err != nil:
+		refuse(w, err)
 		return
 	}
 	ctx := r.Context()
 	if !c.Open {
-		ctx = c.As(ctx, s.keyHash)
+		watched, leave := c.watch(ctx, s)
+		defer leave()
+		ctx = c.As(watched, s.keyHash)
 	}
 	in := r.Clone(ctx)
 	in.URL.Path, in.URL.RawQuery = "/v1/stream", r.URL.RawQuery
 	in.Header.Del("Cookie")
 	c.API.ServeHTTP(w, in)
+	if errors.Is(context.Cause(ctx), errSignedOut) {
+		_, _ = io.WriteString(w, "event: signed-out\ndata: {}\n\n") // it fails when the browser has gone
+	}
 }
