@@ -3,12 +3,14 @@ package recoup
 import "time"
 
 // View is a list of errors that people come back to: a filter under a name. It belongs to
-// a person, who alone sees it, or to a hub, whose people share it.
+// a key and the keys that it is rotated to, which alone see it, or to a hub, whose people
+// share it. Another key of the same name does not see it.
 type View struct {
 	ID        ID        `json:"view_id" doc:"names the view"`
 	Name      string    `json:"name" doc:"what people call it; of one owner or hub no two have the same"`
 	Tokens    []string  `json:"tokens" doc:"the filter, such as state:PARKED or older:2d"`
-	Owner     string    `json:"owner,omitempty" doc:"who alone sees it; none: it is shared within the hub"`
+	Owner     string    `json:"owner,omitempty" doc:"name of the key that alone sees it, before and after rotations; none: it is shared within the hub"`
+	OwnerKey  ID        `json:"-"` // the first key of that key's rotations; zero: the hub's, or of a server without keys
 	Hub       string    `json:"hub,omitempty" doc:"whose people share it; none: it is its owner's"`
 	CreatedAt time.Time `json:"created_at" doc:"when it was saved first"`
 	ChangedAt time.Time `json:"changed_at" doc:"when it was saved last"`

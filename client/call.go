@@ -81,7 +81,7 @@ func call[T any](ctx context.Context, c *Client, r request, options []CallOption
 		}
 		return nil
 	}
-	if r.tries == 1 {
+	if r.tries == 1 || c.o.NoRetry {
 		err = work(ctx)
 	} else {
 		err = retry.Do(ctx, c.retrying(&r), work)

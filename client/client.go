@@ -29,6 +29,7 @@ type Options struct {
 	Region  string
 
 	HTTP      *http.Client    // redirects are never followed: they would carry the key elsewhere
+	NoRetry   bool            // every call returns its first failure, as with the option NoRetry
 	Timeout   time.Duration   // of one attempt, the wait of a claim not included; default 30 s
 	MaxAnswer int64           // bytes of an answer; default 16 MiB
 	UserAgent string          // default "recoup-client"

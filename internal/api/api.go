@@ -150,6 +150,7 @@ type API struct {
 	refusals   *refusals
 	readiness  *readiness
 	names      *names
+	pages      *pageCache
 	streams    *stream.Watcher
 	handler    http.Handler
 	document   func() ([]byte, error)
@@ -171,6 +172,7 @@ func New(o Options) (*API, error) {
 	a.refusals = &refusals{logger: o.Logger, kinds: map[recoup.Code]*refusal{}}
 	a.streams = a.newStreams()
 	a.names = newNames(a.gatekeeper.limits.Names)
+	a.pages = newPageCache()
 	a.readiness = &readiness{check: o.Ready, now: o.Wall}
 	a.document = sync.OnceValues(func() ([]byte, error) { return Document(o.Version) }) // few ask, and a start need not wait for it
 	a.reference = sync.OnceValues(func() (*reference.Reference, error) {

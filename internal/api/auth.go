@@ -91,7 +91,10 @@ func (a *API) authenticate(c *call) (*recoup.Key, error) {
 	}
 	key, err := a.keys.find(c.r.Context(), hash, c.now, c.route.carried && a.Bus != nil && a.Bus.Up())
 	switch {
+	case errors.Is(err, errNoKey): // and was charged for
+		return nil, invalidKey(c)
 	case errors.Is(err, store.ErrNotFound):
+		a.gatekeeper.guessed(a.client(c.r), c.now)
 		return nil, invalidKey(c)
 	case err != nil:
 		return nil, unread(err)

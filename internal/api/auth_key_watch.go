@@ -3,13 +3,15 @@ package api
 import (
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	"recoup"
 	"recoup/internal/store"
 )
 
-// errKeyEnded is why a long poll ends: its key was revoked, or has expired.
+// errKeyEnded is why a long poll or a stream ends: its key was revoked, has expired or is no
+// longer what it was.
 var errKeyEnded = errors.New("api: the key has ended")
 
 // keyWatch looks after a key for as long as it has long polls: revoking it must end
@@ -31,7 +33,7 @@ func (k *keyring) watch(ctx context.Context, key *recoup.Key, now func() time.Ti
 		w = &keyWatch{again: make(chan struct{}, 1)}
 		w.ctx, w.end = context.WithCancelCause(context.WithoutCancel(ctx))
 		k.watched[key.Hash] = w
-		go k.look(w, key.Hash, now)
+		go k.look(w, key, now)
 	}
 	w.polls++
 	ctx, cancel := context.WithCancelCause(ctx)
@@ -56,7 +58,8 @@ func (k *keyring) unwatch(w *keyWatch, hash [32]byte) {
 
 // look asks the store about a key when keys have changed on this node, and every few
 // seconds in case they have on another. A store that does not answer ends nothing.
-func (k *keyring) look(w *keyWatch, hash [32]byte, now func() time.Time) {
+func (k *keyring) look(w *keyWatch, watched *recoup.Key, now func() time.Time) {
+	hash := watched.Hash
 	tick := time.NewTicker(keyMemory)
 	defer tick.Stop()
 	for {
@@ -67,9 +70,9 @@ func (k *keyring) look(w *keyWatch, hash [32]byte, now func() time.Time) {
 		case <-tick.C:
 		}
 		ctx, cancel := context.WithTimeout(w.ctx, keyTimeout)
-		key, err := k.store.KeyByHash(ctx, hash)
+		key, err := k.store.KeyByHash(ctx, hash, true)
 		cancel()
-		if errors.Is(err, store.ErrNotFound) || err == nil && !key.Valid(now()) {
+		if errors.Is(err, store.ErrNotFound) || err == nil && (!key.Valid(now()) || key.Role != watched.Role || !slices.Equal(key.Hubs, watched.Hubs)) {
 			k.mu.Lock()
 			k.changes++ // a look that began before must not bring the key back
 			delete(k.known, hash)

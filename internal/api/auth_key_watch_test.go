@@ -19,7 +19,7 @@ type oneKey struct {
 	asked   atomic.Int64
 }
 
-func (k *oneKey) KeyByHash(context.Context, [32]byte) (recoup.Key, error) {
+func (k *oneKey) KeyByHash(context.Context, [32]byte, bool) (recoup.Key, error) {
 	k.asked.Add(1)
 	key := recoup.Key{ExpiresAt: time.Now().Add(time.Hour)}
 	if k.revoked.Load() {

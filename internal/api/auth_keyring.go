@@ -3,6 +3,7 @@ package api
 import (
 	"context"
 	"errors"
+	"fmt"
 	"sync"
 	"time"
 
@@ -21,6 +22,8 @@ type keyring struct {
 
 	mu      sync.Mutex
 	known   map[[32]byte]remembered
+	seen    map[[32]byte]bool      // hashes of keys, whatever has become of them
+	unknown map[[32]byte]time.Time // hashes of no key, until when that is remembered
 	running map[[32]byte]*lookup
 	watched map[[32]byte]*keyWatch
 	used    map[recoup.ID]time.Time
@@ -44,7 +47,7 @@ type lookup struct {
 const (
 	keyMemory  = 3 * time.Second
 	keyTimeout = 5 * time.Second // of a lookup
-	maxKnown   = 10000
+	maxKnown   = 10000           // keys that are remembered, and hashes of no key
 
 	// staleKeys is how long after its last lookup a key still opens the ledger for events,
 	// where the store cannot be asked and a bus takes them. A revocation takes effect on a
@@ -56,9 +59,12 @@ const (
 	maxLookups = 64
 )
 
+// errNoKey is the answer to a hash that was of no key a moment ago.
+var errNoKey = fmt.Errorf("key: %w", store.ErrNotFound)
+
 func newKeyring(s KeyStore) *keyring {
 	return &keyring{
-		store: s, known: map[[32]byte]remembered{}, running: map[[32]byte]*lookup{}, watched: map[[32]byte]*keyWatch{}, used: map[recoup.ID]time.Time{},
+		store: s, known: map[[32]byte]remembered{}, seen: map[[32]byte]bool{}, unknown: map[[32]byte]time.Time{}, running: map[[32]byte]*lookup{}, watched: map[[32]byte]*keyWatch{}, used: map[recoup.ID]time.Time{},
 	}
 }
 
@@ -70,6 +76,10 @@ func (k *keyring) find(ctx context.Context, hash [32]byte, now time.Time, stale 
 	if known && now.Before(found.until) {
 		k.mu.Unlock()
 		return found.key, nil
+	}
+	if now.Before(k.unknown[hash]) {
+		k.mu.Unlock()
+		return nil, errNoKey
 	}
 	away := stale && found.away(now) && now.Before(found.again.Add(keyMemory+keyTimeout)) // else it may be back
 	l, runs := k.running[hash]
@@ -85,7 +95,7 @@ func (k *keyring) find(ctx context.Context, hash [32]byte, now time.Time, stale 
 			found.until = now.Add(keyMemory)
 			k.known[hash] = found
 		}
-		go k.lookUp(context.WithoutCancel(ctx), l, hash, now, k.changes)
+		go k.lookUp(context.WithoutCancel(ctx), l, hash, now, k.changes, k.seen[hash])
 	}
 	k.mu.Unlock()
 	if away {
@@ -130,16 +140,22 @@ func (k *keyring) lately(hash [32]byte, now time.Time) *recoup.Key {
 }
 
 // lookUp asks the store, and remembers what it says unless keys have changed
-// meanwhile.
-func (k *keyring) lookUp(ctx context.Context, l *lookup, hash [32]byte, now time.Time, changes int) {
+// meanwhile. Only for a key that was there before are reserved connections used.
+func (k *keyring) lookUp(ctx context.Context, l *lookup, hash [32]byte, now time.Time, changes int, seen bool) {
 	defer close(l.done)
 	ctx, cancel := context.WithTimeout(ctx, keyTimeout)
 	defer cancel()
-	l.key, l.err = k.store.KeyByHash(ctx, hash)
+	l.key, l.err = k.store.KeyByHash(ctx, hash, seen)
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if k.running[hash] == l {
 		delete(k.running, hash)
+	}
+	if l.err == nil {
+		if len(k.seen) >= maxKnown {
+			clear(k.seen)
+		}
+		k.seen[hash] = true
 	}
 	found, known := k.known[hash]
 	switch {
@@ -147,6 +163,10 @@ func (k *keyring) lookUp(ctx context.Context, l *lookup, hash [32]byte, now time
 		return
 	case errors.Is(l.err, store.ErrNotFound):
 		delete(k.known, hash)
+		if len(k.unknown) >= maxKnown {
+			clear(k.unknown)
+		}
+		k.unknown[hash] = now.Add(keyMemory)
 		return
 	case l.err != nil:
 		if known {
@@ -167,6 +187,7 @@ func (k *keyring) forget() {
 	defer k.mu.Unlock()
 	k.changes++
 	clear(k.known)
+	clear(k.unknown)
 	clear(k.running) // who asks from now on must not hear what was true before
 	k.recheck()
 }

@@ -20,7 +20,7 @@ type fickle struct {
 	asked int
 }
 
-func (f *fickle) KeyByHash(ctx context.Context, _ [32]byte) (recoup.Key, error) {
+func (f *fickle) KeyByHash(ctx context.Context, _ [32]byte, _ bool) (recoup.Key, error) {
 	f.asked++
 	if f.takes > 0 {
 		select {

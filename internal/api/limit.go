@@ -10,8 +10,11 @@ import (
 
 // Limits bound what callers can take. Zero values are replaced by the defaults.
 type Limits struct {
-	PerKey   int // requests of one key per second; twice as many in a burst
-	Unkeyed  int // requests without a valid key of one address per second; twice as many in a burst
+	PerKey         int // requests of one key per second; twice as many in a burst
+	Unkeyed        int // requests without a valid key of one address per second; twice as many in a burst
+	Anonymous      int // requests for pages and sign-ins of one address per second; twice as many in a burst
+	AnonymousSlots int // that such requests are served at once
+
 	InFlight int // requests at once from which on those that can come again are turned away
 	Reserved int // how many more of the gate and of operators are let in
 	Waiting  int // claims that wait for work
@@ -30,6 +33,8 @@ func (l Limits) withDefaults() Limits {
 	}
 	set(&l.PerKey, 2000)
 	set(&l.Unkeyed, 2000)
+	set(&l.Anonymous, 500)
+	set(&l.AnonymousSlots, 8)
 	set(&l.InFlight, 256)
 	set(&l.Reserved, 128)
 	set(&l.Waiting, 4096)
@@ -51,6 +56,10 @@ type gatekeeper struct {
 	byKey     rates[recoup.ID]
 	byAddress rates[netip.Addr] // of requests without a valid key
 
+	anonymous   *anonymous
+	signIns     rates[netip.Addr]
+	signInsWith rates[[32]byte] // by the hash of the key
+
 	mu   sync.Mutex
 	all  usage // what requests have of the node
 	keys map[recoup.ID]*account
@@ -62,6 +71,7 @@ func newGatekeeper(l Limits, wall func() time.Time) *gatekeeper {
 	return &gatekeeper{
 		limits: l, wall: wall, keys: map[recoup.ID]*account{},
 		byKey: newRates[recoup.ID](l.PerKey), byAddress: newRates[netip.Addr](l.Unkeyed),
+		anonymous: newAnonymous(l), signIns: newBurstRates[netip.Addr](signInsPerAddress, signInBurst), signInsWith: newBurstRates[[32]byte](signInsPerKey, signInBurst),
 	}
 }
 

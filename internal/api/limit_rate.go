@@ -12,23 +12,31 @@ import (
 // shares one rate with all others who do: nobody gets memory by making up addresses.
 const maxRates = 1 << 16
 
-// rates bound how often each of many may come: so often in a second, and twice that
-// in a burst.
+// rates bound how often each of many may come: one request in so long on average, and
+// several in a burst.
 type rates[K comparable] struct {
-	perSecond int
+	every, burst time.Duration // of one request, and of all that may come at once
 
 	mu    sync.Mutex
 	empty map[K]time.Time // when a caller's tokens were, or will be, used up
 	swept time.Time
 }
 
+// newRates allows so many requests in a second, and twice as many in a burst.
 func newRates[K comparable](perSecond int) rates[K] {
-	return rates[K]{perSecond: perSecond, empty: map[K]time.Time{}}
+	return newBurstRates[K](perSecond, 2*perSecond)
 }
 
-// take takes a token, or returns how long it takes until there is one.
-func (r *rates[K]) take(who K, now time.Time) time.Duration {
-	cost := time.Second / time.Duration(r.perSecond)
+// newBurstRates allows so many requests in a second, and so many in a burst.
+func newBurstRates[K comparable](perSecond, burst int) rates[K] {
+	every := time.Second / time.Duration(perSecond)
+	return rates[K]{every: every, burst: time.Duration(burst) * every, empty: map[K]time.Time{}}
+}
+
+// take takes what so many requests need, or returns how long it takes until that is there.
+// Nothing needs more than a burst.
+func (r *rates[K]) take(who K, now time.Time, requests int) time.Duration {
+	cost := min(time.Duration(requests)*r.every, r.burst)
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.sweep(now)
@@ -38,7 +46,7 @@ func (r *rates[K]) take(who K, now time.Time) time.Duration {
 		who = others
 		empty = r.empty[who]
 	}
-	full := now.Add(-2 * time.Second)           // a burst of twice the rate
+	full := now.Add(-r.burst)
 	if empty.Before(full) || empty.After(now) { // or the clock was set back
 		empty = full
 	}
@@ -57,7 +65,7 @@ func (r *rates[K]) sweep(now time.Time) {
 	}
 	r.swept = now
 	for who, empty := range r.empty {
-		if now.Sub(empty) > time.Minute {
+		if now.Sub(empty) > max(time.Minute, r.burst) {
 			delete(r.empty, who)
 		}
 	}
@@ -75,10 +83,24 @@ func network(a netip.Addr) netip.Addr {
 // unkeyed lets a request without a valid key go on to be refused, unless its address
 // has sent too many of them.
 func (g *gatekeeper) unkeyed(client netip.Addr, now time.Time) error {
-	wait := g.byAddress.take(network(client), now)
+	wait := g.byAddress.take(network(client), now, 1)
 	if wait == 0 {
 		return nil
 	}
 	return fault.New(fault.CodeRateLimitExceeded, "This address has sent more than %d requests without a valid key in a second: send Authorization: Bearer KEY.", g.limits.Unkeyed).
 		With("limit", g.limits.Unkeyed).With("window_sec", 1).After(max(wait, time.Second))
+}
+
+// guessCost is how many requests without a valid key one costs whose key had to be looked up
+// and does not exist.
+const guessCost = 20
+
+// guessed charges an address for a key that does not exist: the database was asked for it.
+func (g *gatekeeper) guessed(client netip.Addr, now time.Time) {
+	who := network(client)
+	for range min(guessCost, max(g.limits.Unkeyed/100, 1)) - 1 {
+		if g.byAddress.take(who, now, 1) > 0 {
+			return
+		}
+	}
 }

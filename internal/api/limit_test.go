@@ -239,8 +239,8 @@ type crowd struct {
 	release chan struct{}
 }
 
-func (s *crowd) KeyByHash(ctx context.Context, hash [32]byte) (recoup.Key, error) {
-	key, err := s.Store.KeyByHash(ctx, hash)
+func (s *crowd) KeyByHash(ctx context.Context, hash [32]byte, known bool) (recoup.Key, error) {
+	key, err := s.Store.KeyByHash(ctx, hash, known)
 	if err != nil {
 		s.arrived <- struct{}{}
 		<-s.release

@@ -43,7 +43,7 @@ type visit struct {
 func (g *gatekeeper) admit(c *call) (*visit, error) {
 	v := &visit{g: g, load: c.route.load}
 	if c.key != nil {
-		if wait := g.byKey.take(c.key.ID, c.now); wait > 0 {
+		if wait := g.byKey.take(c.key.ID, c.now, 1); wait > 0 {
 			return nil, fault.New(fault.CodeRateLimitExceeded, "The key has sent more than %d requests in a second.", g.limits.PerKey).
 				With("limit", g.limits.PerKey).With("window_sec", 1).After(max(wait, time.Second))
 		}

@@ -10,17 +10,18 @@ import (
 	"recoup"
 	"recoup/fault"
 	"recoup/internal/api/reference"
+	"recoup/internal/webfile"
 )
 
 // addPages adds what is for people and machines that look around: the document,
 // the pages made from it, and the metrics.
 func (a *API) addPages(mux *http.ServeMux) {
-	mux.Handle("GET /openapi.json", fault.HandlerFunc(a.openAPI))
-	mux.Handle("GET /errors", fault.HandlerFunc(a.codesPage))
-	mux.Handle("GET /errors/{code}", fault.HandlerFunc(a.codePage))
-	mux.Handle("GET /docs", fault.HandlerFunc(a.docsPage))
-	mux.Handle("GET /docs/{page}", fault.HandlerFunc(a.docsArea))
-	mux.Handle("GET /assets/{file}", fault.HandlerFunc(a.assetFile))
+	mux.Handle("GET /openapi.json", a.readable(aPage, a.openAPI))
+	mux.Handle("GET /errors", a.readable(aPage, a.codesPage))
+	mux.Handle("GET /errors/{code}", a.readable(aPage, a.codePage))
+	mux.Handle("GET /docs", a.readable(searchCost, a.docsPage))
+	mux.Handle("GET /docs/{page}", a.readable(aPage, a.docsArea))
+	mux.Handle("GET /assets/{file}", a.readable(aPage, a.assetFile))
 	if a.Metrics != nil {
 		mux.Handle("GET /metrics", a.handle(metricsRoute()))
 	}
@@ -58,58 +59,53 @@ func metricsRoute() *route {
 	return rt.by(Operator, Reader)
 }
 
-func (a *API) openAPI(w http.ResponseWriter, _ *http.Request) error {
-	document, err := a.document()
-	if err != nil {
-		return err
-	}
-	w.Header().Set("Content-Type", fault.MediaJSON)
-	w.Header().Set("X-Content-Type-Options", "nosniff")
-	_, _ = w.Write(document) // it fails when the caller has gone
-	return nil
+func (a *API) openAPI(*http.Request) (found, error) {
+	return a.page("openapi.json", fault.MediaJSON, "", a.document)
+}
+
+// page returns a page that is rendered once.
+func (a *API) page(name, media, origin string, render func() ([]byte, error)) (found, error) {
+	file, err := a.pages.page(a.pageVersion(), name, media, origin, render)
+	return found{file: file}, err
 }
 
 // pagePolicy lets a page load its own style and script, and search. Nothing else.
 const pagePolicy = "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
 
-// writePage answers with a page.
-func writePage(w http.ResponseWriter, page []byte, err error) error {
-	if err != nil {
-		return err
-	}
-	h := w.Header()
-	h.Set("Content-Type", "text/html; charset=utf-8")
-	h.Set("Content-Security-Policy", pagePolicy)
-	h.Set("X-Content-Type-Options", "nosniff")
-	h.Set("Referrer-Policy", "no-referrer")
-	h.Set("Cache-Control", "no-cache")
-	_, _ = w.Write(page) // it fails when the caller has gone
-	return nil
-}
-
-// assetFile answers with the style or the script of the pages. The name of a file changes
-// with its content.
-func (a *API) assetFile(w http.ResponseWriter, r *http.Request) error {
+// assetFile is the style or the script of the pages. The name of a file changes with its
+// content.
+func (a *API) assetFile(r *http.Request) (found, error) {
 	file, ok := reference.Find(r.PathValue("file"))
 	if !ok {
-		return fault.New(fault.CodeNotFound, "There is no such file.")
+		return found{}, fault.New(fault.CodeNotFound, "There is no such file.")
 	}
-	h := w.Header()
-	h.Set("Content-Type", file.Media)
-	h.Set("X-Content-Type-Options", "nosniff")
-	h.Set("Cache-Control", "public, max-age=31536000, immutable")
-	_, _ = w.Write(file.Data) // it fails when the caller has gone
-	return nil
+	return found{file: file}, nil
+}
+
+// query is what a reader searches for; empty: nothing.
+func query(r *http.Request) string { return truncated(r.URL.Query().Get("q"), maxQuery) }
+
+// searchCost is what the reference's first page costs: what a search finds is rendered each
+// time.
+func searchCost(r *http.Request) int {
+	if query(r) != "" {
+		return costSearch
+	}
+	return costPage
 }
 
 // docsPage is the reference's first page, or what a search finds.
-func (a *API) docsPage(w http.ResponseWriter, r *http.Request) error {
+func (a *API) docsPage(r *http.Request) (found, error) {
 	ref, err := a.reference()
 	if err != nil {
-		return err
+		return found{}, err
 	}
-	page, err := ref.Index(a.address(r), truncated(r.URL.Query().Get("q"), maxQuery))
-	return writePage(w, page, err)
+	if q := query(r); q != "" {
+		a.pages.rendered.Add(1)
+		page, err := ref.Index(a.address(r), q)
+		return found{file: webfile.New(mediaPage, webfile.Revalidate, page)}, err
+	}
+	return a.page("docs", mediaPage, a.address(r), func() ([]byte, error) { return ref.Index(reference.Server, "") })
 }
 
 // maxQuery is how much of a search is looked for.
@@ -118,68 +114,71 @@ const maxQuery = 200
 func truncated(s string, most int) string { return s[:min(len(s), most)] }
 
 // docsArea is a page of the reference. The id of an operation leads to its place.
-func (a *API) docsArea(w http.ResponseWriter, r *http.Request) error {
+func (a *API) docsArea(r *http.Request) (found, error) {
 	ref, err := a.reference()
 	if err != nil {
-		return err
+		return found{}, err
 	}
-	page, anchor, err := ref.Page(r.PathValue("page"), map[string]string{reference.Server: a.address(r), exampleTomorrow: a.Now().Add(24 * time.Hour).UTC().Format(time.RFC3339)})
-	switch {
+	name := r.PathValue("page")
+	switch anchor, ok := ref.Find(name); {
 	case anchor != "":
-		w.Header().Set("Location", anchor) // beside this one
-		w.WriteHeader(http.StatusFound)
-		return nil
-	case page == nil && err == nil:
-		return fault.New(fault.CodeNotFound, "The reference has no such page; /docs lists what there is.")
+		return found{location: anchor}, nil // beside this one
+	case !ok:
+		return found{}, fault.New(fault.CodeNotFound, "The reference has no such page; /docs lists what there is.")
 	}
-	return writePage(w, page, err)
+	tomorrow := a.pageVersion().day.Add(48 * time.Hour).Format(time.RFC3339) // for as long as the page is kept
+	return a.page("docs/"+name, mediaPage, a.address(r), func() ([]byte, error) {
+		return ref.Page(name, map[string]string{exampleTomorrow: tomorrow})
+	})
 }
 
 // address is where examples send their calls: to the address that the page was found at.
 func (a *API) address(r *http.Request) string { return cmp.Or(a.origin(r), "http://localhost:8080") }
 
 // codePage is the documentation of a code, where documentation_url points to.
-func (a *API) codePage(w http.ResponseWriter, r *http.Request) error {
+func (a *API) codePage(r *http.Request) (found, error) {
 	def, ok := a.Registrar.Codes().Lookup(recoup.Code(strings.ToUpper(r.PathValue("code"))))
 	if !ok {
-		return fault.New(fault.CodeNotFound, "No such code is registered.")
+		return found{}, fault.New(fault.CodeNotFound, "No such code is registered.")
 	}
-	example, err := json.MarshalIndent(def.Example, "", "  ")
-	if err != nil {
-		return err
-	}
-	ref, err := a.reference()
-	if err != nil {
-		return err
-	}
-	page, err := ref.Code(string(def.Code), struct {
-		*fault.Definition
-		Retries []altitude
-		Body    string
-	}{def, a.altitudes(def), string(example)})
-	return writePage(w, page, err)
+	return a.page("errors/"+string(def.Code), mediaPage, "", func() ([]byte, error) {
+		example, err := json.MarshalIndent(def.Example, "", "  ")
+		if err != nil {
+			return nil, err
+		}
+		ref, err := a.reference()
+		if err != nil {
+			return nil, err
+		}
+		return ref.Code(string(def.Code), struct {
+			*fault.Definition
+			Retries []altitude
+			Body    string
+		}{def, a.altitudes(def), string(example)})
+	})
 }
 
 // codesPage is the list of all codes, by what they are about.
-func (a *API) codesPage(w http.ResponseWriter, _ *http.Request) error {
-	type domain struct {
-		Name  string
-		Codes []*fault.Definition
-	}
-	var list []domain
-	for _, name := range fault.Domains() {
-		of := domain{Name: name}
-		for _, def := range a.Registrar.Codes().All() {
-			if def.Domain == name {
-				of.Codes = append(of.Codes, def)
-			}
+func (a *API) codesPage(*http.Request) (found, error) {
+	return a.page("errors", mediaPage, "", func() ([]byte, error) {
+		type domain struct {
+			Name  string
+			Codes []*fault.Definition
 		}
-		list = append(list, of)
-	}
-	ref, err := a.reference()
-	if err != nil {
-		return err
-	}
-	page, err := ref.Codes(list)
-	return writePage(w, page, err)
+		var list []domain
+		for _, name := range fault.Domains() {
+			of := domain{Name: name}
+			for _, def := range a.Registrar.Codes().All() {
+				if def.Domain == name {
+					of.Codes = append(of.Codes, def)
+				}
+			}
+			list = append(list, of)
+		}
+		ref, err := a.reference()
+		if err != nil {
+			return nil, err
+		}
+		return ref.Codes(list)
+	})
 }

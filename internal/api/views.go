@@ -28,7 +28,7 @@ func (a *API) listViews(c *call, in *page) (client.ViewPage, error) {
 	if err != nil {
 		return client.ViewPage{}, err
 	}
-	found, cursor, err := a.Store.Views(c.r.Context(), c.caller.Name, c.caller.Hubs, at)
+	found, cursor, err := a.Store.Views(c.r.Context(), c.caller.Key, c.caller.Hubs, at)
 	for i := range found {
 		found[i].Tokens = listed(found[i].Tokens)
 	}
@@ -50,7 +50,7 @@ type changeViewIn struct {
 func (a *API) changeView(c *call, in *changeViewIn) (recoup.View, error) {
 	v := recoup.View{ID: in.ID, Name: in.Body.Name, Tokens: in.Body.Tokens, Hub: in.Body.Hub}
 	return a.saveView(c, v, a.checkChangedView(c, in), func(by store.Act) (recoup.View, error) {
-		return a.Store.ChangeView(c.r.Context(), v, c.mayView, by)
+		return a.Store.ChangeView(c.r.Context(), v, c.caller.Of, by)
 	})
 }
 
@@ -74,7 +74,7 @@ func (a *API) saveView(c *call, v recoup.View, wrong error, save func(store.Act)
 }
 
 func (a *API) deleteView(c *call, in *idIn) (recoup.View, error) {
-	gone, err := a.Store.DeleteView(c.r.Context(), in.ID, c.mayView, c.act(""))
+	gone, err := a.Store.DeleteView(c.r.Context(), in.ID, c.caller.Of, c.act(""))
 	gone.Tokens = listed(gone.Tokens)
 	return gone, err
 }
@@ -108,12 +108,3 @@ func (a *API) checkView(c *call, in *newViewIn) error {
 
 // maxViewName is the longest name of a view, in bytes.
 const maxViewName = 100
-
-// mayView reports whether the caller may see and change a view: their own, and those of
-// their hubs.
-func (c *call) mayView(v *recoup.View) bool {
-	if v.Hub != "" {
-		return c.caller.Of(v.Hub)
-	}
-	return v.Owner == c.caller.Name
-}

@@ -183,7 +183,7 @@ func (n *Node) open(ids *recoup.IDSource, everybody string) (err error) {
 	}
 	n.metrics.watch(n)
 	n.metrics.showBuild(n.o.Build)
-	n.metrics.registry.MustRegister(&jobCollector{n}, &noticeCollector{n}, n.cached(policyCollector{n}.read), &gateCollector{n}, &doctorCollector{n}, n.cached(letterCollector{n}.read), n.cached(queueCollector{n}.read), n.cached(adoptionCollector{n}.read), &receiverCollector{n})
+	n.metrics.registry.MustRegister(&jobCollector{n}, &anonymousCollector{n}, &noticeCollector{n}, n.cached(policyCollector{n}.read), &gateCollector{n}, &doctorCollector{n}, n.cached(letterCollector{n}.read), n.cached(queueCollector{n}.read), n.cached(adoptionCollector{n}.read), &receiverCollector{n})
 	if n.bus != nil {
 		n.metrics.registry.MustRegister(n.cached(busCollector{n}.read))
 	}

@@ -57,6 +57,10 @@ var layers = []layer{
 		why: "it compares words and knows nothing of what they name",
 	},
 	{
+		pkg: "recoup/internal/webfile",
+		why: "it serves bytes, and knows nothing of what they are",
+	},
+	{
 		pkg: "recoup/internal/netfault",
 		why: "it stalls and cuts connections for tests, and knows no protocol",
 	},
@@ -305,20 +309,21 @@ var layers = []layer{
 		why: "the tests of services share it: what has HTTP in it would have all of them built again for every change of a handler",
 	},
 	{
-		pkg: "recoup/internal/api/reference",
-		why: "it makes pages of the OpenAPI document, and can show nothing that is not in it",
+		pkg:     "recoup/internal/api/reference",
+		imports: []string{"recoup/internal/webfile"},
+		why:     "it makes pages of the OpenAPI document, and can show nothing that is not in it",
 	},
 	{
 		pkg: "recoup/internal/api",
 		imports: []string{"recoup", "recoup/retry", "recoup/fault", "recoup/client", "recoup/internal/api/reference", "recoup/internal/batch", "recoup/internal/check", "recoup/internal/redact", "recoup/internal/nearest", "recoup/internal/lease", "recoup/internal/store",
 			"recoup/internal/policy", "recoup/internal/lifecycle", "recoup/internal/engine", "recoup/internal/ledger", "recoup/internal/notify", "recoup/internal/clockwork",
-			"recoup/internal/alert", "recoup/internal/recovery", "recoup/internal/deadletter", "recoup/internal/backfill", "recoup/internal/rowfile", "recoup/internal/stream", "recoup/internal/forecast"},
+			"recoup/internal/alert", "recoup/internal/recovery", "recoup/internal/deadletter", "recoup/internal/backfill", "recoup/internal/rowfile", "recoup/internal/stream", "recoup/internal/forecast", "recoup/internal/webfile"},
 		libraries: []string{"github.com/danielgtaylor/huma/v2"},
 		why:       "it speaks HTTP and asks others; which database there is, and the clock, its options say",
 	},
 	{
 		pkg:     "recoup/internal/console",
-		imports: []string{"recoup", "recoup/fault", "recoup/client", "recoup/internal/store"},
+		imports: []string{"recoup", "recoup/fault", "recoup/client", "recoup/internal/store", "recoup/internal/webfile"},
 		why:     "it makes pages of what the API answers, and can do nothing that the API cannot; of a store it knows who is signed in",
 	},
 	{

@@ -8,6 +8,8 @@ import (
 	"path"
 	"strings"
 	"sync"
+
+	"recoup/internal/webfile"
 )
 
 //go:embed static/*.css static/*.js
@@ -53,19 +55,30 @@ func hashed(name string, data []byte) string {
 // asset is the address of a file, below the console.
 func asset(name string) string { return "static/" + names()[name] }
 
-func serveAsset(w http.ResponseWriter, r *http.Request) {
-	name := r.PathValue("file")
-	data, ok := files()[name]
+func (c *Console) serveAsset(w http.ResponseWriter, r *http.Request) {
+	leave, err := c.Limit.Admit(r, false)
+	if err != nil {
+		refuse(w, err)
+		return
+	}
+	file, ok := served()[r.PathValue("file")]
+	leave()
 	if !ok {
 		http.Error(w, "there is no such file", http.StatusNotFound)
 		return
 	}
-	media := "text/css; charset=utf-8"
-	if path.Ext(name) == ".js" {
-		media = "text/javascript; charset=utf-8"
-	}
-	h := w.Header()
-	h.Set("Content-Type", media)
-	h.Set("Cache-Control", "public, max-age=31536000, immutable")
-	_, _ = w.Write(data) // it fails when the browser has gone
+	file.Serve(w, r)
 }
+
+// served are the files as they are served.
+var served = sync.OnceValue(func() map[string]*webfile.File {
+	list := map[string]*webfile.File{}
+	for name, data := range files() {
+		media := "text/css; charset=utf-8"
+		if path.Ext(name) == ".js" {
+			media = "text/javascript; charset=utf-8"
+		}
+		list[name] = webfile.New(media, webfile.Immutable, data)
+	}
+	return list
+})

@@ -12,6 +12,7 @@ import (
 	"io"
 	"log/slog"
 	"net/http"
+	"sync"
 	"time"
 
 	"recoup/internal/store"
@@ -24,29 +25,44 @@ type Options struct {
 	Sessions store.SessionKeeper                             // who is signed in
 	Open     bool                                            // nobody signs in: everybody may do everything, as in a demo
 	Secure   func(*http.Request) bool                        // whether the browser came by TLS
+	Limit    Limit                                           // of requests by who is not signed in
 	Now      func() time.Time
 	Random   io.Reader
 	Version  string
 	Logger   *slog.Logger
 }
 
+// Limit bounds requests by who is not signed in. Its refusals are of package fault.
+type Limit interface {
+	// Admit admits a request, of which lookup says whether a session has to be looked up that
+	// may not exist. leave is to be called once the answer is made.
+	Admit(r *http.Request, lookup bool) (leave func(), err error)
+
+	// SignIn admits a sign-in from the address of a request, and SignInWith one with a key
+	// that is valid, given by its hash.
+	SignIn(r *http.Request) error
+	SignInWith(hash [32]byte) error
+}
+
 // Console answers requests for pages.
 type Console struct {
 	Options
-	pages     *pages
-	handler   http.Handler
-	openToken string // stands for everybody's session where nobody signs in
+	ring       *sessionRing
+	signInForm func() []byte // with signInTo where it leads to
+	pages      *pages
+	handler    http.Handler
+	openToken  string // stands for everybody's session where nobody signs in
 }
 
 // New checks the options and puts the handler together.
 func New(o Options) (*Console, error) {
-	if o.API == nil || o.As == nil || o.Sessions == nil || o.Secure == nil || o.Now == nil || o.Random == nil {
-		return nil, errors.New("console: API, keys, sessions, transport, clock and randomness are required")
+	if o.API == nil || o.As == nil || o.Sessions == nil || o.Secure == nil || o.Limit == nil || o.Now == nil || o.Random == nil {
+		return nil, errors.New("console: API, keys, sessions, transport, limits, clock and randomness are required")
 	}
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
-	c := &Console{Options: o}
+	c := &Console{Options: o, ring: newSessionRing()}
 	var err error
 	if c.openToken, err = c.newToken(); err != nil {
 		return nil, err
@@ -54,11 +70,14 @@ func New(o Options) (*Console, error) {
 	if c.pages, err = readPages(routes()); err != nil {
 		return nil, err
 	}
+	c.signInForm = sync.OnceValue(func() []byte {
+		return c.pages.render("sign-in", "alone", frame{Page: "sign-in", Root: "./", Main: signInPage{To: signInTo}})
+	})
 	mux := http.NewServeMux()
 	for _, rt := range routes() {
 		mux.Handle(rt.method+" "+Path+rt.path, c.handle(rt))
 	}
-	mux.HandleFunc("GET "+Path+"static/{file}", serveAsset)
+	mux.HandleFunc("GET "+Path+"static/{file}", c.serveAsset)
 	mux.HandleFunc("GET "+Path+"sign-in", c.showSignIn)
 	mux.HandleFunc("POST "+Path+"sign-in", c.signIn)
 	mux.HandleFunc("GET "+Path+"stream", c.stream)

@@ -56,7 +56,7 @@ func saved(v *visit, q url.Values) (savedViews, error) {
 	slices.Sort(shown)
 	for view, err := range v.client.AllViews(v.ctx()) {
 		if err != nil {
-			return s, permitted(err)
+			return s, v.optional(err)
 		}
 		tokens := slices.Sorted(slices.Values(view.Tokens))
 		link := viewLink{view, address("errors", tokenQuery(view.Tokens)), slices.Equal(tokens, shown)}

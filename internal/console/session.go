@@ -1,15 +1,19 @@
 package console
 
 import (
+	"bytes"
 	"crypto/hmac"
 	"crypto/sha256"
 	"encoding/base64"
 	"errors"
+	"html/template"
 	"io"
 	"net/http"
 	"net/url"
+	"path"
 	"strings"
 	"time"
+	"unicode"
 
 	"recoup"
 	"recoup/client"
@@ -52,14 +56,9 @@ func (c *Console) current(r *http.Request) (session, error) {
 		return session{}, errSignedOut
 	}
 	hash, now := sha256.Sum256([]byte(cookie.Value)), c.Now()
-	known, err := c.Sessions.Session(r.Context(), hash)
-	switch {
-	case errors.Is(err, store.ErrNotFound):
-		return session{}, errSignedOut
-	case err != nil:
+	known, err := c.find(r, hash, now)
+	if err != nil {
 		return session{}, err
-	case !now.Before(known.EndsAt), now.Sub(known.SeenAt) >= idleEnd:
-		return session{}, errSignedOut
 	}
 	if now.Sub(known.SeenAt) >= touchEvery {
 		if err := c.Sessions.TouchSession(r.Context(), hash, now); err != nil {
@@ -84,23 +83,54 @@ type signInPage struct {
 	Problem string
 }
 
+// showSignIn shows the form. The page is rendered once; only where it leads to differs.
 func (c *Console) showSignIn(w http.ResponseWriter, r *http.Request) {
-	c.pages.alone(w, http.StatusOK, "sign-in", signInPage{To: r.URL.Query().Get("to")})
+	leave, err := c.Limit.Admit(r, false)
+	if err != nil {
+		refuse(w, err)
+		return
+	}
+	page := bytes.Replace(c.signInForm(), []byte(signInTo), []byte(template.HTMLEscapeString(destination(r.URL.Query().Get("to")))), 1)
+	leave()
+	w.Header().Set("Content-Type", "text/html; charset=utf-8")
+	_, _ = w.Write(page) // it fails when the browser has gone
+}
+
+// signInTo stands for where a sign-in leads to.
+const signInTo = "sign-in-to.invalid"
+
+// refuse answers who is not signed in, without a page: there may be many of them.
+func refuse(w http.ResponseWriter, err error) {
+	status, text := http.StatusServiceUnavailable, "The server cannot answer right now. Try again in a moment."
+	if refused, ok := errors.AsType[*fault.Error](err); ok {
+		status, text = statusOf(refused), refused.Message
+		retryAfter(w, refused)
+	}
+	http.Error(w, text, status)
 }
 
 // signIn checks a key by asking the API who it is, and makes a new session of it: an old
 // cookie, whoever planted it, is never given rights.
 func (c *Console) signIn(w http.ResponseWriter, r *http.Request) {
 	r.Body = http.MaxBytesReader(w, r.Body, 64<<10)
-	form := signInPage{To: r.PostFormValue("to")}
+	form := signInPage{To: destination(r.PostFormValue("to"))} // which reads the body, before a slot is taken
 	secret := strings.TrimSpace(r.PostFormValue("key"))
+	leave, err := c.Limit.Admit(r, false)
+	if err == nil {
+		defer leave()
+		err = c.Limit.SignIn(r)
+	}
+	if err != nil {
+		refuse(w, err)
+		return
+	}
 	status, problem := c.begin(w, r, secret)
 	if problem != "" {
 		form.Problem = problem
 		c.pages.alone(w, status, "sign-in", form)
 		return
 	}
-	seeOther(w, destination(form.To))
+	seeOther(w, "./"+form.To)
 }
 
 // begin starts a session, or says why not.
@@ -112,20 +142,26 @@ func (c *Console) begin(w http.ResponseWriter, r *http.Request, secret string) (
 	if err == nil {
 		_, err = asked.Self(r.Context())
 	}
+	keyHash := sha256.Sum256([]byte(secret))
+	if err == nil {
+		err = c.Limit.SignInWith(keyHash)
+	}
 	if refused, ok := errors.AsType[*fault.Error](err); ok {
+		retryAfter(w, refused)
 		return statusOf(refused), signInProblem(refused)
 	}
 	token, drawn := c.newToken()
 	if err = errors.Join(err, drawn); err == nil {
 		now := c.Now()
 		err = c.Sessions.AddSession(r.Context(), store.Session{
-			Hash: sha256.Sum256([]byte(token)), KeyHash: sha256.Sum256([]byte(secret)), CreatedAt: now, SeenAt: now, EndsAt: now.Add(absoluteEnd),
+			Hash: sha256.Sum256([]byte(token)), KeyHash: keyHash, CreatedAt: now, SeenAt: now, EndsAt: now.Add(absoluteEnd),
 		})
 	}
 	if err != nil {
 		c.Logger.Error("no session could be begun", "cause", err)
 		return http.StatusServiceUnavailable, "The server cannot sign anybody in right now. Try again in a moment."
 	}
+	c.ring.recheck() // it may have ended an older one
 	c.setCookie(w, r, sessionCookie, token, 0)
 	return 0, ""
 }
@@ -155,24 +191,34 @@ func signOut(v *visit) (any, error) {
 		if err := v.console.Sessions.EndSession(v.r.Context(), sha256.Sum256([]byte(v.session.token))); err != nil {
 			return nil, err
 		}
+		v.console.ring.recheck()
 	}
 	v.console.setCookie(v.w, v.r, sessionCookie, "", -1)
 	v.goTo("sign-in")
 	return nil, nil
 }
 
-// destination is where a sign-in leads: to a page of this console, and nowhere else.
+// destination returns to if it is the address of a page below the console, as this console
+// writes it: printable ASCII that parses, has no empty, "." or ".." segment even when unescaped,
+// and is the same when it is written again. Anything else is the first page, which is empty.
+// The caller puts "./" in front, so that no part of it can be read as a host or a scheme.
 func destination(to string) string {
-	u, err := url.Parse(to)
-	if err != nil || u.IsAbs() || u.Host != "" || u.User != nil || u.Opaque != "" || strings.HasPrefix(u.Path, "/") ||
-		strings.ContainsAny(to, "\\\r\n\t") || strings.Contains(u.Path, "..") || strings.Contains(strings.SplitN(u.Path, "/", 2)[0], ":") {
-		return "."
+	if len(to) > maxDestination || strings.ContainsFunc(to, func(r rune) bool { return r <= ' ' || r > '~' || r == '\\' || r == '#' }) {
+		return ""
 	}
-	if to == "" {
-		return "."
+	u, err := url.Parse(Path + to)
+	if err != nil || u.Scheme != "" || u.Host != "" || u.User != nil || u.String() != Path+to {
+		return ""
+	}
+	first, _, _ := strings.Cut(strings.TrimPrefix(u.Path, Path), "/")
+	if u.Path != Path && path.Clean(u.Path) != u.Path || strings.Contains(first, ":") || strings.ContainsFunc(u.Path, func(r rune) bool { return r == '\\' || unicode.IsControl(r) }) {
+		return ""
 	}
 	return to
 }
+
+// maxDestination is the longest address that a sign-in returns to.
+const maxDestination = 2048
 
 // who is the key that a visitor is signed in with, as pages show it.
 type who struct {

@@ -133,8 +133,9 @@ func TestForgery(t *testing.T) {
 func TestDestination(t *testing.T) {
 	t.Parallel()
 	for to, want := range map[string]string{
-		"": ".", "errors?state=PARKED": "errors?state=PARKED", "errors/1": "errors/1", "//evil.example": ".", "https://evil.example": ".", "/v1/errors": ".",
-		"javascript:alert(1)": ".", "../v1/errors": ".", `\\evil.example`: ".", "errors\r\nSet-Cookie: x": ".", "x:y": ".", "errors/../../x": ".",
+		"": "", "errors?state=PARKED": "errors?state=PARKED", "errors/1": "errors/1", "gate-zero/batches/a%2Fb": "gate-zero/batches/a%2Fb", "?done=x": "?done=x",
+		" //evil.example": "", "//evil.example": "", "https://evil.example": "", "/v1/errors": "", "javascript:alert(1)": "", "../v1/errors": "", "%2e%2e/v1/errors": "",
+		`\\evil.example`: "", "errors\r\nSet-Cookie: x": "", "x:y": "", "errors/../../x": "", "errors//x": "", "errors/": "", "%zz": "",
 	} {
 		if got := console.Destination(to); got != want {
 			t.Errorf("to=%q leads to %q, want %q", to, got, want)

@@ -61,6 +61,7 @@ type frame struct {
 	Version string
 	Now     time.Time
 	Done    string // what was just done
+	Missing string // why parts of the page are missing; empty: none are
 	Main    any
 }
 
@@ -69,6 +70,10 @@ func (p *pages) show(v *visit, status int, page string, main any) {
 	f := frame{
 		Page: section(page), Root: v.root(), CSRF: v.session.csrf(), Who: v.who, Theme: chosen(v.r, themes()), Times: chosen(v.r, times()), Version: v.console.Version,
 		Now: v.now, Done: done(v.r), Main: main, Here: strings.TrimPrefix(v.r.URL.RequestURI(), Path), Columns: pageColumns(v.r, page),
+	}
+	if v.limited != nil {
+		f.Missing = v.limited.Message
+		retryAfter(v.w, v.limited)
 	}
 	p.write(v.w, status, page, "layout", f)
 }
@@ -89,13 +94,18 @@ func (p *pages) alone(w http.ResponseWriter, status int, page string, main any) 
 
 // write makes a page whole before a byte of it is sent, so that none is half a page.
 func (p *pages) write(w http.ResponseWriter, status int, page, entry string, f frame) {
+	body := p.render(page, entry, f)
+	w.Header().Set("Content-Type", "text/html; charset=utf-8")
+	w.WriteHeader(status)
+	_, _ = w.Write(body) // it fails when the browser has gone
+}
+
+func (p *pages) render(page, entry string, f frame) []byte {
 	var b bytes.Buffer
 	if err := p.sets[page].ExecuteTemplate(&b, entry, f); err != nil {
 		panic(fmt.Errorf("console: page %s: %w", page, err)) // the middleware answers and logs it
 	}
-	w.Header().Set("Content-Type", "text/html; charset=utf-8")
-	w.WriteHeader(status)
-	_, _ = w.Write(b.Bytes()) // it fails when the browser has gone
+	return b.Bytes()
 }
 
 // functions are what templates may call.

@@ -9,7 +9,8 @@ import (
 // inProcess makes requests of the API without a connection.
 type inProcess struct {
 	api    http.Handler
-	remote string // the address of the browser, for the API's log
+	remote string   // the address that the browser's request came from
+	way    []string // what its proxies say of it, if they are trusted
 }
 
 // server is the name that the API is called by. A demo answers to no other.
@@ -20,6 +21,9 @@ const server = "http://localhost"
 func (p inProcess) RoundTrip(r *http.Request) (*http.Response, error) {
 	in := r.Clone(r.Context())
 	in.RemoteAddr, in.RequestURI = p.remote, r.URL.RequestURI()
+	if len(p.way) > 0 {
+		in.Header["X-Forwarded-For"] = p.way
+	}
 	if in.Body == nil {
 		in.Body = http.NoBody
 	}

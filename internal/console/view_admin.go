@@ -77,7 +77,7 @@ func viewAdmin(v *visit) (any, error) {
 	failed := make([]error, len(parts))
 	var all sync.WaitGroup
 	for i, part := range parts {
-		all.Go(func() { failed[i] = permitted(part()) })
+		all.Go(func() { failed[i] = v.optional(part()) })
 	}
 	all.Wait()
 	return p, errors.Join(failed...)

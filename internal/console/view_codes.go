@@ -34,7 +34,7 @@ func viewCodes(v *visit) (any, error) {
 	var top client.TopCodes
 	err := together(
 		func() (err error) { defs, err = v.client.Codes(v.ctx()); return err },
-		func() (err error) { top, err = v.client.TopCodes(v.ctx(), 24, 1000); return permitted(err) },
+		func() (err error) { top, err = v.client.TopCodes(v.ctx(), 24, 1000); return v.optional(err) },
 	)
 	if err != nil {
 		return nil, err

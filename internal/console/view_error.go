@@ -71,7 +71,7 @@ func deadLetterOf(v *visit, x *recoup.Explanation) (string, error) {
 	}
 	found, err := v.client.FindIDs(v.ctx(), recoup.DeadLetterIDs, x.Error.ID.String())
 	if err != nil || len(found.IDs) == 0 {
-		return "", permitted(err)
+		return "", v.optional(err)
 	}
 	return "dead-letters/" + x.Error.ID.String(), nil
 }

@@ -42,38 +42,60 @@ func viewNow(v *visit) (any, error) {
 	failed := make([]error, len(parts)+3)
 	var all sync.WaitGroup
 	for i, part := range parts {
-		all.Go(func() { p.Stats[i], failed[i] = seen(part(v.ctx(), v, p)) })
+		all.Go(func() { p.Stats[i], failed[i] = v.seen(part(v.ctx(), v, p)) })
 	}
 	all.Go(func() {
 		page, err := v.client.ErrorGroups(v.ctx(), client.ErrorGroupFilter{}, client.Page{Limit: 6})
 		for i := range page.Groups {
 			p.Groups = append(p.Groups, groupRow{page.Groups[i], hours(page.Groups[i].Trend)})
 		}
-		failed[len(parts)] = permitted(err)
+		failed[len(parts)] = v.optional(err)
 	})
 	all.Go(func() {
 		page, err := v.client.Audit(v.ctx(), recoup.AuditFilter{}, client.Page{Limit: 6})
-		p.Acts, failed[len(parts)+1] = page.Entries, permitted(err)
+		p.Acts, failed[len(parts)+1] = page.Entries, v.optional(err)
 	})
 	all.Go(func() {
 		series, err := v.client.Series(v.ctx(), client.SeriesFilter{Hours: recoup.TrendHours})
-		p.Series, failed[len(parts)+2] = newHourChart(series), permitted(err)
+		p.Series, failed[len(parts)+2] = newHourChart(series), v.optional(err)
 	})
 	all.Wait()
 	if err := errors.Join(failed...); err != nil {
 		return nil, err
 	}
 	p.Headline, p.Rest = headline(p.Stats)
+	if v.limited != nil {
+		p.Headline, p.Rest = "Some figures are missing", "Reload the page to read them."
+	}
 	return p, nil
 }
 
-// seen says so of what the key may not see, and goes on.
-func seen(s stat, err error) (stat, error) {
-	if err != nil && permitted(err) == nil {
+// seen marks a figure that could not be read without failing the page.
+func (v *visit) seen(s stat, err error) (stat, error) {
+	switch {
+	case err == nil:
+	case permitted(err) == nil:
 		s.Value, s.Why, s.Unknown = "?", "your key may not see it", true
-		return s, nil
+	case v.optional(err) == nil:
+		s.Value, s.Why, s.Unknown = "?", "not read: rate limit reached", true
+	default:
+		return s, err
 	}
-	return s, err
+	return s, nil
+}
+
+// optional drops the error of a part that a page can be shown without: one that the key may
+// not see, or that its rate limit or an overloaded server has refused, which the page then
+// says.
+func (v *visit) optional(err error) error {
+	refused, ok := errors.AsType[*fault.Error](err)
+	if !ok || refused.Code != fault.CodeRateLimitExceeded && refused.Code != fault.CodeServiceOverloaded {
+		return permitted(err)
+	}
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	v.limited = refused
+	return nil
 }
 
 // permitted drops the error of a key that may not see something.

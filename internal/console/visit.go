@@ -5,8 +5,11 @@ import (
 	"context"
 	"crypto/subtle"
 	"errors"
+	"io"
+	"math"
 	"net/http"
 	"net/url"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -25,6 +28,9 @@ type visit struct {
 	who     who
 	now     time.Time
 	sent    bool // the browser was sent on
+
+	mu      sync.Mutex
+	limited *fault.Error // why parts of the page are missing; nil: none are
 }
 
 // handle makes the handler of a route.
@@ -45,6 +51,11 @@ func (c *Console) handle(rt route) http.Handler {
 // run finds out who asks, and does what the route is for.
 func (v *visit) run(rt route) (_ any, err error) {
 	if v.session, err = v.console.current(v.r); err != nil {
+		if _, limited := errors.AsType[*fault.Error](err); limited {
+			v.sent = true
+			refuse(v.w, err)
+			return nil, nil
+		}
 		return nil, err
 	}
 	if !v.console.Open {
@@ -53,11 +64,13 @@ func (v *visit) run(rt route) (_ any, err error) {
 	if v.client, err = v.console.ask(v.r, client.Options{}); err != nil {
 		return nil, err
 	}
-	key, err := v.client.Self(v.ctx())
-	if err != nil {
-		return nil, err
+	if rt.page != "" { // what shows no page works also while the key is over its rate, above all signing out
+		key, err := v.client.Self(v.ctx())
+		if err != nil {
+			return nil, err
+		}
+		v.who = who{key, v.console.Open}
 	}
-	v.who = who{key, v.console.Open}
 	if rt.method == http.MethodPost && subtle.ConstantTimeCompare([]byte(v.r.PostFormValue("csrf")), []byte(v.session.csrf())) != 1 {
 		return nil, fault.New(fault.CodeInsufficientPermissions, "This form is not from your session: it was opened before you signed in, or by another page. Nothing was done; go back, reload the page and try again.")
 	}
@@ -75,10 +88,11 @@ func (v *visit) unfold() {
 	}
 }
 
-// ask returns a client of the API in this process.
+// ask returns a client of the API in this process. Its calls are not retried: whoever waits is
+// a person at a browser, who is shown the failure and how long to wait.
 func (c *Console) ask(r *http.Request, o client.Options) (*client.Client, error) {
-	o.Server, o.HTTP = server, &http.Client{Transport: inProcess{c.API, r.RemoteAddr}}
-	o.UserAgent, o.Now, o.Random = "recoup-console", c.Now, c.Random
+	o.Server, o.HTTP = server, &http.Client{Transport: inProcess{c.API, r.RemoteAddr, r.Header.Values("X-Forwarded-For")}}
+	o.UserAgent, o.Now, o.Random, o.NoRetry = "recoup-console", c.Now, c.Random, true
 	return client.New(o)
 }
 
@@ -118,6 +132,8 @@ func seeOther(w http.ResponseWriter, to string) {
 type problem struct {
 	Title, Message, Request string
 	Status                  int
+	Again                   string // the page that can be asked for again; empty: none
+	Wait                    int    // seconds
 }
 
 // fail answers with what went wrong. Who is not signed in is asked to, and goes on to where
@@ -133,7 +149,10 @@ func (v *visit) fail(err error) {
 		refused = fault.New(fault.CodeInternalError, "The page could not be made.")
 	}
 	status := statusOf(refused)
-	p := problem{Title: title(status), Message: refused.Message, Status: status}
+	p := problem{Title: title(status), Message: refused.Message, Status: status, Wait: retryAfter(v.w, refused)}
+	if p.Wait > 0 && v.r.Method == http.MethodGet {
+		p.Again = destination(strings.TrimPrefix(v.r.URL.RequestURI(), Path))
+	}
 	if info, ok := fault.FromContext(v.r.Context()); ok {
 		p.Request = info.RequestID
 	}
@@ -143,9 +162,20 @@ func (v *visit) fail(err error) {
 // statusOf is the status of a failure that the API has told, or that a page found.
 func statusOf(e *fault.Error) int { return cmp.Or(e.Status, e.Definition().HTTPStatus) }
 
+// retryAfter tells the browser for how many seconds a failure asks to wait; zero: for none.
+func retryAfter(w http.ResponseWriter, e *fault.Error) int {
+	wait := int(math.Ceil(e.RetryAfter.Seconds()))
+	if wait > 0 {
+		w.Header().Set("Retry-After", strconv.Itoa(wait))
+	}
+	return wait
+}
+
 // title is the headline of a failure.
 func title(status int) string {
 	switch {
+	case status == http.StatusTooManyRequests:
+		return "Too many requests"
 	case status == http.StatusForbidden:
 		return "Your key may not do this"
 	case status == http.StatusNotFound:
@@ -183,19 +213,28 @@ func missing(*visit) (any, error) {
 	return nil, fault.New(fault.CodeNotFound, "The console has no page at this address.")
 }
 
-// stream passes on what changes, as the API tells it.
+// stream passes on what changes, as the API tells it, for as long as the session lasts.
 func (c *Console) stream(w http.ResponseWriter, r *http.Request) {
 	s, err := c.current(r)
-	if err != nil {
+	switch {
+	case errors.Is(err, errSignedOut):
 		http.Error(w, "sign in again", http.StatusUnauthorized)
+		return
+	case err != nil:
+		refuse(w, err)
 		return
 	}
 	ctx := r.Context()
 	if !c.Open {
-		ctx = c.As(ctx, s.keyHash)
+		watched, leave := c.watch(ctx, s)
+		defer leave()
+		ctx = c.As(watched, s.keyHash)
 	}
 	in := r.Clone(ctx)
 	in.URL.Path, in.URL.RawQuery = "/v1/stream", r.URL.RawQuery
 	in.Header.Del("Cookie")
 	c.API.ServeHTTP(w, in)
+	if errors.Is(context.Cause(ctx), errSignedOut) {
+		_, _ = io.WriteString(w, "event: signed-out\ndata: {}\n\n") // it fails when the browser has gone
+	}
 }

@@ -11,8 +11,9 @@ import (
 // who made it never changes.
 type KeyReader interface {
 	// KeyByHash returns the key with the hash of a secret, valid or not, else
-	// ErrNotFound.
-	KeyByHash(ctx context.Context, hash [32]byte) (recoup.Key, error)
+	// ErrNotFound. Only a key that the caller knows is read on connections that are
+	// reserved: secrets can be made up.
+	KeyByHash(ctx context.Context, hash [32]byte, known bool) (recoup.Key, error)
 
 	// TouchKeys notes when keys were used last. It never goes back, and ids that
 	// are unknown are passed over. It is no act.

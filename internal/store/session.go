@@ -16,6 +16,9 @@ type Session struct {
 	EndsAt    time.Time // at the latest, however often it is used
 }
 
+// MaxSessions is how many sessions a key has at most.
+const MaxSessions = 20
+
 // Sessions describes the rows of sessions.
 var Sessions = row.Table[Session]{Name: "recoup.session", Columns: []row.Column[Session]{
 	row.Hash("session_hash", func(s *Session) *[32]byte { return &s.Hash }).Key(),

@@ -15,6 +15,7 @@ var Views = row.Table[recoup.View]{Name: "recoup.saved_view", Columns: []row.Col
 	row.Text("name", func(v *recoup.View) *string { return &v.Name }),
 	row.List("tokens", func(v *recoup.View) *[]string { return &v.Tokens }),
 	row.Text("owner", func(v *recoup.View) *string { return &v.Owner }),
+	row.ID("owner_key", func(v *recoup.View) *recoup.ID { return &v.OwnerKey }),
 	row.Text("hub", func(v *recoup.View) *string { return &v.Hub }),
 	row.Time("created_at", func(v *recoup.View) *time.Time { return &v.CreatedAt }).Fixed(),
 	row.Time("changed_at", func(v *recoup.View) *time.Time { return &v.ChangedAt }),
@@ -32,14 +33,15 @@ const (
 var ErrFull = fmt.Errorf("%w: there are as many as there can be", ErrRefused)
 
 // SaveView returns a view as the act saves it: now, by whoever acts, and theirs unless it
-// is shared within a hub.
-func (a Act) SaveView(v recoup.View) recoup.View {
+// is shared within a hub. The owner is the first key of the rotations that led to the key of
+// the act.
+func (a Act) SaveView(v recoup.View, owner recoup.ID) recoup.View {
 	if v.CreatedAt.IsZero() {
 		v.CreatedAt = kept(a.At)
 	}
-	v.ChangedAt, v.ChangedBy, v.Owner = kept(a.At), a.By, ""
+	v.ChangedAt, v.ChangedBy, v.Owner, v.OwnerKey = kept(a.At), a.By, "", recoup.ID{}
 	if v.Hub == "" {
-		v.Owner = a.By
+		v.Owner, v.OwnerKey = a.By, owner
 	}
 	return v
 }

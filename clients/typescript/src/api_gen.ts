@@ -3678,7 +3678,7 @@ export interface View {
   hub?: string;
   /** what people call it; of one owner or hub no two have the same */
   name: string;
-  /** who alone sees it; none: it is shared within the hub */
+  /** name of the key that alone sees it, before and after rotations; none: it is shared within the hub */
   owner?: string;
   /** the filter, such as state:PARKED or older:2d */
   tokens: Array<string> | null;
@@ -3697,7 +3697,7 @@ export interface ViewAnswer {
   hub?: string;
   /** what people call it; of one owner or hub no two have the same */
   name: string;
-  /** who alone sees it; none: it is shared within the hub */
+  /** name of the key that alone sees it, before and after rotations; none: it is shared within the hub */
   owner?: string;
   /** names the request in logs, as the header X-Request-Id does */
   request_id: string;

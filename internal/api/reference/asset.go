@@ -7,26 +7,23 @@ import (
 	"path"
 	"strings"
 	"sync"
+
+	"recoup/internal/webfile"
 )
 
 //go:embed static
 var static embed.FS
 
-// Asset is a file that pages refer to. Its name changes with its content, so that it may
-// be kept for ever.
-type Asset struct {
-	Media string
-	Data  []byte
-}
-
-var assets = sync.OnceValue(func() map[string]Asset {
-	list := map[string]Asset{}
+// assets are the files that pages refer to. The name of a file changes with its content, so
+// that a browser may keep it for ever.
+var assets = sync.OnceValue(func() map[string]*webfile.File {
+	list := map[string]*webfile.File{}
 	for name, media := range map[string]string{"reference.css": "text/css; charset=utf-8", "reference.js": "text/javascript; charset=utf-8"} {
 		data, err := static.ReadFile("static/" + name)
 		if err != nil {
 			panic(err) // it is part of the program
 		}
-		list[hashed(name, data)] = Asset{media, data}
+		list[hashed(name, data)] = webfile.New(media, webfile.Immutable, data)
 	}
 	return list
 })
@@ -38,7 +35,7 @@ func hashed(name string, data []byte) string {
 }
 
 // Find returns the asset of a name with its hash.
-func Find(name string) (Asset, bool) {
+func Find(name string) (*webfile.File, bool) {
 	a, ok := assets()[name]
 	return a, ok
 }

@@ -13,7 +13,6 @@ import (
 	"net/url"
 	"slices"
 	"strings"
-	"sync"
 )
 
 //go:embed template/*.html
@@ -25,9 +24,6 @@ type Reference struct {
 	areas   []*Area
 	common  []Code // that any call may be answered
 	pages   *template.Template
-
-	mu       sync.Mutex
-	rendered map[string][]byte // areas, with [Server] in their examples
 }
 
 // Server stands for the address of the server until a page is served: what a browser calls
@@ -40,7 +36,7 @@ func New(document []byte) (*Reference, error) {
 	if err := json.Unmarshal(document, &doc); err != nil {
 		return nil, fmt.Errorf("reference: %w", err)
 	}
-	r := &Reference{version: doc.Info.Version, common: codesOf(doc.Common), rendered: map[string][]byte{}}
+	r := &Reference{version: doc.Info.Version, common: codesOf(doc.Common)}
 	if err := r.arrange(&doc); err != nil {
 		return nil, fmt.Errorf("reference: %w", err)
 	}
@@ -115,44 +111,39 @@ func (r *Reference) render(name string, v view) ([]byte, error) {
 	return page.Bytes(), err
 }
 
-// Index is the first page: how calls are made, and the list of all, or of those that
+// Index renders the first page: how calls are made, and the list of all, or of those that
 // match a query.
 func (r *Reference) Index(server, query string) ([]byte, error) {
 	matches := r.matches(query)
 	return r.render("index.html", view{Title: "API reference", Query: query, Server: server, Data: matches, Matches: count(matches)})
 }
 
-// Page is the page of an area, with what stands for something replaced by it. Of the id of
-// an operation it is none, and anchor says where on which page it is. Both are nothing:
-// there is no such page.
-func (r *Reference) Page(name string, with map[string]string) (page []byte, anchor string, err error) {
+// Find reports whether there is a page of a name. The id of an operation has none, and anchor
+// says where on which page it is.
+func (r *Reference) Find(name string) (anchor string, ok bool) {
 	for _, a := range r.areas {
 		if a.Slug() == name {
-			page, err = r.area(a)
-			for old, text := range with {
-				page = bytes.ReplaceAll(page, []byte(old), []byte(template.HTMLEscapeString(text)))
-			}
-			return page, "", err
+			return "", true
 		}
 		for _, op := range a.Operations {
 			if op.ID == name {
-				return nil, a.Slug() + "#" + url.PathEscape(op.ID), nil
+				return a.Slug() + "#" + url.PathEscape(op.ID), true
 			}
 		}
 	}
-	return nil, "", nil
+	return "", false
 }
 
-// area renders the page of an area once.
-func (r *Reference) area(a *Area) ([]byte, error) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if page, ok := r.rendered[a.Slug()]; ok {
-		return page, nil
+// Page renders the page of an area, with what stands for something replaced by it, and with
+// [Server] in its examples.
+func (r *Reference) Page(name string, with map[string]string) ([]byte, error) {
+	i := slices.IndexFunc(r.areas, func(a *Area) bool { return a.Slug() == name })
+	if i < 0 {
+		return nil, fmt.Errorf("reference: no page %s", name)
 	}
-	page, err := r.render("area.html", view{Title: a.Title(), Root: "../", Current: a})
-	if err == nil {
-		r.rendered[a.Slug()] = page
+	page, err := r.render("area.html", view{Title: r.areas[i].Title(), Root: "../", Current: r.areas[i]})
+	for old, text := range with {
+		page = bytes.ReplaceAll(page, []byte(old), []byte(template.HTMLEscapeString(text)))
 	}
 	return page, err
 }

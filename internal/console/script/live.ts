@@ -24,6 +24,7 @@ class LiveState extends HTMLElement {
       this.show("gone")
       if (this.source?.readyState === EventSource.CLOSED) this.again()
     })
+    this.source.addEventListener("signed-out", () => location.reload()) // which asks to sign in
     for (const kind of ["changed", "counts", "lost"]) this.source.addEventListener(kind, () => this.changed())
   }
 

@@ -1,17 +1,19 @@
 package postgres_test
 
 import (
+	"context"
 	"crypto/sha256"
 	"errors"
 	"testing"
+	"time"
 
 	"recoup/internal/store"
 	"recoup/internal/store/postgres"
 	"recoup/internal/store/postgres/pgtest"
 )
 
-// The gate and the keys have connections of their own: they answer while all others
-// are taken.
+// The gate, and keys and sessions that were valid, have connections of their own: they answer
+// while all others are taken. What may be made up never uses them.
 func TestVitalConnections(t *testing.T) {
 	t.Parallel()
 	_, url := pgtest.Migrated(t)
@@ -28,7 +30,19 @@ func TestVitalConnections(t *testing.T) {
 	if _, err := s.Blocking(t.Context(), []string{"CO-1"}, 10); err != nil {
 		t.Error(err)
 	}
-	if _, err := s.KeyByHash(t.Context(), sha256.Sum256([]byte("no such key"))); !errors.Is(err, store.ErrNotFound) {
-		t.Errorf("looking a key up: %v", err)
+	hash := sha256.Sum256([]byte("no such key"))
+	if _, err := s.KeyByHash(t.Context(), hash, true); !errors.Is(err, store.ErrNotFound) {
+		t.Errorf("looking up a key that was valid: %v", err)
+	}
+	if _, err := s.Session(t.Context(), hash, true); !errors.Is(err, store.ErrNotFound) {
+		t.Errorf("looking up a session that was valid: %v", err)
+	}
+	impatient, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer cancel()
+	if _, err := s.KeyByHash(impatient, hash, false); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("a key that may be made up does not wait for the others: %v", err)
+	}
+	if _, err := s.Session(impatient, hash, false); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("a session that may be made up does not wait for the others: %v", err)
 	}
 }

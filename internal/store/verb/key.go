@@ -53,9 +53,9 @@ func (v Verbs) CreateFirstKey(ctx context.Context, k recoup.Key, by store.Act) (
 }
 
 // KeyByHash returns the key of a secret.
-func (v Verbs) KeyByHash(ctx context.Context, hash [32]byte) (recoup.Key, error) {
+func (v Verbs) KeyByHash(ctx context.Context, hash [32]byte, known bool) (recoup.Key, error) {
 	q := keys.ask("read a key", "where key_hash = $1", hash)
-	q.Vital = true
+	q.Vital = known
 	return keys.get(ctx, v, q, "")
 }
 

@@ -5,27 +5,39 @@ import (
 	"fmt"
 	"time"
 
+	"recoup"
 	"recoup/internal/store"
+	"recoup/internal/store/row"
 )
 
 var sessions = table(store.Sessions, "session")
 
-// AddSession begins a session.
+// AddSession begins a session, and ends the oldest ones of a key that has too many. The key is
+// locked, so that no two sign-ins both are the last that it may have.
 func (v Verbs) AddSession(ctx context.Context, s store.Session) error {
-	_, err := act(ctx, v, "add a session", func(tx Tx) (bool, error) {
+	_, err := act(ctx, v, "add a session", func(tx Tx) (int, error) {
+		var of []recoup.Key
+		if err := tx.Lock(keys.ask("", "where key_hash = $1 for no key update", s.KeyHash), row.Into(&of, keys.Columns)); err != nil {
+			return 0, err
+		}
 		added, err := sessions.addNew(tx, s)
 		if err == nil && !added {
 			err = fmt.Errorf("session: %w", store.ErrConflict)
 		}
-		return added, err
+		if err != nil {
+			return 0, err
+		}
+		return tx.Change(`delete from recoup.session where session_hash in (
+			select session_hash from recoup.session where key_hash = $1 and session_hash <> $2 order by created_at desc, session_hash limit 1000 offset $3)`,
+			[]any{s.KeyHash, s.Hash, store.MaxSessions - 1})
 	})
 	return err
 }
 
 // Session returns the session of a token.
-func (v Verbs) Session(ctx context.Context, hash [32]byte) (store.Session, error) {
+func (v Verbs) Session(ctx context.Context, hash [32]byte, known bool) (store.Session, error) {
 	q := sessions.ask("read a session", "where session_hash = $1", hash)
-	q.Vital = true
+	q.Vital = known
 	return sessions.get(ctx, v, q, "")
 }
 

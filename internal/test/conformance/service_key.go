@@ -40,7 +40,7 @@ func (d *serviceDriver) created(k recoup.Key) recoup.Key {
 
 func (d *serviceDriver) keyOf(hash [32]byte) recoup.Key {
 	d.Helper()
-	k, err := d.store.KeyByHash(d.Context(), hash)
+	k, err := d.store.KeyByHash(d.Context(), hash, true)
 	d.must(err)
 	return k
 }
@@ -58,7 +58,7 @@ func keyKept(d *serviceDriver) {
 	d.created(bare)
 	bare.CreatedAt, bare.CreatedBy = d.now, "ada"
 	wantSame(d, d.keyOf(bare.Hash), bare)
-	_, err := d.store.KeyByHash(d.Context(), [32]byte{8})
+	_, err := d.store.KeyByHash(d.Context(), [32]byte{8}, false)
 	d.wantErr(err, store.ErrNotFound)
 	d.wantActs("ada key.create "+k.ID.String(), "ada key.create "+bare.ID.String())
 

@@ -1,6 +1,8 @@
 package conformance
 
 import (
+	"errors"
+	"sync"
 	"time"
 
 	"recoup/internal/store"
@@ -12,6 +14,7 @@ func sessionClauses() []serviceClause {
 		{"a session belongs to a key, and no two share a token", sessionRefused},
 		{"the last use of a session never goes back", sessionTouched},
 		{"a session that was ended is gone, and the others stay", sessionEnded},
+		{"a key has so many sessions at most, and the oldest end", sessionLimit},
 		{"sessions that are over are deleted, at most so many at once", sessionPurged},
 	}
 }
@@ -30,14 +33,14 @@ func (d *serviceDriver) signedIn(s store.Session) store.Session {
 
 func (d *serviceDriver) wantSession(want store.Session) {
 	d.Helper()
-	got, err := d.store.Session(d.Context(), want.Hash)
+	got, err := d.store.Session(d.Context(), want.Hash, false)
 	d.must(err)
 	wantSame(d, got, want)
 }
 
 func (d *serviceDriver) wantNoSession(s store.Session) {
 	d.Helper()
-	_, err := d.store.Session(d.Context(), s.Hash)
+	_, err := d.store.Session(d.Context(), s.Hash, true)
 	d.wantErr(err, store.ErrNotFound)
 }
 
@@ -84,6 +87,39 @@ func sessionEnded(d *serviceDriver) {
 		d.wantNoSession(s)
 	}
 	d.wantSession(other)
+}
+
+func sessionLimit(d *serviceDriver) {
+	first, other := d.session(0), d.signedIn(d.session(200))
+	var all []store.Session
+	for i := range byte(store.MaxSessions + 3) {
+		next := first
+		next.Hash, next.CreatedAt, next.SeenAt = [32]byte{i, 1}, d.now, d.now
+		next.EndsAt = d.now.Add(day)
+		all = append(all, d.signedIn(next))
+		d.wait(time.Second)
+	}
+	for _, gone := range all[:3] {
+		d.wantNoSession(gone)
+	}
+	for _, left := range append(all[3:], other) {
+		d.wantSession(left)
+	}
+	var together sync.WaitGroup
+	failed := make([]error, 5)
+	for i := range failed {
+		next := all[0]
+		next.Hash, next.CreatedAt, next.SeenAt = [32]byte{byte(i), 2}, d.now, d.now
+		together.Go(func() { failed[i] = d.store.AddSession(d.Context(), next) })
+	}
+	together.Wait()
+	d.must(errors.Join(failed...))
+	for i, s := range all[3:] {
+		_, err := d.store.Session(d.Context(), s.Hash, false)
+		if gone := errors.Is(err, store.ErrNotFound); gone != (i < len(failed)) {
+			d.Errorf("of %d sessions that are older, the one at %d is gone: %v (%v)", len(all)-3, i, gone, err)
+		}
+	}
 }
 
 func sessionPurged(d *serviceDriver) {

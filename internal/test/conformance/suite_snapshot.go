@@ -98,7 +98,7 @@ func fillAlerts(d *alertDriver) {
 func fillService(d *serviceDriver) {
 	d.Helper()
 	d.signedIn(d.session(1))
-	d.saved(d.view("late", "DOL Filings", "parked:yes", "older:2d"), "ada")
+	d.saved(d.view("late", "DOL Filings", "parked:yes", "older:2d"), recoup.Key{Name: "ada"})
 	d.running(NewDriver(d.TB, d.store), 1)
 	d.addPlatformKey("a", "tenant")
 	d.addPolicy("9", "version: 9")
@@ -184,7 +184,7 @@ func putService(ctx context.Context, s Whole, put putter) {
 	put("keys", keys, err)
 	audit, _, err := s.Audit(ctx, recoup.AuditFilter{}, store.AuditCursor{}, 100)
 	put("audit", audit, err)
-	views, _, err := s.Views(ctx, "ada", nil, page)
+	views, _, err := s.Views(ctx, recoup.ID{}, nil, page)
 	put("views", views, err)
 	current, err := s.CurrentPolicy(ctx)
 	put("policy", current, err)

@@ -14,6 +14,7 @@ create table recoup.session (
   constraint session_times check (seen_at >= created_at and ends_at > created_at)
 ) with (fillfactor = 70);
 create index session_end_idx on recoup.session (ends_at);
+create index session_key_idx on recoup.session (key_hash, created_at);
 
 -- session_guard keeps a session what it is: of a key, never of another, and no longer than it was to be.
 create function recoup.session_guard() returns trigger language plpgsql

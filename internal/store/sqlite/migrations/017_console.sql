@@ -14,6 +14,7 @@ create table session (
   constraint session_times check (seen_at >= created_at and ends_at > created_at)
 ) strict, without rowid;
 create index session_end_idx on session (ends_at);
+create index session_key_idx on session (key_hash, created_at);
 
 -- A session is of a key, never of another, and lasts no longer than it was to.
 create trigger session_insert before insert on session begin
