@@ -96,6 +96,12 @@ var layers = []layer{
 		why:       "it writes and reads a format; what the columns mean, others know",
 	},
 	{
+		pkg:       "recoup/internal/parquet/parquettest",
+		imports:   []string{"recoup/internal/parquet"},
+		libraries: []string{"github.com/klauspost/compress"},
+		why:       "it crafts files for tests, in a schema it is given",
+	},
+	{
 		pkg:     "recoup/internal/objectstore",
 		imports: []string{"recoup", "recoup/retry"},
 		why:     "it signs and sends requests; what is in an object, others know",
