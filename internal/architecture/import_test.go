@@ -219,8 +219,13 @@ var layers = []layer{
 		why:     "it is Gate Zero, whose state machine is pure; it knows neither HTTP nor SQL",
 	},
 	{
-		pkg: "recoup/internal/verifier",
-		why: "it looks at domains, with the resolver and the HTTP client it is given, and knows nothing of Gate Zero",
+		pkg: "recoup/internal/egress",
+		why: "it decides which addresses are public, and knows nobody who connects",
+	},
+	{
+		pkg:     "recoup/internal/verifier",
+		imports: []string{"recoup/internal/egress"},
+		why:     "it looks at domains, with the resolver and the HTTP client it is given, and knows nothing of Gate Zero",
 	},
 	{
 		pkg:     "recoup/internal/alert",
@@ -245,7 +250,7 @@ var layers = []layer{
 	},
 	{
 		pkg:     "recoup/internal/notify",
-		imports: []string{"recoup", "recoup/retry", "recoup/internal/policy", "recoup/internal/redact", "recoup/internal/store", "recoup/internal/alert", "recoup/internal/signature"},
+		imports: []string{"recoup", "recoup/retry", "recoup/internal/policy", "recoup/internal/redact", "recoup/internal/store", "recoup/internal/alert", "recoup/internal/signature", "recoup/internal/egress"},
 		why:     "it tells people what the outbox holds; the lifecycle does not know it, so it cannot wait for it",
 	},
 	{
