@@ -79,7 +79,7 @@ bench-large: setup ## see how questions grow from 10,000 errors to ERRORS=100000
 	cd bench && RECOUP_FSYNC=on RECOUP_ERRORS=$(ERRORS) go test -bench BenchmarkGrowth -benchtime 1x -timeout 6h -run '^$$' .
 
 .PHONY: release
-release: ## make dist/: static binaries for linux and darwin, manual, completions, list of contents, checksums
+release: ## make dist/: static binaries for linux and darwin, manual, completions, list of contents, licences, checksums
 	@scripts/release
 
 .PHONY: record-release

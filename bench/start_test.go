@@ -56,7 +56,7 @@ func emptyProgram(b *testing.B) string {
 // took and how many MiB it has then.
 func startServer(b *testing.B, binary, database string, idle time.Duration) (took time.Duration, resident float64) {
 	b.Helper()
-	cmd := exec.CommandContext(b.Context(), binary, "serve", "--database", database, "--listen", "127.0.0.1:0")
+	cmd := exec.CommandContext(b.Context(), binary, "serve", "--database", database, "--listen", "127.0.0.1:0", "--admin-key-file", "off")
 	said, err := cmd.StderrPipe()
 	must(b, err)
 	began := time.Now()

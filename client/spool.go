@@ -28,7 +28,7 @@ type spool struct {
 	dir     string
 	max     int64 // bytes of all segments
 	size    int64
-	next    int // number of the next segment
+	next    int64 // number of the next segment
 	lock    *os.File
 	file    *os.File // of the active segment, which is written to; nil: there is none
 	active  *segment
@@ -50,7 +50,11 @@ type extent struct {
 
 const (
 	segmentSuffix = ".spool"
-	segmentBytes  = 1 << 20
+
+	// maxSegment is the highest number of a segment: names have twelve digits, so that they
+	// sort by number.
+	maxSegment   = 999_999_999_999
+	segmentBytes = 1 << 20
 )
 
 // openSpool takes possession of a folder, which it makes if need be, and hands
@@ -81,7 +85,7 @@ func (s *spool) replay(found func(*segment, []byte)) error {
 		if !ours {
 			continue
 		}
-		if n, err := strconv.Atoi(number); err == nil {
+		if n, err := strconv.ParseInt(number, 10, 64); err == nil && n < maxSegment { // another number is not ours
 			s.next = max(s.next, n+1)
 		}
 		path := filepath.Join(s.dir, entry.Name())
@@ -127,6 +131,9 @@ func (s *spool) append(lines []byte) (extent, error) {
 func (s *spool) rotate() error {
 	if err := s.retire(); err != nil {
 		return err
+	}
+	if s.next > maxSegment {
+		return fmt.Errorf("%s has a segment with the highest number there is: remove it", s.dir)
 	}
 	path := filepath.Join(s.dir, fmt.Sprintf("%012d%s", s.next, segmentSuffix))
 	file, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY|os.O_APPEND, 0o600)

@@ -170,6 +170,32 @@ func segments(t *testing.T, dir string) []string {
 	return files
 }
 
+// A segment whose number nobody counts to does not make numbers negative, nor segments that
+// sort before older ones.
+func TestPlantedSegment(t *testing.T) {
+	t.Parallel()
+	for _, planted := range []string{"9223372036854775807", "9223372036854775806", "99999999999999999999", "999999999999"} {
+		dir := t.TempDir()
+		if err := os.WriteFile(filepath.Join(dir, planted+segmentSuffix), []byte("x"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		s := open(t, dir, 1<<20)
+		for i := range 2 {
+			if _, err := s.append(lines(i, 1)); err != nil {
+				t.Fatal(err)
+			}
+			if err := s.rotate(); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for i, want := range []string{"000000000000", "000000000001"} {
+			if files := segments(t, dir); len(files) < 2 || filepath.Base(files[i]) != want+segmentSuffix {
+				t.Errorf("%s: segments %v, want %s", planted, files, want)
+			}
+		}
+	}
+}
+
 // The spool takes no more than its bound, and goes on when there is room again.
 func TestSpoolIsBounded(t *testing.T) {
 	t.Parallel()

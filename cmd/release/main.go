@@ -1,5 +1,6 @@
 // Command release writes what a release has beside its binaries: the manual, from the
-// commands themselves, and the list of what is in a binary, from the binary itself.
+// commands themselves, the list of what is in a binary, from the binary itself, and the
+// licences of what is in all of them.
 // scripts/release runs it.
 package main
 
@@ -28,8 +29,10 @@ func run(args []string, out io.Writer) error {
 		return writeManual(args[1], args[2])
 	case len(args) == 3 && args[0] == "sbom":
 		return writeComponents(out, args[1], args[2])
+	case len(args) >= 2 && args[0] == "licenses":
+		return writeLicenses(out, args[1:])
 	}
-	return errors.New("usage: release man FOLDER VERSION | release sbom BINARY VERSION")
+	return errors.New("usage: release man FOLDER VERSION | release sbom BINARY VERSION | release licenses BINARY...")
 }
 
 // writeManual writes a page for the program and for each of its commands.

@@ -122,7 +122,7 @@ func TestNodeNotifies(t *testing.T) {
 	text = strings.Replace(text, "  digests:\n", "  teams:\n    platform-team: [{channel: hook, from: PAGE}, {channel: nowhere, from: PAGE}]\n  digests:\n", 1)
 	n := live.Start(t, app.Options{
 		Policy: configFile(t, text), URL: "https://recoup.example.com", Grace: 5 * time.Second,
-		Channels: []notify.Config{{Name: "hook", Kind: notify.Webhook, Values: map[string]string{"url": hook.URL, "secret": "sixteen characters"}}},
+		Channels: []notify.Config{{Name: "hook", Kind: notify.Webhook, Values: map[string]string{"url": hook.URL, "secret": "sixteen characters", "public-only": "false"}}},
 	})
 	said := n.Call(http.MethodPost, "/v1/errors", `{"table":"outreach.dol_errors","entity_id":"CO-1","code":"RUNTIME_BUG","message":"do not tell"}`)
 	sent := <-got

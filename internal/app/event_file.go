@@ -129,19 +129,25 @@ func (f *filing) run(ctx context.Context) {
 	}
 }
 
-// fileDue files every day that is due, the first first.
+// fileDue files every day that is due, the first first. A day whose files are wrong does not
+// keep the others from being filed.
 func (f *filing) fileDue(ctx context.Context, filed func()) error {
 	days, err := f.due(ctx, f.filer.Now())
 	if err != nil {
 		return err
 	}
+	var wrong error
 	for _, d := range days {
-		if err := f.file(ctx, d.Day); err != nil {
-			return err
+		switch err := f.file(ctx, d.Day); {
+		case errors.Is(err, eventfile.ErrVersion), errors.Is(err, eventfile.ErrDamaged), errors.Is(err, eventfile.ErrCounts):
+			wrong = errors.Join(wrong, err)
+		case err != nil:
+			return errors.Join(wrong, err)
+		default:
+			filed()
 		}
-		filed()
 	}
-	return nil
+	return wrong
 }
 
 // file writes a day: first its file, then the row of the manifest, then older versions go.

@@ -57,7 +57,11 @@ type Options struct {
 	Now      func() time.Time // a test's, for the node and its store; nil: the real one
 	Random   io.Reader
 	Getenv   func(string) string // has the settings of an object store; nil: the process's environment
-	FirstKey func(secret string) // receives the admin key that a first start makes
+
+	// FirstKey receives the admin key that a first start creates. If it fails, the key is
+	// revoked. Nil: the key is dropped.
+	FirstKey     func(secret string) error
+	AdminKeyFile string // where FirstKey is to write the key; off: no key is created; empty: as FirstKey decides
 }
 
 // Timeouts bound how long a connection can make the node wait.
@@ -106,7 +110,7 @@ func (o Options) withDefaults() Options {
 		o.Random = rand.Reader
 	}
 	if o.FirstKey == nil {
-		o.FirstKey = func(string) {}
+		o.FirstKey = func(string) error { return nil }
 	}
 	return o
 }

@@ -107,7 +107,7 @@ func TestNodeDelivers(t *testing.T) {
 	t.Cleanup(hook.Close)
 	file := "sqlite:" + sqlitetest.File(t, t.TempDir())
 	n := live.Start(t, app.Options{Database: file, Receivers: []push.Config{
-		{Name: "render", Kind: push.Work, Values: map[string]string{"url": hook.URL, "secret": "sixteen characters", "lanes": "criticizer/fetch"}},
+		{Name: "render", Kind: push.Work, Values: map[string]string{"url": hook.URL, "secret": "sixteen characters", "lanes": "criticizer/fetch", "public-only": "false"}},
 	}})
 	n.Call("POST", "/v1/work", `{"work":[{"work_id":"00000000-0000-0000-0000-0000000000aa","pipeline":"criticizer","stage":"fetch"}]}`)
 	if got := <-arrived; got != "work/00000000-0000-0000-0000-0000000000aa/fetch" {

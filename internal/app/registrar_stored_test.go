@@ -16,7 +16,7 @@ import (
 func TestPolicyStoredWithoutItsTables(t *testing.T) {
 	live.Everywhere(t, func(t *testing.T, d live.Database) {
 		var key string
-		n, err := app.Open(t.Context(), app.Options{Database: d.Nodes, Listen: "127.0.0.1:0", FirstKey: func(secret string) { key = secret }})
+		n, err := app.Open(t.Context(), app.Options{Database: d.Nodes, Listen: "127.0.0.1:0", FirstKey: func(secret string) error { key = secret; return nil }})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -192,7 +192,7 @@ func TestStopWithoutPatience(t *testing.T) {
 	slow := &stuck{openStore(t), make(chan struct{})}
 	n := &node{T: t, Node: &live.Node{}}
 	var err error
-	n.Node.Node, err = app.OpenOn(t.Context(), slow, app.Options{Listen: "127.0.0.1:0", Grace: time.Second / 4, FirstKey: func(secret string) { n.Key = secret }})
+	n.Node.Node, err = app.OpenOn(t.Context(), slow, app.Options{Listen: "127.0.0.1:0", Grace: time.Second / 4, FirstKey: func(secret string) error { n.Key = secret; return nil }})
 	if err != nil {
 		t.Fatal(err)
 	}

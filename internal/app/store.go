@@ -6,7 +6,6 @@ import (
 	"errors"
 	"log/slog"
 
-	"recoup"
 	"recoup/internal/alert"
 	"recoup/internal/api"
 	"recoup/internal/clockwork"
@@ -112,18 +111,4 @@ func opened(s *postgres.Store, err error, logger *slog.Logger) (Store, error) {
 		logger.Info("database behind a pooler: polling for what other nodes commit; with --database-direct this node listens instead")
 	}
 	return s, nil
-}
-
-// firstKey makes an admin key on a first start, and hands it out once.
-func (n *Node) firstKey(ctx context.Context, ids *recoup.IDSource) error {
-	now := n.o.Now()
-	key, err := api.NewKey(ids, n.o.Random, now, "first admin", api.Admin, nil, api.KeyLife)
-	if err != nil {
-		return err
-	}
-	created, err := n.store.CreateFirstKey(ctx, key, store.Act{By: recoup.System, Reason: "first start", At: now})
-	if created {
-		n.o.FirstKey(key.Secret)
-	}
-	return err
 }

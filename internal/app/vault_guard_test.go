@@ -121,7 +121,7 @@ func TestWrongMasterKeyChangesNothing(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, master := range [][]byte{nil, masters[1]} {
-			o := app.Options{Database: database, Listen: "127.0.0.1:0", MasterKey: master, Policy: file, FirstKey: func(string) { t.Error("it has made a key") }}
+			o := app.Options{Database: database, Listen: "127.0.0.1:0", MasterKey: master, Policy: file, FirstKey: func(string) error { t.Error("it has made a key"); return nil }}
 			if _, err := app.Open(t.Context(), o); !errors.Is(err, app.ErrMasterKey) {
 				t.Errorf("a node says %v", err)
 			}

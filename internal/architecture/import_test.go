@@ -100,6 +100,12 @@ var layers = []layer{
 		why:       "it writes and reads a format; what the columns mean, others know",
 	},
 	{
+		pkg:       "recoup/internal/parquet/parquettest",
+		imports:   []string{"recoup/internal/parquet"},
+		libraries: []string{"github.com/klauspost/compress"},
+		why:       "it crafts files for tests, in a schema it is given",
+	},
+	{
 		pkg:     "recoup/internal/objectstore",
 		imports: []string{"recoup", "recoup/retry"},
 		why:     "it signs and sends requests; what is in an object, others know",
@@ -217,8 +223,13 @@ var layers = []layer{
 		why:     "it is Gate Zero, whose state machine is pure; it knows neither HTTP nor SQL",
 	},
 	{
-		pkg: "recoup/internal/verifier",
-		why: "it looks at domains, with the resolver and the HTTP client it is given, and knows nothing of Gate Zero",
+		pkg: "recoup/internal/egress",
+		why: "it decides which addresses are public, and knows nobody who connects",
+	},
+	{
+		pkg:     "recoup/internal/verifier",
+		imports: []string{"recoup/internal/egress"},
+		why:     "it looks at domains, with the resolver and the HTTP client it is given, and knows nothing of Gate Zero",
 	},
 	{
 		pkg:     "recoup/internal/alert",
@@ -243,7 +254,7 @@ var layers = []layer{
 	},
 	{
 		pkg:     "recoup/internal/notify",
-		imports: []string{"recoup", "recoup/retry", "recoup/internal/policy", "recoup/internal/redact", "recoup/internal/store", "recoup/internal/alert", "recoup/internal/signature"},
+		imports: []string{"recoup", "recoup/retry", "recoup/internal/policy", "recoup/internal/redact", "recoup/internal/store", "recoup/internal/alert", "recoup/internal/signature", "recoup/internal/egress"},
 		why:     "it tells people what the outbox holds; the lifecycle does not know it, so it cannot wait for it",
 	},
 	{

@@ -19,6 +19,6 @@ func Policy() []byte {
 // Channel is the channel that the policy names.
 func Channel() notify.Config {
 	return notify.Config{Name: pager, Kind: notify.Webhook, Values: map[string]string{
-		"url": "http://127.0.0.1:9/page", "secret": "of-a-demo-that-nobody-hears",
+		"url": "http://127.0.0.1:9/page", "secret": "of-a-demo-that-nobody-hears", "public-only": "false",
 	}}
 }

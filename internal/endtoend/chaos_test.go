@@ -123,7 +123,7 @@ func newChaos(t *testing.T, seed uint64, d database) *chaosRun {
 // add makes a node's place.
 func (c *chaosRun) add(address string, proxy *netfault.Proxy) {
 	s := newSite(c.T, database{Kind: c.d.Kind, Owner: c.d.Owner, Nodes: address})
-	s.env = []string{"RECOUP_CHANNELS=hook", "RECOUP_CHANNEL_HOOK_KIND=webhook", "RECOUP_CHANNEL_HOOK_URL=" + c.hook.URL, "RECOUP_CHANNEL_HOOK_SECRET=0123456789abcdef0123456789abcdef"}
+	s.env = []string{"RECOUP_CHANNELS=hook", "RECOUP_CHANNEL_HOOK_KIND=webhook", "RECOUP_CHANNEL_HOOK_URL=" + c.hook.URL, "RECOUP_CHANNEL_HOOK_SECRET=0123456789abcdef0123456789abcdef", "RECOUP_CHANNEL_HOOK_PUBLIC_ONLY=false"}
 	if c.bus != nil {
 		s.flags = c.bus.join()
 	}

@@ -4,6 +4,7 @@ import (
 	"net/http"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"regexp"
 	"strings"
 	"sync"
@@ -37,11 +38,12 @@ type site struct {
 	heard    chan string   // gets the node's address
 	keyed    chan struct{} // closed once the first node has printed its key
 	printed  func()
+	keyFile  string // to which the first node writes its key
 }
 
 func newSite(t *testing.T, d database) *site {
 	t.Helper()
-	s := &site{T: t, database: d.Nodes, out: &text{}, log: &text{}, keyed: make(chan struct{})}
+	s := &site{T: t, database: d.Nodes, out: &text{}, log: &text{}, keyed: make(chan struct{}), keyFile: filepath.Join(t.TempDir(), "admin-key")}
 	s.printed = sync.OnceFunc(func() { close(s.keyed) })
 	nowhere := "127.0.0.1:1"
 	s.address.Store(&nowhere)
@@ -64,7 +66,7 @@ func (s *site) serve() *exec.Cmd {
 	}
 	cmd := exec.Command(path, append([]string{"serve", "--listen", "127.0.0.1:0", "--database", s.database,
 		"--example", "spec", "--log-level", "debug", "--rate-per-key", "1000000"}, s.flags...)...)
-	cmd.Env = append(os.Environ(), s.env...)
+	cmd.Env = append(append(os.Environ(), "RECOUP_ADMIN_KEY_FILE="+s.keyFile), s.env...)
 	return cmd
 }
 
@@ -158,8 +160,12 @@ func (p *printer) Write(b []byte) (int, error) {
 	return n, err
 }
 
-// key is the administrator's, which the first node has printed.
+// key is the administrator's, which the first node has written.
 func (s *site) key() string {
 	<-s.keyed
-	return strings.TrimSpace(s.out.String())
+	text, err := os.ReadFile(s.keyFile)
+	if err != nil {
+		s.Fatal(err)
+	}
+	return strings.TrimSpace(string(text))
 }

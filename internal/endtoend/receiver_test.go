@@ -57,7 +57,7 @@ func TestReceivers(t *testing.T) {
 		hook := receive(t, secret, got)
 		s := newSite(t, d)
 		s.env = []string{
-			"RECOUP_RECEIVERS=render,verify",
+			"RECOUP_RECEIVERS=render,verify", "RECOUP_RECEIVER_RENDER_PUBLIC_ONLY=false", "RECOUP_RECEIVER_VERIFY_PUBLIC_ONLY=false",
 			"RECOUP_RECEIVER_RENDER_KIND=work", "RECOUP_RECEIVER_RENDER_URL=" + hook.URL + "/work", "RECOUP_RECEIVER_RENDER_SECRET=" + secret, "RECOUP_RECEIVER_RENDER_LANES=criticizer/fetch",
 			"RECOUP_RECEIVER_VERIFY_KIND=gate_zero", "RECOUP_RECEIVER_VERIFY_URL=" + hook.URL + "/verify", "RECOUP_RECEIVER_VERIFY_SECRET=" + secret,
 		}

@@ -2,7 +2,6 @@ package eventfile
 
 import (
 	"bytes"
-	"container/heap"
 	"context"
 	"errors"
 	"fmt"
@@ -67,9 +66,6 @@ func (a *Archive) Close() error {
 	a.body, a.name = nil, ""
 	return body.Close()
 }
-
-// bufferRows is how many events of a day are held in memory at once.
-const bufferRows = 50_000
 
 // Events lists events as the ledger does: newest first, and where times are equal by id
 // from large to small. The code of the filter may be the name that was sent for one that
@@ -184,12 +180,12 @@ func (a *Archive) search(ctx context.Context, file *recoup.EventFile, f *store.E
 	if err := a.open(ctx, file); err != nil {
 		return err
 	}
-	r, err := parquet.NewReader(a.body, file.Bytes, schema())
+	r, err := parquet.NewReader(a.body, file.Bytes, Schema())
 	if err != nil {
 		return err
 	}
 	defer r.Close()
-	kept := newestFirst{}
+	var kept buffer
 	a.of = search{day: file.Day, from: at}
 	for g := range r.Groups() {
 		if err := ctx.Err(); err != nil {
@@ -199,8 +195,7 @@ func (a *Archive) search(ctx context.Context, file *recoup.EventFile, f *store.E
 			return err
 		}
 	}
-	a.found = kept
-	slices.SortFunc(a.found, func(x, y recoup.StoredEvent) int { return compare(&y, &x) })
+	a.found, a.of.more = kept.events(), kept.full
 	return nil
 }
 
@@ -224,7 +219,7 @@ func (a *Archive) open(ctx context.Context, file *recoup.EventFile) error {
 }
 
 // searchGroup adds what a row group has of it.
-func (a *Archive) searchGroup(r *parquet.Reader, g int, f *store.EventFilter, at store.Cursor, kept *newestFirst) error {
+func (a *Archive) searchGroup(r *parquet.Reader, g int, f *store.EventFilter, at store.Cursor, kept *buffer) error {
 	if outside(r, g, f, at) {
 		return nil
 	}
@@ -246,9 +241,7 @@ func (a *Archive) searchGroup(r *parquet.Reader, g int, f *store.EventFilter, at
 		if !at.IsZero() && !older(&e, at) {
 			continue
 		}
-		if kept.keep(e) {
-			a.of.more = true
-		}
+		kept.keep(e, group.size(i))
 	}
 	return nil
 }
@@ -280,34 +273,4 @@ func compare(x, y *recoup.StoredEvent) int {
 		return c
 	}
 	return bytes.Compare(x.ID[:], y.ID[:])
-}
-
-// newestFirst is a heap whose first element is the oldest, which gives way.
-type newestFirst []recoup.StoredEvent
-
-// keep takes an event if there is room, or it is newer than the oldest. It reports whether
-// one was left out.
-func (h *newestFirst) keep(e recoup.StoredEvent) (full bool) {
-	if full = len(*h) == bufferRows; full {
-		if compare(&e, &(*h)[0]) < 0 {
-			return true
-		}
-		heap.Pop(h)
-	}
-	heap.Push(h, e)
-	return full
-}
-
-func (h newestFirst) Len() int           { return len(h) }
-func (h newestFirst) Less(i, j int) bool { return compare(&h[i], &h[j]) < 0 }
-func (h newestFirst) Swap(i, j int)      { h[i], h[j] = h[j], h[i] }
-
-// Push implements [heap.Interface].
-func (h *newestFirst) Push(x any) { *h = append(*h, x.(recoup.StoredEvent)) } //nolint:errcheck // nothing else is pushed
-
-// Pop implements [heap.Interface].
-func (h *newestFirst) Pop() any {
-	last := (*h)[len(*h)-1]
-	*h = (*h)[:len(*h)-1]
-	return last
 }

@@ -10,6 +10,7 @@ package eventfile
 import (
 	"errors"
 	"fmt"
+	"strconv"
 	"strings"
 	"time"
 
@@ -35,9 +36,9 @@ const (
 	columnDetails
 )
 
-// schema is what the columns are called: as in the table of spec 003. Those that rows are
+// Schema is what the columns are called: as in the table of spec 003. Those that rows are
 // sorted by come first.
-func schema() parquet.Schema {
+func Schema() parquet.Schema {
 	return parquet.Schema{
 		{Name: "code", Kind: parquet.Text},
 		{Name: "ts", Kind: parquet.Time},
@@ -59,6 +60,7 @@ func schema() parquet.Schema {
 var (
 	ErrDamaged  = parquet.ErrDamaged
 	ErrChecksum = errors.New("the file is not what its manifest says: it was changed or damaged after it was written")
+	ErrVersion  = errors.New("the day has a file with the highest version there is")
 	ErrCounts   = errors.New("the file does not have the events that the ledger has")
 )
 
@@ -84,7 +86,12 @@ func dayPrefix(day time.Time) string { return prefix + day.Format(time.DateOnly)
 
 func manifestName(file string) string { return strings.TrimSuffix(file, extFile) + extManifest }
 
-// parseName returns the day and the version of the name of a file or its manifest.
+// maxVersion is the highest version of a day. A day is written again at most once a day for
+// late events, so that only a name that somebody else made up is higher.
+const maxVersion = 999_999_999
+
+// parseName returns the day and the version of the name of a file or its manifest. Other
+// names are not files of events, also those of a version that is out of range.
 func parseName(name string) (day time.Time, version int, ok bool) {
 	rest, found := strings.CutPrefix(name, prefix)
 	if !found {
@@ -98,7 +105,8 @@ func parseName(name string) (day time.Time, version int, ok bool) {
 	}
 	written, number, found := strings.Cut(rest, ".v")
 	day, err := time.Parse(time.DateOnly, written)
-	if _, scanned := fmt.Sscanf(number, "%d", &version); scanned != nil || err != nil || !found || version < 1 || fmt.Sprint(version) != number {
+	version, wrong := strconv.Atoi(number)
+	if wrong != nil || err != nil || !found || version < 1 || version > maxVersion || strconv.Itoa(version) != number {
 		return day, 0, false
 	}
 	return day, version, true
@@ -129,6 +137,25 @@ func write(w *parquet.Writer, e *store.Event) error {
 // rowGroup is the values of a row group.
 type rowGroup [columnDetails + 1]parquet.Values
 
+// maxDetails is how long the details of an event may be, as JSON. Those of the ledger have
+// at most six values of 128 bytes.
+const maxDetails = 16 << 10
+
+// detailsFactor is how much more memory details take once they are decoded, at most.
+const detailsFactor = 20
+
+// size is about how much memory a row takes as an event.
+func (g *rowGroup) size(i int) int {
+	const fixed = 400
+	size := fixed + detailsFactor*len(g[columnDetails].Texts[i])
+	for c := range columnDetails {
+		if texts := g[c].Texts; texts != nil {
+			size += len(texts[i])
+		}
+	}
+	return size
+}
+
 // event is a row of it, without its details, which may be damaged.
 func (g *rowGroup) event(i int) (e recoup.StoredEvent, err error) {
 	e.Code = recoup.Code(g[columnCode].Texts[i])
@@ -139,7 +166,9 @@ func (g *rowGroup) event(i int) (e recoup.StoredEvent, err error) {
 	e.ExternalService, e.Region = g[columnProvider].Texts[i], g[columnRegion].Texts[i]
 	e.ReportedCode = recoup.Code(g[columnReported].Texts[i])
 	e.TenantHash, e.TenantKey = g[columnTenant].Texts[i], g[columnTenantKey].Texts[i]
-	if details := g[columnDetails].Texts[i]; details != "" {
+	if details := g[columnDetails].Texts[i]; len(details) > maxDetails {
+		return e, fmt.Errorf("%w: row %d has details of %d bytes, the limit is %d", ErrDamaged, i+1, len(details), maxDetails)
+	} else if details != "" {
 		e.Details, err = store.DecodeDetails([]byte(details))
 	}
 	return e, err

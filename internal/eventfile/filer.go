@@ -57,6 +57,9 @@ func (f *Filer) File(ctx context.Context, day time.Time) (filed Filed, err error
 	if there, err := f.has(ctx, last, &made); err != nil || there {
 		return Filed{EventFile: *last}, err
 	}
+	if taken == maxVersion {
+		return filed, fmt.Errorf("%s: %w: remove the files with version %d from %v, they were not written by Recoup", day.Format(time.DateOnly), ErrVersion, taken, f.Place)
+	}
 	made.Version = taken + 1
 	made.Name, made.WrittenAt = fileName(day, made.Version), f.Now().UTC().Truncate(time.Microsecond)
 	if err := f.Place.Put(ctx, made.Name, scratch); err != nil {
@@ -85,7 +88,7 @@ func (f *Filer) has(ctx context.Context, last, made *recoup.EventFile) (bool, er
 
 // fill writes a day to a file and holds it against the ledger's own counts.
 func (f *Filer) fill(ctx context.Context, day time.Time, to io.Writer) (recoup.EventFile, error) {
-	w, err := parquet.NewWriter(to, schema(), columnCode, columnTS, columnID)
+	w, err := parquet.NewWriter(to, Schema(), columnCode, columnTS, columnID)
 	if err != nil {
 		return recoup.EventFile{}, err
 	}
@@ -143,7 +146,7 @@ func verify(file File, made *recoup.EventFile) error {
 		return err
 	}
 	made.SHA256, made.Bytes = sum, size
-	r, err := parquet.NewReader(file, size, schema())
+	r, err := parquet.NewReader(file, size, Schema())
 	if err != nil {
 		return err
 	}
@@ -244,7 +247,7 @@ func versions(names []string) map[time.Time]int {
 }
 
 // maxManifest is how large a manifest may be: it names each code once.
-const maxManifest = 16 << 20
+const maxManifest = 4 << 20
 
 func readManifest(ctx context.Context, p Place, day time.Time, version int) (m recoup.EventFile, err error) {
 	name := manifestName(fileName(day, version))
@@ -252,9 +255,12 @@ func readManifest(ctx context.Context, p Place, day time.Time, version int) (m r
 	if err != nil {
 		return m, err
 	}
-	text, err := io.ReadAll(io.LimitReader(file, maxManifest))
+	text, err := io.ReadAll(io.LimitReader(file, maxManifest+1))
 	if err := errors.Join(err, file.Close()); err != nil {
 		return m, err
+	}
+	if len(text) > maxManifest {
+		return m, fmt.Errorf("%s: %w: its manifest has more than %d bytes", name, ErrDamaged, maxManifest)
 	}
 	if err := json.Unmarshal(text, &m); err != nil || !m.Day.Equal(day) || m.Version != version || m.Name != fileName(day, version) {
 		return m, fmt.Errorf("%s: %w: its manifest cannot be read", name, ErrDamaged)

@@ -62,7 +62,7 @@ func Fields(k Kind) []Field {
 		return []Field{
 			{"url", true, true, "where messages go"},
 			{"secret", true, true, "what signatures are made with, 16 characters or more"},
-			{"public-only", false, false, "true: no connection into a private network"},
+			{"public-only", false, false, "public addresses only, without a proxy; false also allows private networks (default: true)"},
 		}
 	case Email:
 		return []Field{
@@ -211,7 +211,7 @@ func New(c Config, t Tools) (Channel, error) {
 		}
 		return &pagerDuty{newPoster(address, t, false), v["key"], t.Source}, nil
 	case Webhook:
-		return &webhook{newPoster(v["url"], t, v["public-only"] == "true"), []byte(v["secret"])}, nil
+		return &webhook{newPoster(v["url"], t, v["public-only"] != "false"), []byte(v["secret"])}, nil
 	case Email:
 		return newEmail(v, t)
 	}

@@ -9,10 +9,10 @@ import (
 	"io"
 	"net"
 	"net/http"
-	"net/netip"
 	"syscall"
 	"time"
 
+	"recoup/internal/egress"
 	"recoup/retry"
 )
 
@@ -34,11 +34,12 @@ func newPoster(url string, t Tools, publicOnly bool) *poster {
 
 // NewClient makes a client for addresses of others, which keeps that many connections
 // to each. It follows no redirect, verifies certificates by roots, or by the machine's
-// own where roots is nil, and if publicOnly says so connects to no private network.
+// own where roots is nil. With publicOnly it connects to public addresses only, and to
+// no proxy, which would connect for it.
 func NewClient(roots *x509.CertPool, publicOnly bool, connections int) *http.Client {
 	dialer := &net.Dialer{Timeout: 5 * time.Second}
 	if publicOnly {
-		dialer.Control = refusePrivate
+		dialer.Control = egress.Control
 	}
 	transport := &http.Transport{
 		DialContext:            dialer.DialContext,
@@ -111,13 +112,14 @@ func refused(answer *http.Response, now time.Time) *Failure {
 // Unreachable says in a few words why there was no answer. The error itself holds
 // the address and is not repeated.
 func Unreachable(err error) *Failure {
+	var refused *egress.Refused
 	var dns *net.DNSError
 	var certificate *tls.CertificateVerificationError
 	var authority x509.UnknownAuthorityError
 	var timeout net.Error
 	switch {
-	case errors.Is(err, errPrivate):
-		return temporary("its address is private, which is not allowed")
+	case errors.As(err, &refused):
+		return temporary("its address %s is not public; public_only: false allows private networks", refused.Address)
 	case errors.Is(err, context.Canceled):
 		return temporary("stopped while sending")
 	case errors.As(err, &timeout) && timeout.Timeout(), errors.Is(err, context.DeadlineExceeded):
@@ -130,32 +132,4 @@ func Unreachable(err error) *Failure {
 		return temporary("it refuses connections")
 	}
 	return temporary("the connection failed")
-}
-
-var errPrivate = errors.New("a private address")
-
-// refusePrivate keeps a connection from going inside. It is asked with the address
-// that was looked up, so a name that leads inside does not help.
-func refusePrivate(_, address string, _ syscall.RawConn) error {
-	at, err := netip.ParseAddrPort(address)
-	if err != nil || !public(at.Addr()) {
-		return errPrivate
-	}
-	return nil
-}
-
-// inside are the ranges that are not public although they look like it.
-var inside = []netip.Prefix{
-	netip.MustParsePrefix("100.64.0.0/10"), netip.MustParsePrefix("192.0.0.0/24"), netip.MustParsePrefix("198.18.0.0/15"),
-	netip.MustParsePrefix("240.0.0.0/4"), netip.MustParsePrefix("0.0.0.0/8"), netip.MustParsePrefix("64:ff9b::/96"), netip.MustParsePrefix("2002::/16"),
-}
-
-func public(a netip.Addr) bool {
-	a = a.Unmap()
-	for _, p := range inside {
-		if p.Contains(a) {
-			return false
-		}
-	}
-	return a.IsGlobalUnicast() && !a.IsPrivate()
 }

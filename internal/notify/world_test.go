@@ -92,8 +92,8 @@ func (w *world) dispatcher(s notify.Store) *notify.Dispatcher {
 		Channels: []notify.Config{
 			config("chat", notify.Slack, "url", w.chat.URL+secretPath),
 			config("pager", notify.PagerDuty, "url", w.pager.URL, "key", routingKey),
-			config("hook", notify.Webhook, "url", w.hook.URL+secretPath, "secret", webhookSecret),
-			config("second", notify.Webhook, "url", w.second.URL+secretPath, "secret", webhookSecret),
+			config("hook", notify.Webhook, "url", w.hook.URL+secretPath, "secret", webhookSecret, "public-only", "false"),
+			config("second", notify.Webhook, "url", w.second.URL+secretPath, "secret", webhookSecret, "public-only", "false"),
 			config("mail", notify.Email, "server", w.mail.address(), "from", "recoup@example.com", "to", "ops@example.com"),
 		},
 		Random: func() float64 { return w.random }, Wait: w.wait, Timeout: 20 * time.Second,

@@ -15,6 +15,8 @@ type chunk struct {
 	entries []string          // text: the dictionary
 	indexes []uint32          // text: one per value
 	plain   bool              // text: the dictionary became too large
+	unique  int               // text: the bytes of the dictionary
+	raw     int               // text: the bytes of all values, as PLAIN has them
 	nulls   int
 	least   string // the smallest value, as statistics have it
 	most    string
@@ -48,6 +50,7 @@ func (c *chunk) uuid(id [16]byte) {
 
 func (c *chunk) text(s string) {
 	c.value()
+	c.raw += 4 + len(s)
 	if c.plain {
 		c.bytes = appendText(c.bytes, s)
 		c.bound(s)
@@ -58,6 +61,7 @@ func (c *chunk) text(s string) {
 		index = uint32(len(c.entries))
 		c.entries = append(c.entries, s)
 		c.known[s] = index
+		c.unique += 4 + len(s)
 		c.bound(s)
 	}
 	if c.indexes = append(c.indexes, index); len(c.entries) > maxDictionary {
@@ -71,6 +75,15 @@ func (c *chunk) giveUpDictionary() {
 		c.bytes = appendText(c.bytes, c.entries[i])
 	}
 	c.indexes, c.entries, c.known = c.indexes[:0], c.entries[:0], nil
+}
+
+// size is how large the pages of the chunk become at most, even if the next value is one
+// too many for the dictionary.
+func (c *chunk) size() int {
+	if c.plain || len(c.entries) == maxDictionary {
+		return len(c.present)/8 + c.raw
+	}
+	return len(c.present)/8 + len(c.bytes) + 8*len(c.numbers) + 2*len(c.indexes) + c.unique
 }
 
 // bound keeps the smallest and the largest text.

@@ -39,8 +39,14 @@ const (
 	// GroupRows is how many rows a row group has at most: as many as DuckDB reads at once.
 	GroupRows = 122_880
 
-	// maxPage is how large a page may be once it is decompressed, maxFooter the footer.
-	maxPage   = 256 << 20
+	// groupBytes is the size at which a writer ends a row group, before compression. A
+	// reader takes one of maxGroup, so that the last row of a group has room.
+	groupBytes = 32 << 20
+	maxGroup   = 64 << 20
+
+	// maxGroups is how many row groups a file has at most, maxFooter how large its footer
+	// is: two billion rows.
+	maxGroups = 1 << 14
 	maxFooter = 64 << 20
 
 	// maxDictionary is how many different values a dictionary has at most. With more,

@@ -76,12 +76,15 @@ func readRuns(buf []byte, n, width int, limit uint32) ([]uint32, error) {
 			if len(buf) < size || head>>1 == 0 {
 				return nil, fmt.Errorf("%w: a run has no value", ErrDamaged)
 			}
+			if head>>1 > uint64(left) {
+				return nil, fmt.Errorf("%w: a run has %d values, %d are left", ErrDamaged, head>>1, left)
+			}
 			var value uint32
 			for i := range size {
 				value |= uint32(buf[i]) << (8 * i)
 			}
 			buf = buf[size:]
-			for range min(head>>1, uint64(left)) {
+			for range head >> 1 {
 				values = append(values, value)
 			}
 			continue

@@ -74,30 +74,21 @@ func (e *encoder) list(id, wire, n int) {
 	e.buf = binary.AppendUvarint(append(e.buf, byte(0xf0|wire)), uint64(n))
 }
 
-// object is a struct that was read: its fields by their number. What is missing or of
-// another type reads as zero, and whoever needs it finds that out.
-type object map[int]any
-
-func (o object) int(id int) int64     { n, _ := o[id].(int64); return n }
-func (o object) text(id int) string   { s, _ := o[id].(string); return s }
-func (o object) object(id int) object { v, _ := o[id].(object); return v }
-func (o object) list(id int) []any    { v, _ := o[id].([]any); return v }
-func (o object) has(id int) bool      { _, ok := o[id]; return ok }
-
-// decoder reads values in the compact protocol. Every value takes a byte at least, so
-// that what is read is never much larger than what it was read from.
+// decoder reads values in the compact protocol. It keeps only what a caller asks for and
+// skips the rest, so that it allocates nothing for what it does not know.
 type decoder struct {
-	buf []byte
-	at  int
-	err error
+	buf   []byte
+	at    int
+	depth int
+	err   error
 }
 
-// maxDepth is how deep structs are nested at most; those of the format, eight deep.
+// maxDepth is how deep structs and lists are nested at most; those of the format, eight deep.
 const maxDepth = 16
 
-func (d *decoder) fail(what string) {
+func (d *decoder) fail(format string, args ...any) {
 	if d.err == nil {
-		d.err = fmt.Errorf("%w: its metadata has %s at byte %d", ErrDamaged, what, d.at)
+		d.err = fmt.Errorf("%w: its metadata has %s at byte %d", ErrDamaged, fmt.Sprintf(format, args...), d.at)
 	}
 	d.at = len(d.buf)
 }
@@ -121,9 +112,10 @@ func (d *decoder) varint() int64 {
 	return n
 }
 
-func (d *decoder) length(most int) int {
+// length reads the length of a text or a list, whose elements take a byte each at least.
+func (d *decoder) length() int {
 	n, size := binary.Uvarint(d.buf[d.at:])
-	if size <= 0 || n > uint64(most) {
+	if size <= 0 || n > uint64(len(d.buf)-d.at-size) {
 		d.fail("a length beyond its end")
 		return 0
 	}
@@ -131,12 +123,18 @@ func (d *decoder) length(most int) int {
 	return int(n)
 }
 
-func (d *decoder) structure(depth int) object {
-	o := object{}
-	if depth > maxDepth {
-		d.fail("too many structs within structs")
-		return o
+// enter counts a level of nesting, and reports whether it is allowed.
+func (d *decoder) enter() bool {
+	if d.depth++; d.depth > maxDepth {
+		d.fail("more than %d structs within structs", maxDepth)
 	}
+	return d.err == nil
+}
+
+// structure reads a struct. The function consumes the value of a field and returns true, or
+// returns false for a field to be skipped.
+func (d *decoder) structure(read func(id, wire int) bool) {
+	d.enter()
 	for id := 0; d.err == nil; {
 		head := d.byte()
 		if head == 0 {
@@ -147,49 +145,100 @@ func (d *decoder) structure(depth int) object {
 		} else {
 			id = int(d.varint())
 		}
-		if wire := int(head & 15); wire == wireTrue || wire == wireFalse {
-			o[id] = wire == wireTrue
-		} else {
-			o[id] = d.value(wire, depth)
+		if wire := int(head & 15); !read(id, wire) && wire != wireTrue && wire != wireFalse {
+			d.skip(wire)
 		}
 	}
-	return o
+	d.depth--
 }
 
-func (d *decoder) value(wire, depth int) any {
+// number reads an integer of any width.
+func (d *decoder) number(wire int, to *int64) bool {
 	switch wire {
-	case wireTrue, wireFalse: // as an element of a list
-		return d.byte() == wireTrue
 	case wireByte:
-		return int64(d.byte())
+		*to = int64(d.byte())
 	case wireI16, wireI32, wireI64:
-		return d.varint()
-	case wireBinary:
-		n := d.length(len(d.buf) - d.at)
-		n = min(n, len(d.buf)-d.at)
-		d.at += n
-		return string(d.buf[d.at-n : d.at])
-	case wireList:
-		return d.elements(depth)
-	case wireStruct:
-		return d.structure(depth + 1)
+		*to = d.varint()
+	default:
+		d.fail("no number where one belongs")
 	}
-	d.fail("a value of an unknown type")
-	return nil
+	return true
 }
 
-func (d *decoder) elements(depth int) []any {
-	head := d.byte()
-	n, wire := int(head>>4), int(head&15)
-	if n == 15 {
-		n = d.length(len(d.buf) - d.at)
+// text reads a text of at most so many bytes.
+func (d *decoder) text(wire, most int, to *string) bool {
+	if wire != wireBinary {
+		d.fail("no text where one belongs")
+		return true
 	}
-	if depth > maxDepth {
-		d.fail("too many lists within lists")
+	n := d.length()
+	if n > most {
+		d.fail("a text of %d bytes, where at most %d are allowed,", n, most)
+		return true
 	}
-	var list []any
+	*to = string(d.buf[d.at : d.at+n])
+	d.at += n
+	return true
+}
+
+// nested reads a struct that is the value of a field or an element of a list.
+func (d *decoder) nested(wire int, read func(id, wire int) bool) bool {
+	if wire != wireStruct {
+		d.fail("no struct where one belongs")
+		return true
+	}
+	d.structure(read)
+	return true
+}
+
+// structs reads a list of structs, at most so many. Begin is called with their number.
+func (d *decoder) structs(wire, most int, what string, begin func(n int), each func(i int) func(id, wire int) bool) bool {
+	if wire != wireList {
+		d.fail("no list where one belongs")
+		return true
+	}
+	n, element := d.list()
+	if n > most {
+		d.fail("%d %s, where at most %d are allowed,", n, what, most)
+		return true
+	}
+	begin(n)
 	for i := 0; i < n && d.err == nil; i++ {
-		list = append(list, d.value(wire, depth+1))
+		d.nested(element, each(i))
 	}
-	return list
+	return true
+}
+
+// list reads the head of a list.
+func (d *decoder) list() (n, wire int) {
+	head := d.byte()
+	if n = int(head >> 4); n == 15 {
+		n = d.length()
+	}
+	return n, int(head & 15)
+}
+
+// skip passes over a value that is not needed.
+func (d *decoder) skip(wire int) {
+	switch wire {
+	case wireTrue, wireFalse, wireByte: // a boolean as an element of a list takes a byte
+		d.byte()
+	case wireI16, wireI32, wireI64:
+		d.varint()
+	case wireBinary:
+		n := d.length()
+		d.at += n
+	case wireList:
+		n, element := d.list()
+		if d.enter() {
+			for i := 0; i < n && d.err == nil; i++ {
+				d.skip(element)
+			}
+		}
+		d.depth--
+	case wireStruct:
+		d.structure(func(int, int) bool { return false })
+	default:
+		d.fail("a value of an unknown type")
+	}
 }

@@ -77,7 +77,11 @@ func (w *Writer) Null(column int) { w.chunks[column].null() }
 
 // EndRow ends a row.
 func (w *Writer) EndRow() error {
-	if w.rows++; w.rows == GroupRows {
+	size := 0
+	for i := range w.chunks {
+		size += w.chunks[i].size()
+	}
+	if w.rows++; w.rows == GroupRows || size >= groupBytes {
 		w.endGroup()
 	}
 	return w.err
@@ -105,7 +109,12 @@ func (w *Writer) endGroup() {
 		g.size += done.unpacked
 		c.reset()
 	}
-	w.groups = append(w.groups, g)
+	switch w.groups = append(w.groups, g); {
+	case g.size > maxGroup:
+		w.err = fmt.Errorf("a row is too large: row group %d has %d bytes, the limit is %d", len(w.groups), g.size, maxGroup)
+	case len(w.groups) > maxGroups:
+		w.err = fmt.Errorf("the file has more than %d row groups", maxGroups)
+	}
 	w.total += int64(w.rows)
 	w.rows = 0
 }
@@ -124,15 +133,11 @@ func (w *Writer) endChunk(c *chunk) (written, error) {
 		}, pageDictionary)
 	}
 	done.data = w.offset
-	body := c.page()
-	if len(body) > maxPage {
-		return done, fmt.Errorf("column %s: a page of %d bytes is too large", c.column.Name, len(body))
-	}
 	encoding := int64(encodingDictionary)
 	if done.plain {
 		encoding = encodingPlain
 	}
-	done.unpacked += w.page(body, func(e *encoder) {
+	done.unpacked += w.page(c.page(), func(e *encoder) {
 		e.nested(5, func() {
 			e.i32(1, int64(w.rows))
 			e.i32(2, encoding)

@@ -78,7 +78,7 @@ func TestRefusedConnection(t *testing.T) {
 		listener, err := net.Listen("tcp", "127.0.0.1:0")
 		w.must(err)
 		w.must(listener.Close())
-		p := w.pusher(push.Work, map[string]string{"url": "http://" + listener.Addr().String() + path, "secret": secret, "lanes": lane})
+		p := w.pusher(push.Work, map[string]string{"url": "http://" + listener.Addr().String() + path, "secret": secret, "lanes": lane, "public-only": "false"})
 		id := w.submit(1)[0]
 		if is := p.run(); is.LastError != "it refuses connections" {
 			w.Errorf("it is %+v", is)

@@ -50,7 +50,7 @@ func Fields(k Kind) []notify.Field {
 	fields := []notify.Field{
 		{Name: "url", Required: true, Secret: true, Help: "where deliveries go"},
 		{Name: "secret", Required: true, Secret: true, Help: "what signatures are made with, 16 characters or more"},
-		{Name: "public-only", Help: "true: no connection into a private network"},
+		{Name: "public-only", Help: "public addresses only, without a proxy; false also allows private networks (default: true)"},
 		{Name: "concurrency", Help: "deliveries at once, " + strconv.Itoa(DefaultConcurrency) + " if it is not said"},
 		{Name: "timeout", Help: "of a delivery, " + DefaultTimeout.String() + " if it is not said"},
 		{Name: "lease", Help: "how long what was delivered is the receiver's, at least 15s more than the time-out"},
@@ -134,7 +134,7 @@ func (c Config) plan() plan {
 	v := c.Values
 	p := plan{
 		status: recoup.Receiver{Name: c.Name, Kind: string(c.Kind), BatchID: v["batch"], Concurrency: DefaultConcurrency, Deliveries: map[string]int64{}},
-		url:    v["url"], secret: []byte(v["secret"]), publicOnly: v["public-only"] == "true", timeout: duration(v["timeout"], DefaultTimeout),
+		url:    v["url"], secret: []byte(v["secret"]), publicOnly: v["public-only"] != "false", timeout: duration(v["timeout"], DefaultTimeout),
 	}
 	if n, err := strconv.Atoi(v["concurrency"]); err == nil {
 		p.status.Concurrency = n

@@ -40,7 +40,7 @@ func (w *world) silence() (url string) {
 // A receiver that leaves HTTP and is silent holds neither its work nor a node that stops.
 func TestSilenceAfterSwitchingProtocols(t *testing.T) {
 	everywhere(t, func(w *world) {
-		p := w.pusher(push.Work, map[string]string{"url": w.silence(), "secret": secret, "lanes": lane, "timeout": "10m"})
+		p := w.pusher(push.Work, map[string]string{"url": w.silence(), "secret": secret, "lanes": lane, "timeout": "10m", "public-only": "false"})
 		id := w.submit(1)[0]
 		if is := p.run(); is.InFlight != 0 || is.State != recoup.ReceiverBackingOff || is.LastError != "answered with status 101" {
 			w.Errorf("it is %+v", is)

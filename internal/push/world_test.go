@@ -161,7 +161,7 @@ type pusher struct {
 
 // values are the settings of a receiver.
 func (r *receiver) values(more ...string) map[string]string {
-	v := map[string]string{"url": r.URL + path, "secret": secret}
+	v := map[string]string{"url": r.URL + path, "secret": secret, "public-only": "false"}
 	for pair := range slices.Chunk(more, 2) {
 		v[pair[0]] = pair[1]
 	}

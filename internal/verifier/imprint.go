@@ -10,6 +10,8 @@ import (
 	"net/netip"
 	"strings"
 	"time"
+
+	"recoup/internal/egress"
 )
 
 // signs are what a page has on which somebody says who they are.
@@ -130,7 +132,7 @@ func tells(text, company string) bool {
 // later; and it takes no proxy, which would connect for it.
 func NewTransport(resolver Resolver, permit func(netip.Addr) bool) *http.Transport {
 	if permit == nil {
-		permit = Public
+		permit = egress.Public
 	}
 	dialer := &net.Dialer{Timeout: 5 * time.Second}
 	return &http.Transport{

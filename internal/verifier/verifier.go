@@ -15,6 +15,8 @@ import (
 	"net/netip"
 	"strings"
 	"time"
+
+	"recoup/internal/egress"
 )
 
 // Reason is what a verification failed for (spec 004, 6); empty: it passed.
@@ -70,7 +72,7 @@ func (o Options) withDefaults() Options {
 		o.Redirects = 3
 	}
 	if o.Permit == nil {
-		o.Permit = Public
+		o.Permit = egress.Public
 	}
 	return o
 }
@@ -135,34 +137,6 @@ func lookupReason(ctx context.Context, err error) Reason {
 		return Timeout
 	}
 	return APIUnavailable
-}
-
-// reserved are ranges that are not of the public internet and that netip has no
-// word for.
-func reserved() []netip.Prefix {
-	var list []netip.Prefix
-	for _, s := range []string{
-		"0.0.0.0/8", "100.64.0.0/10", "192.0.0.0/24", "192.0.2.0/24", "192.88.99.0/24", "198.18.0.0/15", "198.51.100.0/24",
-		"203.0.113.0/24", "240.0.0.0/4", "64:ff9b::/96", "64:ff9b:1::/48", "100::/64", "2001::/23", "2001:db8::/32", "2002::/16", "3fff::/20", "5f00::/16",
-	} {
-		list = append(list, netip.MustParsePrefix(s))
-	}
-	return list
-}
-
-// Public reports whether an address is one of the public internet: not loopback,
-// not private, not link-local, and none that stands for another network.
-func Public(a netip.Addr) bool {
-	a = a.Unmap().WithZone("")
-	if !a.IsGlobalUnicast() || a.IsPrivate() || a.IsLoopback() || a.IsLinkLocalUnicast() {
-		return false
-	}
-	for _, p := range reserved() {
-		if p.Contains(a) {
-			return false
-		}
-	}
-	return true
 }
 
 // sameText compares words as people do.

@@ -42,7 +42,7 @@ var (
 func startOnce(ctx context.Context, path string, demo bool) error {
 	node, err := app.Open(ctx, app.Options{
 		Database: "sqlite:" + path, Listen: "127.0.0.1:0", Demo: demo, Now: func() time.Time { return Morning },
-		FirstKey: func(secret string) { firstKey = secret },
+		FirstKey: func(secret string) error { firstKey = secret; return nil },
 	})
 	if err != nil {
 		return err

@@ -67,13 +67,13 @@ func (s Streams) Status(err error) int {
 	case errors.Is(err, ErrSilent):
 		return ExitRefused
 	case errors.As(err, &usage):
-		fmt.Fprintf(s.Err, "recoup: %v\n", err)
+		fmt.Fprintf(s.Err, "recoup: %s\n", visible(err.Error()))
 		return ExitUsage
 	case errors.As(err, &refused):
 		refused.print(s)
 		return ExitRefused
 	}
-	fmt.Fprintf(s.Err, "recoup: %v\n", err)
+	fmt.Fprintf(s.Err, "recoup: %s\n", visible(err.Error()))
 	return ExitRefused
 }
 

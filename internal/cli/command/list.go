@@ -183,12 +183,3 @@ func (l *List[T]) csv(s *Session, rows []Cells) error {
 	}
 	return err
 }
-
-// Inert puts an apostrophe before a cell that a spreadsheet would take for a formula
-// and run.
-func Inert(cell string) string {
-	if cell != "" && strings.IndexByte("=+-@\t\r", cell[0]) >= 0 {
-		return "'" + cell
-	}
-	return cell
-}

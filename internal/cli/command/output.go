@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/goccy/go-yaml"
 	"github.com/spf13/cobra"
 )
 
@@ -75,7 +74,7 @@ func (o *Output) print(s Streams, v any) error {
 	if err != nil {
 		return err
 	}
-	if data, err = yaml.JSONToYAML(data); err != nil {
+	if data, err = toYAML(data); err != nil {
 		return err
 	}
 	_, err = fmt.Fprintf(s.Out, "%s", data)

@@ -42,11 +42,11 @@ type Session struct {
 func (s *Session) Print(v any) error { return s.print(s.Streams, v) }
 
 // Sayf writes a line of the result.
-func (s *Session) Sayf(format string, args ...any) { fmt.Fprintf(s.Out, format+"\n", args...) }
+func (s *Session) Sayf(format string, args ...any) { fmt.Fprintf(s.Out, format+"\n", seen(args)...) }
 
 // Notef writes a line for people, beside the result. On a terminal it is wrapped.
 func (s *Session) Notef(format string, args ...any) {
-	text := fmt.Sprintf(format, args...)
+	text := fmt.Sprintf(format, seen(args)...)
 	if s.Width > 0 && !s.Machine() {
 		text = wrapLines(text, s.Width)
 	}

@@ -150,7 +150,7 @@ func (w *writer) write(row any, cells ...string) {
 	}
 	w.n++
 	if w.err = err; err == nil {
-		_, w.err = fmt.Fprintf(w.s.Out, "%s%s%s", before, data, after)
+		_, w.err = fmt.Fprintf(w.s.Out, "%s%s%s", before, command.EscapeJSON(data), after)
 	}
 }
 

@@ -27,8 +27,9 @@ func serve(streams command.Streams) *cobra.Command {
 		Short: "Run the server",
 		Long: `Runs the server: the API, and everything that runs beside it. Without flags it keeps its data in
 recoup.db in the current folder and listens on 127.0.0.1:8080. The first start creates an admin
-key and prints it, once, and begins with a small policy that governs the table app.errors; 'recoup
-init' writes one for your own tables.
+key, prints it once on a terminal or else writes it to a file with mode 0600 and prints its path
+(--admin-key-file), and begins with a small policy that governs the table app.errors; 'recoup init'
+writes one for your own tables.
 
 It stops on SIGINT and SIGTERM: running requests are finished, and everything that was accepted
 is written.`,
@@ -49,14 +50,28 @@ is written.`,
 			}
 		}
 		options.LogTo(streams.Err)
-		options.FirstKey = func(secret string) {
-			fmt.Fprintf(streams.Err, "\nThis is the admin key. It is shown this once; keep it safe:\n\n")
-			fmt.Fprintln(streams.Out, secret)
-			fmt.Fprintln(streams.Err)
-		}
+		options.FirstKey = func(secret string) error { return handOut(streams, options, secret) }
 		return run(cmd.Context(), streams, options, nil)
 	}
 	return cmd
+}
+
+// handOut prints the admin key on a terminal. Elsewhere, what is printed is kept in journals
+// and in the logs of containers: the key goes to a file and its path is printed.
+func handOut(streams command.Streams, o app.Options, secret string) error {
+	if streams.Width > 0 && o.AdminKeyFile == "" {
+		fmt.Fprintf(streams.Err, "\nThis is the admin key. It is shown this once; keep it safe:\n\n")
+		fmt.Fprintln(streams.Out, secret)
+		fmt.Fprintln(streams.Err)
+		return nil
+	}
+	path := o.KeyFile()
+	if err := app.WriteKeyFile(path, secret); err != nil {
+		return err
+	}
+	fmt.Fprintf(streams.Err, "The admin key is in this file, which only its owner can read. Remove it when you have the key:\n")
+	fmt.Fprintln(streams.Out, path)
+	return nil
 }
 
 // run runs a node until a signal ends it.

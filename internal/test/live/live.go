@@ -48,7 +48,7 @@ func On(t testing.TB, s app.Store, o app.Options) *Node {
 func run(t testing.TB, o app.Options, before []func(*app.Node, context.Context) error, open func(context.Context, app.Options) (*app.Node, error)) *Node {
 	t.Helper()
 	n := &Node{t: t}
-	o.Listen, o.FirstKey = "127.0.0.1:0", func(secret string) { n.Key = secret }
+	o.Listen, o.FirstKey = "127.0.0.1:0", func(secret string) error { n.Key = secret; return nil }
 	ctx, stop := context.WithCancel(context.Background())
 	var err error
 	if n.Node, err = open(ctx, o); err != nil {

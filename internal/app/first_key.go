@@ -1,0 +1,67 @@
+package app
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"recoup"
+	"recoup/internal/api"
+	"recoup/internal/store"
+)
+
+// adminKeyOff is the value of --admin-key-file with which no key is created.
+const adminKeyOff = "off"
+
+// firstKey creates an admin key on a first start and hands it out once. A key that cannot be
+// handed out is revoked, and the node starts without one.
+func (n *Node) firstKey(ctx context.Context, ids *recoup.IDSource) error {
+	if n.o.AdminKeyFile == adminKeyOff {
+		return nil
+	}
+	now := n.o.Now()
+	key, err := api.NewKey(ids, n.o.Random, now, "first admin", api.Admin, nil, api.KeyLife)
+	if err != nil {
+		return err
+	}
+	created, err := n.store.CreateFirstKey(ctx, key, store.Act{By: recoup.System, Reason: "first start", At: now})
+	if err != nil || !created {
+		return err
+	}
+	if failed := n.o.FirstKey(key.Secret); failed != nil {
+		_, err = n.store.RevokeKey(ctx, key.ID, store.Act{By: recoup.System, Reason: "the key could not be handed out", At: now})
+		n.o.Logger.Warn("the first admin key could not be written and was revoked: create one with 'recoup keys create --role admin --name NAME', with the --database of this node", "error", failed)
+	}
+	return err
+}
+
+// KeyFile is the file that the first admin key is written to: the one that is set, or one
+// beside the database file, or, with PostgreSQL, in the state directory that systemd names or
+// the current folder.
+func (o Options) KeyFile() string {
+	const name = "recoup.admin-key"
+	if o.AdminKeyFile != "" {
+		return o.AdminKeyFile
+	}
+	if kind, file, err := splitDatabase(cmp.Or(o.Database, DefaultDatabase)); err == nil && kind == "sqlite" {
+		return file + ".admin-key"
+	}
+	return filepath.Join(os.Getenv("STATE_DIRECTORY"), name)
+}
+
+// WriteKeyFile writes a secret to a new file that only its owner can read. A file or a
+// symbolic link of that name is left as it is.
+func WriteKeyFile(path, secret string) error {
+	file, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if errors.Is(err, os.ErrExist) {
+		return fmt.Errorf("%s exists and is not overwritten: remove it, or name another with --admin-key-file", path)
+	}
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprintln(file, secret)
+	return errors.Join(err, file.Sync(), file.Close())
+}

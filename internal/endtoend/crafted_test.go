@@ -1,0 +1,49 @@
+package endtoend
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"recoup/internal/eventfile"
+	"recoup/internal/parquet/parquettest"
+	"recoup/internal/test/program"
+)
+
+// A crafted file of events is refused by name and limit, and reading takes no more memory
+// than docs/scale.md says.
+func TestCraftedEventFiles(t *testing.T) {
+	const ceiling = 512 << 20
+	for _, f := range parquettest.Files(eventfile.Schema()) {
+		t.Run(f.Name, func(t *testing.T) {
+			folder := t.TempDir()
+			sum := sha256.Sum256(f.Bytes)
+			manifest := fmt.Sprintf(`{"day":"2026-02-05T00:00:00Z","file":"events-2026-02-05.v1.parquet","version":1,"rows":1,"bytes":%d,"sha256":"%s","first_ts":"1970-01-01T00:00:00Z","last_ts":"2026-02-06T00:00:00Z"}`, len(f.Bytes), hex.EncodeToString(sum[:]))
+			for name, text := range map[string][]byte{"events-2026-02-05.v1.parquet": f.Bytes, "events-2026-02-05.v1.json": []byte(manifest)} {
+				if err := os.WriteFile(filepath.Join(folder, name), text, 0o600); err != nil {
+					t.Fatal(err)
+				}
+			}
+			cmd := exec.CommandContext(t.Context(), program.Path(t), "events", "--from-archive", folder, "--limit", "10", "--json")
+			var said bytes.Buffer
+			cmd.Stderr = &said
+			out, err := cmd.Output()
+			if f.Want == "" && err != nil || f.Want != "" && (err == nil || !strings.Contains(said.String(), "events-2026-02-05.v1.parquet: ") || !strings.Contains(said.String(), f.Want)) {
+				t.Errorf("%v: %.200s%s, want %q", err, out, said.String(), f.Want)
+			}
+			usage, ok := cmd.ProcessState.SysUsage().(*syscall.Rusage)
+			if took := usage.Maxrss << 10; !ok || took > ceiling {
+				t.Errorf("a file of %d bytes took %d MB", len(f.Bytes), took>>20)
+			} else {
+				t.Logf("%d MB", took>>20)
+			}
+		})
+	}
+}

@@ -1,4 +1,0 @@
-package notify
-
-// PublicAddress is what a channel with public-only may reach.
-var PublicAddress = public
