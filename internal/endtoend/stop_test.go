@@ -15,6 +15,7 @@ import (
 
 	"recoup/internal/netfault"
 	"recoup/internal/store/postgres/pgtest"
+	"recoup/internal/test/live"
 	"recoup/retry"
 )
 
@@ -38,6 +39,31 @@ func TestStopWithoutDatabase(t *testing.T) {
 			s.ends(0, syscall.SIGTERM)
 		})
 	}
+}
+
+// TestStopWithLockedFile stops a node on SQLite while another process holds the lock for
+// writing: the node cannot sign off, and the exit status is 0.
+func TestStopWithLockedFile(t *testing.T) {
+	t.Parallel()
+	d := live.SQLite(t)
+	s := newSite(t, d)
+	s.flags = []string{"--grace", "1s"}
+	s.start()
+	s.report("E-1")
+	db, err := sql.Open("sqlite", "file:"+strings.TrimPrefix(d.Owner, "sqlite:")+"?_pragma=busy_timeout(10000)")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = db.Close() }()
+	locker, err := db.Conn(t.Context())
+	if err == nil {
+		_, err = locker.ExecContext(t.Context(), "begin immediate")
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = locker.Close() }()
+	s.ends(0, syscall.SIGTERM)
 }
 
 // TestStopLosesAcceptedEvents stops a node that has accepted events and cannot write them.
