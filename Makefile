@@ -118,9 +118,16 @@ chaos-slices: setup ## run slices of chaos alone; RECOUP_SEED repeats one, SLICE
 		RECOUP_CHAOS_SQLITE_KILLS=$(SQLITE_KILLS) RECOUP_CHAOS_SLICE=$(SLICE) RECOUP_SOAK=1 \
 		$(QUICKLY) go test -count 1 -timeout 12h -parallel 2 -v -run '^TestChaos' ./internal/endtoend
 
-# What is committed before is built beside the work tree: OLDER is a commit or a tag.
+.PHONY: chaos-forged
+chaos-forged: setup ## plant bugs into running databases and see the checker of chaos find each, about five minutes
+	RECOUP_SOAK=1 $(QUICKLY) go test -count 1 -timeout 1h -v -run '^TestChaosForged$$' ./internal/endtoend
+
+# The older program is built in a work tree of its own. OLDER is a commit or a tag: the
+# latest release, or, while there is none, the last commit that changed a migration.
+# Programs from before that commit may have another schema.
+OLDER ?= $(shell git describe --tags --abbrev=0 2>/dev/null || git log -1 --format=%H -- internal/store/postgres/migrations)
 .PHONY: two-versions
-two-versions: setup ## run slices of chaos with nodes of OLDER=v0.1.0 and of this version on one database
+two-versions: setup ## run slices of chaos with nodes of an OLDER=v0.1.0 and of this version on one database
 	@test -n "$(OLDER)" || { echo "usage: make two-versions OLDER=v0.1.0"; exit 2; }
 	@folder=$$(mktemp -d); trap 'git worktree remove --force "$$folder/tree"; rm -rf "$$folder"' EXIT; \
 	git worktree add --quiet --detach "$$folder/tree" "$(OLDER)"; \
@@ -135,8 +142,13 @@ bus-outage: setup ## take the database away for OUTAGE=10m while OUTAGE_RATE=100
 
 # Nightly rather than with every change: some minutes for each version.
 .PHONY: postgres-matrix
-postgres-matrix: setup ## run the store's tests on PostgreSQL 13 to 18: make postgres-matrix VERSIONS="13 18" RUN=Conformance
-	@VERSIONS="$(VERSIONS)" RUN="$(RUN)" scripts/postgres-matrix
+postgres-matrix: setup ## run the tests of the store and of adoption on PostgreSQL 13 to 18: make postgres-matrix VERSIONS="13 18" PACKAGES=./internal/adopt RUN=Alter
+	@VERSIONS="$(VERSIONS)" PACKAGES="$(PACKAGES)" RUN="$(RUN)" scripts/postgres-matrix
+
+# Weekly, by .ci/weekly: it installs a Debian of its own.
+.PHONY: fresh-machine
+fresh-machine: ## run make run and make test on a new Debian with only Go, make and git; needs root and debootstrap
+	@scripts/fresh-machine
 
 .PHONY: console
 console: ## build the console's script from its source; what is built is committed

@@ -48,6 +48,8 @@ type Node struct {
 	figures   net.Listener // of the metrics; nil: they are with the API
 	secure    bool         // with TLS
 	loops     sync.WaitGroup
+	hurried   chan struct{} // closed by Hurry
+	hurry     sync.Once
 	jobs      *clockwork.Clock
 	notifier  *notify.Dispatcher
 	gateZero  *recovery.Service
@@ -83,7 +85,7 @@ func Open(ctx context.Context, o Options) (*Node, error) {
 // which closes it, also if this fails.
 func OpenOn(ctx context.Context, s Store, o Options) (*Node, error) {
 	o = o.withDefaults()
-	n := &Node{o: o, store: s}
+	n := &Node{o: o, store: s, hurried: make(chan struct{})}
 	if err := n.assemble(ctx); err != nil {
 		return nil, errors.Join(err, n.Close(ctx))
 	}

@@ -129,8 +129,7 @@ func openNode(t *testing.T, database string, clock *shifted, change ...func(*Opt
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		_ = n.listener.Close()
-		if err := n.close(context.Background()); err != nil {
+		if err := n.Close(context.Background()); err != nil {
 			t.Error(err)
 		}
 	})

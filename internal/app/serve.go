@@ -8,8 +8,13 @@ import (
 	"net/http"
 )
 
-// Serve answers requests until ctx ends, and then stops: it takes no new request,
-// lets those that run finish, and writes what was accepted.
+// Serve answers requests until ctx ends, and then stops: it accepts no new request,
+// waits for running requests, writes what was accepted, and signs off from the database.
+//
+// It returns nil when everything that was acknowledged is durable, also if a request was
+// cut off or the database did not answer when the node signed off: those are logged. It
+// returns a [*ledger.LostError] if acknowledged events could not be written, and the
+// listener's error if that failed.
 func (n *Node) Serve(ctx context.Context) error {
 	life, stop := context.WithCancel(context.WithoutCancel(ctx))
 	defer stop()
@@ -35,25 +40,22 @@ func (n *Node) Serve(ctx context.Context) error {
 	select {
 	case err = <-served:
 	case <-ctx.Done():
+	}
+	ending := context.WithoutCancel(ctx)
+	writing, done := n.grace(ending, writeLimit)
+	defer done()
+	if err == nil {
 		n.o.Logger.Info("stopping")
 		n.engine.StopWaiting()
 		n.letters.StopWaiting()
 		n.api.StopStreaming()
 		err = n.listener.Close()
 		<-served // from now on all of its connections are known
-		graceful, cancel := context.WithTimeout(context.WithoutCancel(ctx), n.o.Grace)
-		delivered := make(chan error, 1)
-		go func() { delivered <- n.pusher.Drain(graceful) }()
-		err = errors.Join(err, open.drain(graceful, server), <-delivered)
-		cancel()
+		n.finish(ending, server, open)
 		cut()
-		if err != nil { // somebody held on for longer than that
-			err = errors.Join(err, server.Close())
-		}
 	}
 	stop()
-	n.loops.Wait()
-	return errors.Join(ignoreClosed(err), n.close(context.WithoutCancel(ctx)))
+	return errors.Join(ignoreClosed(err), n.close(ending, writing))
 }
 
 func ignoreClosed(err error) error {
@@ -72,32 +74,8 @@ func (n *Node) Close(ctx context.Context) error {
 			err = errors.Join(err, l.Close())
 		}
 	}
-	return errors.Join(err, n.close(context.WithoutCancel(ctx)))
-}
-
-// close writes what was accepted and closes the store, of a node that may not be
-// put together wholly.
-func (n *Node) close(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, n.o.Grace)
-	defer cancel()
-	failed := []error{n.resign(ctx)}
-	if n.adoptions != nil {
-		failed = append(failed, n.adoptions.Close(ctx))
-	}
-	if n.notifier != nil {
-		n.notifier.Wait() // its context has ended, or it never ran
-	}
-	if n.pusher != nil {
-		failed = append(failed, n.pusher.Drain(ctx))
-	}
-	if n.api != nil {
-		failed = append(failed, n.api.FlushKeyUse(ctx), n.roster.Flush(ctx))
-	}
-	if n.ledger != nil {
-		failed = append(failed, n.ledger.Close(ctx))
-	}
-	if n.bus != nil {
-		n.bus.Close()
-	}
-	return errors.Join(append(failed, n.traces.close(ctx), n.store.Close())...)
+	ctx = context.WithoutCancel(ctx)
+	writing, done := n.grace(ctx, writeLimit)
+	defer done()
+	return errors.Join(err, n.close(ctx, writing))
 }

@@ -112,7 +112,7 @@ var layers = []layer{
 	},
 	{
 		pkg:     "recoup/internal/objectstore/s3test",
-		imports: []string{"recoup/retry"},
+		imports: []string{"recoup/internal/test/tool", "recoup/retry"},
 		why:     "it runs a server for tests, and knows no client",
 	},
 	{
@@ -160,7 +160,7 @@ var layers = []layer{
 	},
 	{
 		pkg:       "recoup/internal/store/postgres/pgtest",
-		imports:   []string{"recoup/internal/store/postgres"},
+		imports:   []string{"recoup/internal/store/postgres", "recoup/internal/test/tool"},
 		libraries: []string{"github.com/jackc/pgx/v5"},
 		why:       "it starts a private server for tests and migrates its databases",
 	},
@@ -364,8 +364,13 @@ var layers = []layer{
 		why: "it compares texts, and knows nothing of what they show",
 	},
 	{
-		pkg: "recoup/internal/test/program",
-		why: "it builds the program for tests, and knows it from outside only",
+		pkg:     "recoup/internal/test/program",
+		imports: []string{"recoup/internal/test/tool"},
+		why:     "it builds the program for tests, and knows it from outside only",
+	},
+	{
+		pkg: "recoup/internal/test/tool",
+		why: "it finds programs of the machine, and knows none of them",
 	},
 	{
 		pkg:     "recoup/internal/test/chaos",

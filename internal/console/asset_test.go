@@ -10,6 +10,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"recoup/internal/test/tool"
 )
 
 // TestScriptIsBuilt proves that the script that is served is made of its source, byte for
@@ -30,7 +32,7 @@ func TestScriptIsBuilt(t *testing.T) {
 // TestTypes proves that the compiler of TypeScript finds nothing wrong with the scripts.
 func TestTypes(t *testing.T) {
 	t.Parallel()
-	check := exec.Command("../../clients/typescript/node_modules/.bin/tsc", "-p", "script")
+	check := tool.Command(t.Context(), "../../clients/typescript/node_modules/.bin/tsc", "-p", "script")
 	if said, err := check.CombinedOutput(); err != nil {
 		t.Errorf("%v\n%s", err, said)
 	}

@@ -115,7 +115,7 @@ func (c *crashes) killWorker() {
 func TestWorkerProcess(t *testing.T) {
 	server := os.Getenv(workerServer)
 	if server == "" {
-		return
+		t.Skip("is the worker process of another test, which starts it")
 	}
 	own, err := client.New(client.Options{Server: server, Key: os.Getenv(workerKey)})
 	if err != nil {

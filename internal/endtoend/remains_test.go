@@ -7,13 +7,14 @@ import (
 	"fmt"
 	"net/url"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/jackc/pgx/v5"
 	_ "modernc.org/sqlite" // the driver
+
+	"recoup/internal/test/tool"
 )
 
 // remains returns everything that a stopped node has left behind, by where it is:
@@ -151,11 +152,7 @@ func postgresRemains(t *testing.T, address string) map[string]string {
 // dumped returns the database as pg_dump writes it.
 func dumped(t *testing.T, address string) string {
 	t.Helper()
-	dump, err := exec.LookPath("pg_dump")
-	if beside, _ := filepath.Glob("/usr/lib/postgresql/*/bin/pg_dump"); err != nil && len(beside) > 0 {
-		dump = beside[len(beside)-1]
-	}
-	out, err := exec.CommandContext(t.Context(), dump, "--dbname", address).Output()
+	out, err := tool.Command(t.Context(), "pg_dump", "--dbname", address).Output()
 	if err != nil {
 		t.Fatalf("pg_dump: %v", err)
 	}

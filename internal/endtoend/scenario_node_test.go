@@ -2,6 +2,7 @@ package endtoend
 
 import (
 	"bufio"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -15,6 +16,7 @@ import (
 	"time"
 
 	"recoup/internal/test/program"
+	"recoup/internal/test/tool"
 )
 
 // The package that is tested is built as it is published, in a folder of its own, and
@@ -82,7 +84,7 @@ func writeExample(folder string) error {
 
 // nodeCommand runs a script in the folder of the package.
 func nodeCommand(folder string, args ...string) *exec.Cmd {
-	cmd := exec.Command("node", args...)
+	cmd := tool.Command(context.Background(), "node", args...)
 	cmd.Dir = folder
 	return cmd
 }

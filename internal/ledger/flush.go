@@ -123,7 +123,10 @@ func (w *Writer) write(b *batch, from, to int) {
 func (w *Writer) giveUp(b *batch, from, to int, err error) {
 	n := int64(to - from)
 	if errors.Is(err, errGivenUp) {
-		w.finish(b, from, to, err, func(s *sums) { s.lost += n })
+		w.finish(b, from, to, err, func(s *sums) {
+			s.lost += n
+			s.broken += b.acknowledged(from, to)
+		})
 		return
 	}
 	reason := DropStoreFailed
@@ -134,6 +137,19 @@ func (w *Writer) giveUp(b *batch, from, to int, err error) {
 		"first_code", string(b.events[from].Code), "error", err)
 	w.o.Tally.Add(w.o.Now(), reason, n)
 	w.finish(b, from, to, err, func(*sums) {})
+}
+
+// acknowledged counts the events of a part of a batch whose producers were not asked to
+// wait: they have an answer. The others get an error. The lock is held.
+func (b *batch) acknowledged(from, to int) (n int64) {
+	at := 0
+	for _, run := range b.runs {
+		if part := min(to, at+run.n) - max(from, at); part > 0 && run.receipt.finished == nil {
+			n += int64(part)
+		}
+		at += run.n
+	}
+	return n
 }
 
 // finish records the result of a part of a batch: written, or lost for a cause.

@@ -43,8 +43,8 @@ func DurationBounds() []time.Duration {
 
 // sums is what is counted since the writer was made.
 type sums struct {
-	accepted, published, direct, written, duplicates, lost, refused, failures int64
-	flushes                                                                   Durations
+	accepted, published, direct, written, duplicates, lost, broken, refused, failures int64
+	flushes                                                                           Durations
 }
 
 // add counts n events that are safe.

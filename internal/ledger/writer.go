@@ -167,14 +167,15 @@ func (w *Writer) Close(ctx context.Context) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.timer.Stop()
-	if lost := (LostError{Events: w.sums.lost, Drops: w.o.Tally.pending()}); lost != (LostError{}) {
+	if lost := (LostError{Events: w.sums.broken, Drops: w.o.Tally.pending()}); lost != (LostError{}) {
 		return &lost
 	}
 	return nil
 }
 
-// LostError says that a writer was closed before it had written everything: how
-// many events, at most, and how much of the count of what was dropped.
+// LostError says that a writer was closed before it had written everything: how many
+// events that producers do not wait for, at most, and how much of the count of what was
+// dropped.
 type LostError struct{ Events, Drops int64 }
 
 func (e *LostError) Error() string {

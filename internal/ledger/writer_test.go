@@ -358,6 +358,33 @@ func TestCloseDrains(t *testing.T) {
 	})
 }
 
+// TestCloseCountsAcknowledged closes a writer that cannot write: events whose producer
+// waits for them were never acknowledged, and are not among those that it names.
+func TestCloseCountsAcknowledged(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		w := newWriter(t, newFake(failing(1e6, errAway)), func(o *ledger.Options) { o.BatchSize, o.Flushers = 10, 2 })
+		events := newEvents()
+		awaited := mustAppend(t, w, events.make(5))
+		mustAppend(t, w, events.make(3))
+		answered := make(chan error, 1)
+		go func() { answered <- awaited.Wait(t.Context()) }()
+		synctest.Wait()
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		var lost *ledger.LostError
+		if err := w.Close(ctx); !errors.As(err, &lost) || lost.Events != 3 {
+			t.Errorf("closed with %v", err)
+		}
+		if err := <-answered; err == nil {
+			t.Error("the producer that waits was told that its events are stored")
+		}
+		if s := w.Stats(); s.Lost != 8 {
+			t.Errorf("%+v", s)
+		}
+	})
+}
+
 func TestCloseSaysWhatIsLost(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -1,8 +1,8 @@
 package codes_test
 
 import (
-	"os/exec"
 	"recoup/internal/cli/clitest"
+	"recoup/internal/test/tool"
 	"strings"
 	"testing"
 )
@@ -22,17 +22,10 @@ func plainScript(t *testing.T, ts string) string {
 	return strings.NewReplacer(": Readonly<Record<Code, Definition>>", "", "code: string", "code", "): boolean {", ") {", " as Code", "", "export ", "").Replace(ts)
 }
 
-// The exported function says of every code what the specifications say of it. It
-// is run by Node where there is one.
+// TestTypeScriptRetryable runs the exported function in Node: it answers for every code
+// as the specifications do.
 func TestTypeScriptRetryable(t *testing.T) {
 	ts, _, _ := clitest.Run(t, "codes", "export", "--format", "ts")
-	node, err := exec.LookPath("node")
-	if err != nil {
-		if !strings.Contains(ts, "idempotent = true") {
-			t.Error("what is not said to be done once is not retried")
-		}
-		return
-	}
 	script := plainScript(t, ts) + `
 const asked = [
   ["NETWORK_TIMEOUT"], ["CONNECTION_RESET"], ["EXTERNAL_SERVICE_TIMEOUT"], ["UPSTREAM_ERROR"], ["RATE_LIMIT_EXCEEDED"],
@@ -42,7 +35,7 @@ const asked = [
 ];
 console.log(asked.map((a) => retryable(...a) ? "1" : "0").join(""));
 `
-	out, err := exec.CommandContext(t.Context(), node, "--eval", script).CombinedOutput()
+	out, err := tool.Command(t.Context(), "node", "--eval", script).CombinedOutput()
 	if got, want := strings.TrimSpace(string(out)), "111110010101000"; err != nil || got != want {
 		t.Errorf("got %s, want %s: %v", got, want, err)
 	}

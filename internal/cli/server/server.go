@@ -6,7 +6,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"os/signal"
+	"sync"
 	"syscall"
 
 	"github.com/spf13/cobra"
@@ -31,8 +33,12 @@ key, prints it once on a terminal or else writes it to a file with mode 0600 and
 (--admin-key-file), and begins with a small policy that governs the table app.errors; 'recoup init'
 writes one for your own tables.
 
-It stops on SIGINT and SIGTERM: running requests are finished, and everything that was accepted
-is written.`,
+SIGINT and SIGTERM stop it: running requests are finished, for at most --grace, and everything that was
+accepted is written. A second signal ends the grace, a third ends the process.
+
+The exit status after a signal is 0 if everything that was acknowledged is stored, also if the
+database did not answer when the node signed off. It is 1 if accepted events could not be written;
+the message says how many.`,
 		Example: `  recoup serve
   recoup serve --database postgres://recoup_app@db/recoup
   recoup serve --listen 0.0.0.0:8443 --tls-cert tls.crt --tls-key tls.key`,
@@ -74,22 +80,59 @@ func handOut(streams command.Streams, o app.Options, secret string) error {
 	return nil
 }
 
-// run runs a node until a signal ends it.
+// run runs a node until a signal ends it. A signal that arrives while the node starts ends
+// the start, which is no failure: nothing was accepted yet.
 func run(ctx context.Context, streams command.Streams, options app.Options, ready func(context.Context, *app.Node) error) error {
-	ctx, stop := signal.NotifyContext(ctx, syscall.SIGINT, syscall.SIGTERM)
+	ctx, hurried, stop := watchSignals(ctx)
 	defer stop()
 	options.Build = app.OwnVersion()
 	node, err := app.Open(ctx, options)
 	if err != nil {
-		return err
+		return stopped(ctx, streams, err)
 	}
+	context.AfterFunc(hurried, node.Hurry)
 	if ready != nil {
 		if err := ready(ctx, node); err != nil {
-			return errors.Join(err, node.Close(ctx))
+			return errors.Join(stopped(ctx, streams, err), node.Close(ctx))
 		}
 	}
 	fmt.Fprintf(streams.Err, "Recoup listens on %s (console: %s/, docs: %s/docs)\n", node.URL(), node.URL(), node.URL())
 	return node.Serve(ctx)
+}
+
+// stopped returns why a start has failed, or nothing if a signal has ended it.
+func stopped(ctx context.Context, streams command.Streams, err error) error {
+	if ctx.Err() == nil {
+		return err
+	}
+	fmt.Fprintf(streams.Err, "Stopped while starting: %v\n", err)
+	return nil
+}
+
+// watchSignals returns a context that ends with the first signal and one that ends with the
+// second. The third signal has its usual effect: it ends the process.
+func watchSignals(parent context.Context) (ctx, hurried context.Context, stop func()) {
+	ctx, cancel := context.WithCancel(parent)
+	hurried, hurry := context.WithCancel(context.WithoutCancel(parent))
+	signals := make(chan os.Signal, 2)
+	signal.Notify(signals, syscall.SIGINT, syscall.SIGTERM)
+	ended := make(chan struct{})
+	go func() {
+		for _, act := range []func(){cancel, hurry} {
+			select {
+			case <-signals:
+				act()
+			case <-ended:
+				return
+			}
+		}
+		signal.Stop(signals)
+	}()
+	return ctx, hurried, sync.OnceFunc(func() {
+		signal.Stop(signals)
+		close(ended)
+		cancel()
+	})
 }
 
 func config(streams command.Streams) *cobra.Command {

@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"recoup/internal/test/tool"
 	"recoup/retry"
 )
 
@@ -60,13 +61,9 @@ func Start(t testing.TB, bucket string) *Server {
 // find returns the server's program.
 func find(t testing.TB) string {
 	t.Helper()
-	root, err := exec.Command("go", "list", "-m", "-f", "{{.Dir}}", "recoup").Output()
+	path, err := tool.Path("versitygw")
 	if err != nil {
-		t.Fatalf("looking for the module: %v", err)
-	}
-	path := filepath.Join(strings.TrimSpace(string(root)), ".cache", "versitygw")
-	if _, err := os.Stat(path); err != nil {
-		t.Fatalf("there is no S3 server: run make setup (%v)", err)
+		t.Fatal(err)
 	}
 	return path
 }

@@ -1,24 +1,20 @@
 package sqlite_test
 
 import (
-	"os/exec"
 	"strings"
 	"testing"
 
 	"recoup"
 	"recoup/internal/policy"
 	"recoup/internal/test/conformance"
+	"recoup/internal/test/tool"
 )
 
 // shell runs SQL in the sqlite3 program of the machine, as a person does. Debian's is
 // older than the library that nodes have.
 func (o opened) shell(sql string) (string, error) {
 	o.Helper()
-	program, err := exec.LookPath("sqlite3")
-	if err != nil {
-		o.Fatalf("%v: scripts/setup installs it", err)
-	}
-	out, err := exec.CommandContext(o.Context(), program, "-bail", o.path, ".timeout 5000", sql).CombinedOutput()
+	out, err := tool.Command(o.Context(), "sqlite3", "-bail", o.path, ".timeout 5000", sql).CombinedOutput()
 	return strings.TrimSpace(string(out)), err
 }
 

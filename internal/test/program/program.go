@@ -6,10 +6,11 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
+
+	"recoup/internal/test/tool"
 )
 
 // build makes the program once for all tests of a process, unless RECOUP_PROGRAM
@@ -22,13 +23,13 @@ var build = sync.OnceValues(func() (string, error) {
 	if err != nil {
 		return "", err
 	}
-	root, err := exec.Command("go", "list", "-m", "-f", "{{.Dir}}", "recoup").Output()
+	root, err := tool.Root()
 	if err != nil {
-		return "", fmt.Errorf("looking for the module: %w", err)
+		return "", err
 	}
 	path := filepath.Join(folder, "recoup")
 	cmd := exec.Command("go", "build", "-trimpath", "-o", path, "./cmd/recoup")
-	cmd.Dir = strings.TrimSpace(string(root)) // benchmarks are a module of their own
+	cmd.Dir = root // benchmarks are a module of their own
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return "", fmt.Errorf("building the program: %w\n%s", err, out)
 	}

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"net/url"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"syscall"
 	"testing"
@@ -13,6 +12,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"recoup/internal/store/postgres"
+	"recoup/internal/test/tool"
 )
 
 // sharedSessions is how many sessions a pooler has for all its clients: few, so that
@@ -29,7 +29,7 @@ func Pool(t testing.TB, mode string, more ...string) (through func(url string) s
 	if err != nil {
 		t.Fatal(err)
 	}
-	program, err := findPooler()
+	program, err := tool.Path("pgbouncer")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -114,26 +114,4 @@ func awaitPooler(t testing.TB, folder string, ended <-chan struct{}) {
 		case <-tick.C:
 		}
 	}
-}
-
-// findPooler looks for PgBouncer, and installs it if it is not there.
-func findPooler() (string, error) {
-	look := func() (string, bool) {
-		if found, err := exec.LookPath("pgbouncer"); err == nil {
-			return found, true
-		}
-		const debian = "/usr/sbin/pgbouncer"
-		return debian, executable(debian)
-	}
-	if found, ok := look(); ok {
-		return found, nil
-	}
-	if err := install("pgbouncer"); err != nil {
-		return "", err
-	}
-	found, ok := look()
-	if !ok {
-		return "", fmt.Errorf("pgtest: PgBouncer was installed, but is neither in PATH nor at %s", found)
-	}
-	return found, nil
 }

@@ -3,12 +3,13 @@ package pgtest
 import (
 	"fmt"
 	"os"
-	"os/exec"
 	"os/user"
 	"path/filepath"
 	"slices"
 	"strconv"
 	"syscall"
+
+	"recoup/internal/test/tool"
 )
 
 // programs of PostgreSQL that a server needs.
@@ -18,12 +19,12 @@ type programs struct{ initdb, postgres string }
 // run on every major version (make postgres-matrix).
 const binVariable = "RECOUP_POSTGRES_BIN"
 
-// findPrograms looks for PostgreSQL, and installs it if it is not there. A version
-// that was asked for is never replaced by another.
+// findPrograms looks for PostgreSQL, and says how to install it if it is not there. A
+// version that was asked for is never replaced by another.
 func findPrograms() (programs, error) {
 	if folder := os.Getenv(binVariable); folder != "" {
 		found := in(folder)
-		if !executable(found.initdb) || !executable(found.postgres) {
+		if !tool.Executable(found.initdb) || !tool.Executable(found.postgres) {
 			return programs{}, fmt.Errorf("pgtest: %s is %s, which has no initdb and postgres", binVariable, folder)
 		}
 		return found, nil
@@ -31,27 +32,20 @@ func findPrograms() (programs, error) {
 	if found, ok := lookPrograms(); ok {
 		return found, nil
 	}
-	if err := install("postgresql"); err != nil {
-		return programs{}, err
-	}
-	found, ok := lookPrograms()
-	if !ok {
-		return programs{}, fmt.Errorf("pgtest: PostgreSQL was installed, but initdb and postgres are neither in PATH nor in /usr/lib/postgresql/*/bin")
-	}
-	return found, nil
+	return programs{}, fmt.Errorf("pgtest: %w", &tool.MissingError{Name: "initdb", Hint: "name the folder of initdb and postgres in " + binVariable})
 }
 
 // lookPrograms looks in PATH, then for the newest version that Debian has put
 // beside it.
 func lookPrograms() (programs, bool) {
-	initdb, err := exec.LookPath("initdb")
+	initdb, err := tool.Path("initdb")
 	if err == nil {
-		if server, err := exec.LookPath("postgres"); err == nil {
+		if server, err := tool.Path("postgres"); err == nil {
 			return programs{initdb, server}, true
 		}
 	}
 	for _, folder := range debianFolders() {
-		if p := in(folder); executable(p.initdb) && executable(p.postgres) {
+		if p := in(folder); tool.Executable(p.initdb) && tool.Executable(p.postgres) {
 			return p, true
 		}
 	}
@@ -66,11 +60,11 @@ func (p programs) beside(name string) (string, error) {
 		return "", fmt.Errorf("pgtest: %w", err)
 	}
 	own := filepath.Join(filepath.Dir(server), name)
-	if executable(own) {
+	if tool.Executable(own) {
 		return own, nil
 	}
 	for _, folder := range debianFolders() {
-		if other := filepath.Join(folder, name); executable(other) {
+		if other := filepath.Join(folder, name); tool.Executable(other) {
 			return other, nil
 		}
 	}
@@ -92,26 +86,6 @@ func debianFolders() []string {
 func major(bin string) int {
 	n, _ := strconv.Atoi(filepath.Base(filepath.Dir(bin)))
 	return n
-}
-
-func executable(path string) bool {
-	info, err := os.Stat(path)
-	return err == nil && !info.IsDir() && info.Mode()&0o111 != 0
-}
-
-// install asks Debian's packager. Other test processes may do the same at this
-// moment: it waits for its turn.
-func install(name string) error {
-	args := []string{"apt-get", "-o", "DPkg::Lock::Timeout=600", "install", "-y", name}
-	if os.Geteuid() != 0 {
-		args = append([]string{"sudo", "-n"}, args...)
-	}
-	cmd := exec.Command(args[0], args[1:]...)
-	cmd.Env = append(os.Environ(), "DEBIAN_FRONTEND=noninteractive")
-	if out, err := cmd.CombinedOutput(); err != nil {
-		return fmt.Errorf("pgtest: these tests need Debian's package %s, or its programs in PATH, and installing it failed: %v: %w\n%s", name, args, err, out)
-	}
-	return nil
 }
 
 // credential returns whom the server runs as. PostgreSQL refuses to run as
