@@ -352,6 +352,10 @@ var layers = []layer{
 		why: "it builds the program for tests, and knows it from outside only",
 	},
 	{
+		pkg: "recoup/internal/test/tier",
+		why: "it reads the environment and skips tests",
+	},
+	{
 		pkg:     "recoup/internal/test/chaos",
 		imports: []string{"recoup", "recoup/fault", "recoup/retry", "recoup/client", "recoup/internal/lifecycle"},
 		why:     "it knows what clients see and what rows say; how nodes and databases are started and stopped, its user knows",
