@@ -16,6 +16,7 @@ import (
 	"recoup"
 	"recoup/client"
 	"recoup/internal/test/live"
+	"recoup/internal/test/tier"
 )
 
 // consolePages are the pages of the console, with something on each: a batch, a replay, an
@@ -82,6 +83,7 @@ func (b *browser) theme(name string) {
 // TestConsoleHasNoBarriers proves with axe that no page has what people with disabilities
 // stumble over, in both themes.
 func TestConsoleHasNoBarriers(t *testing.T) {
+	tier.Only(t, tier.Browser)
 	t.Parallel()
 	axe, err := os.ReadFile("accessibility/node_modules/axe-core/axe.min.js")
 	if err != nil {
@@ -119,6 +121,7 @@ func TestConsoleHasNoBarriers(t *testing.T) {
 // the folder that is named in RECOUP_PICTURES: make console-pictures. No page is wider
 // than its window.
 func TestConsolePictures(t *testing.T) {
+	tier.Only(t, tier.Browser)
 	t.Parallel()
 	s, c, b := console(t, live.SQLite(t))
 	b.signIn(s.key())
