@@ -141,7 +141,7 @@ console: ## build the console's script from its source; what is built is committ
 PICTURES ?= $(CURDIR)/dist/pictures
 .PHONY: console-pictures
 console-pictures: setup ## take a picture of every page of the console, in both themes and three widths, into dist/pictures
-	$(QUICKLY) RECOUP_PICTURES=$(PICTURES) go test -count 1 -run '^TestConsolePictures$$' ./internal/endtoend
+	$(QUICKLY) RECOUP_NIGHTLY=1 RECOUP_PICTURES=$(PICTURES) go test -count 1 -run '^TestConsolePictures$$' ./internal/endtoend
 
 .PHONY: check-tidy
 check-tidy: ## fail if go.mod or go.sum of a module is not tidy

@@ -2,7 +2,8 @@
 // `make nightly`. It is the only way to leave a test out: a test that is left out is
 // reported as skipped, with the reason, and never passes by returning early.
 //
-// RECOUP_NIGHTLY=1 runs everything. RECOUP_AREAS lists the areas that a change touches,
+// RECOUP_NIGHTLY=1 runs everything, and so does RECOUP_SOAK=1, which also makes long tests
+// longer. RECOUP_AREAS lists the areas that a change touches,
 // as scripts/changed-areas prints them; if it is not set, every area runs.
 package tier
 
@@ -28,7 +29,7 @@ const (
 )
 
 // Night reports whether every test runs in full.
-func Night() bool { return os.Getenv("RECOUP_NIGHTLY") != "" }
+func Night() bool { return os.Getenv("RECOUP_NIGHTLY") != "" || os.Getenv("RECOUP_SOAK") != "" }
 
 // Nightly skips a test that does not run for every change. The reason says what it adds
 // to the tests that do.

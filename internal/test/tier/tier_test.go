@@ -18,19 +18,25 @@ func skipped(t *testing.T, do func(testing.TB)) bool {
 }
 
 func TestNightly(t *testing.T) {
-	for _, night := range []bool{false, true} {
-		t.Setenv("RECOUP_NIGHTLY", map[bool]string{true: "1"}[night])
+	for _, set := range []string{"", "RECOUP_NIGHTLY", "RECOUP_SOAK"} {
+		night := set != ""
+		t.Setenv("RECOUP_NIGHTLY", "")
+		t.Setenv("RECOUP_SOAK", "")
+		if night {
+			t.Setenv(set, "1")
+		}
 		if got := skipped(t, func(t testing.TB) { tier.Nightly(t, "an example") }); got == night {
-			t.Errorf("night %t: skipped %t", night, got)
+			t.Errorf("%q set: skipped %t", set, got)
 		}
 		if got, want := tier.Count(3, 50), map[bool]int{false: 3, true: 50}[night]; got != want {
-			t.Errorf("night %t: %d rounds, expected %d", night, got, want)
+			t.Errorf("%q set: %d rounds, expected %d", set, got, want)
 		}
 	}
 }
 
 func TestOnly(t *testing.T) {
 	t.Setenv("RECOUP_NIGHTLY", "")
+	t.Setenv("RECOUP_SOAK", "")
 	for listed, want := range map[string]bool{"": true, "bus": true, "bus browser": false, "browsers": true} {
 		t.Setenv("RECOUP_AREAS", listed)
 		if got := skipped(t, func(t testing.TB) { tier.Only(t, tier.Browser) }); got != want {
@@ -46,6 +52,7 @@ func TestOnly(t *testing.T) {
 // The four quarters cover every case once, whatever the number of cases.
 func TestQuarter(t *testing.T) {
 	t.Setenv("RECOUP_NIGHTLY", "")
+	t.Setenv("RECOUP_SOAK", "")
 	for _, n := range []int{0, 1, 3, 4, 50} {
 		covered := 0
 		for _, quarter := range []string{"20", "21", "22", "23"} {
