@@ -19,11 +19,6 @@ BENCHTIME ?= 2s
 # What tests write goes to memory if it can; what the compiler writes does not.
 QUICKLY := GOTMPDIR=$${TMPDIR:-/tmp} TMPDIR=$$(scripts/fast-temp)
 
-# The race detector watches our code and the driver's, but not what is translated
-# from C: SQLite works on memory of its own, and takes many times as long when it
-# is watched.
-UNWATCHED := -gcflags=modernc.org/sqlite/lib=-race=false -gcflags=modernc.org/libc=-race=false
-
 .PHONY: help
 help: ## list the tasks
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-16s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -41,20 +36,21 @@ setup: ## install what the other tasks need and the machine lacks
 	@scripts/setup
 
 .PHONY: test
-test: setup ## run every test
-	$(QUICKLY) go test -timeout 20m ./...
-	$(QUICKLY) go test -C bench -run '^TestRiverPreset$$' .
+test: setup ## run the tests of every change, each once: under the race detector or without it
+	@scripts/test
 
-# Left out: the tests from outside, which drive a program that is built without the
-# detector, and the slowest of what starts no goroutine. Of the stores, what shares
-# connections, writers and bells: every verb goes through them in the same way.
-SINGLE  := /internal/(endtoend|proof|redact|simulation|architecture)$$
-STORES  := ./internal/store/postgres ./internal/store/sqlite
-SHARING := ^Test(Conformance|Store|Together|DecidedTogether|Ledger|Service|OpenTogether|Wake|Verbs|One|All|Context|Promotion)
 .PHONY: race
-race: setup ## run the tests under the race detector, properties with a fifth of their draws
-	$(QUICKLY) go test -race -short -timeout 20m $(UNWATCHED) $$(go list ./... | grep -vE '$(SINGLE)|/internal/store/(postgres|sqlite)$$')
-	$(QUICKLY) go test -race -short -timeout 20m $(UNWATCHED) -run '$(SHARING)' $(STORES)
+race: setup ## run only the tests under the race detector, properties with a fifth of their draws
+	@scripts/test race
+
+.PHONY: nightly
+nightly: setup ## run what CI leaves out, about four hours: every test in full, fuzzing, chaos, PostgreSQL 13 to 18; PARTS="fuzz chaos" runs some
+	@scripts/nightly $(PARTS)
+
+TIER ?= change
+.PHONY: mutants
+mutants: setup ## plant the faults of scripts/mutants.tsv one by one and list those that no test notices; TIER=nightly, ONLY=policy
+	@TIER=$(TIER) ONLY="$(ONLY)" scripts/mutants
 
 .PHONY: fuzz
 fuzz: ## run every fuzz target for FUZZTIME, one after the other
@@ -157,7 +153,7 @@ console: ## build the console's script from its source; what is built is committ
 PICTURES ?= $(CURDIR)/dist/pictures
 .PHONY: console-pictures
 console-pictures: setup ## take a picture of every page of the console, in both themes and three widths, into dist/pictures
-	$(QUICKLY) RECOUP_PICTURES=$(PICTURES) go test -count 1 -run '^TestConsolePictures$$' ./internal/endtoend
+	$(QUICKLY) RECOUP_NIGHTLY=1 RECOUP_PICTURES=$(PICTURES) go test -count 1 -run '^TestConsolePictures$$' ./internal/endtoend
 
 .PHONY: check-tidy
 check-tidy: ## fail if go.mod or go.sum of a module is not tidy

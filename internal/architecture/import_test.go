@@ -373,6 +373,10 @@ var layers = []layer{
 		why: "it finds programs of the machine, and knows none of them",
 	},
 	{
+		pkg: "recoup/internal/test/tier",
+		why: "it reads the environment and skips tests",
+	},
+	{
 		pkg:     "recoup/internal/test/chaos",
 		imports: []string{"recoup", "recoup/fault", "recoup/retry", "recoup/client", "recoup/internal/lifecycle"},
 		why:     "it knows what clients see and what rows say; how nodes and databases are started and stopped, its user knows",

@@ -22,6 +22,7 @@ import (
 	"recoup/internal/store"
 	"recoup/internal/store/sqlite"
 	"recoup/internal/store/sqlite/sqlitetest"
+	"recoup/internal/test/tier"
 )
 
 var onlySeed = flag.Uint64("seed", 0, "simulate the year of this seed and no other")
@@ -34,25 +35,27 @@ var onlySeed = flag.Uint64("seed", 0, "simulate the year of this seed and no oth
 // notified are away, refuse, or do not answer. In the end nothing goes wrong any
 // more, and all that is left must come to its end.
 //
-// A year that fails is run again with -run TestYear -seed N. RECOUP_SOAK=1 makes
-// it a thousand years.
+// For every change a quarter of 50 years is run, and all of them in make nightly. A year
+// that fails is run again with -run TestYear -seed N. RECOUP_SOAK=1 makes it a thousand.
 func TestYear(t *testing.T) {
 	t.Parallel()
-	seeds := 50
+	seeds, skip := 50, 0
 	switch {
 	case os.Getenv("RECOUP_SOAK") != "":
 		seeds = 1000
 	case testing.Short():
 		seeds = 2
+	default:
+		skip, seeds = tier.Quarter(t, seeds)
 	}
-	first := uint64(1)
+	first, last := uint64(skip+1), uint64(seeds)
 	if *onlySeed != 0 {
-		first, seeds = *onlySeed, 1
+		first, last = *onlySeed, *onlySeed
 	}
-	for i := range uint64(seeds) {
-		t.Run(strconv.FormatUint(first+i, 10), func(t *testing.T) {
+	for number := first; number <= last; number++ {
+		t.Run(strconv.FormatUint(number, 10), func(t *testing.T) {
 			t.Parallel()
-			y := simulate(t, first+i, true, honest, 365*day)
+			y := simulate(t, number, true, honest, 365*day)
 			for _, broken := range y.broken {
 				t.Error(broken)
 			}

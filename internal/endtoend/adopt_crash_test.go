@@ -10,12 +10,15 @@ import (
 
 	"recoup/internal/store/postgres/pgtest"
 	"recoup/internal/test/program"
+	"recoup/internal/test/tier"
 )
 
 // TestAdoptKilled kills recoup adopt and recoup release at random moments, runs each
 // again until it is done, and expects an adoption that works and a release that leaves
 // nothing. RECOUP_SOAK=1 makes it fifty rounds for each of two tables.
 func TestAdoptKilled(t *testing.T) {
+	tier.Only(t, tier.Adoption)
+	t.Parallel()
 	const table = `insert into recoup.error_table (table_name, hub, entity_column, dispositions, default_disposition, ttl, blocks, policy_version)
 		values ('shop.errors', 'shop', 'order_id', '{RETRY,PARKED,ARCHIVE,RESOLVED}', 'RETRY', '30 days', true, '1.0.0'); create schema shop;`
 	for _, s := range []struct{ name, ddl, write string }{
@@ -26,6 +29,7 @@ func TestAdoptKilled(t *testing.T) {
 			"insert into shop.failures select coalesce(max(id), 0) + 1, 'x', 'y' from shop.failures"},
 	} {
 		t.Run(s.name, func(t *testing.T) {
+			t.Parallel()
 			url, _ := pgtest.Migrated(t)
 			seed := seed()
 			t.Logf("seed %d", seed)

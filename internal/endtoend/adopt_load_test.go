@@ -12,6 +12,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"recoup/internal/store/postgres/pgtest"
+	"recoup/internal/test/tier"
 	"recoup/retry"
 )
 
@@ -20,6 +21,7 @@ import (
 // fails; in the end every row has one error, and no error is without its row.
 // RECOUP_SOAK=1 makes it a million rows and twenty kills.
 func TestAdoptedUnderLoad(t *testing.T) {
+	tier.Only(t, tier.Adoption)
 	t.Parallel()
 	owner, nodes := pgtest.Migrated(t)
 	c := &adopter{T: t, url: owner, now: time.Now}

@@ -9,6 +9,7 @@ import (
 
 	"recoup/internal/policy"
 	"recoup/internal/store/postgres/pgtest"
+	"recoup/internal/test/tier"
 	"recoup/retry"
 )
 
@@ -32,6 +33,7 @@ func policyOf(t *testing.T, version, reason string, change func(string) string) 
 // what to do: to move the adoption, whose errors then go on under the new name, or to
 // release it.
 func TestAdoptedUnderAnotherName(t *testing.T) {
+	tier.Only(t, tier.Adoption)
 	t.Parallel()
 	owner, nodes := pgtest.Migrated(t)
 	ownerSQL(t, owner, `create schema shop; create table shop.failures (id bigint primary key, outreach_id text, error_code text, status text, created_at timestamptz default now());

@@ -10,6 +10,7 @@ import (
 
 	"recoup/internal/adopt/preset/presettest"
 	"recoup/internal/store/postgres/pgtest"
+	"recoup/internal/test/tier"
 	"recoup/retry"
 )
 
@@ -93,6 +94,7 @@ const (
 // redacted, decrypted for an admin with a reason, and once it has moved it is there whole.
 // One whose error is open stays.
 func TestSourceRowsMove(t *testing.T) {
+	tier.Only(t, tier.Adoption)
 	t.Parallel()
 	s := newSourced(t, sourceTable, "{details: [region], encrypted: [request], at_end: move}", "shop.failures", "--entity", "outreach_id")
 	id := s.resolved("CO-1")
@@ -118,6 +120,7 @@ func TestSourceRowsMove(t *testing.T) {
 // A row whose policy says delete stays while its error is in the archive, and goes when
 // that is purged.
 func TestSourceRowsAreDeleted(t *testing.T) {
+	tier.Only(t, tier.Adoption)
 	t.Parallel()
 	const years = 8 * 365 * 24 * time.Hour // longer than any archive is kept
 	s := newSourced(t, sourceTable, "{at_end: delete}", "shop.failures", "--entity", "outreach_id")
@@ -136,6 +139,7 @@ func TestSourceRowsAreDeleted(t *testing.T) {
 // Jobs of a queue leave it as rows of a table do, once their errors are over; jobs that
 // have not failed are nobody's business.
 func TestSourceRowsOfAQueueMove(t *testing.T) {
+	tier.Only(t, tier.Adoption)
 	t.Parallel()
 	q := presettest.Queues[0]
 	ddl := "create schema shop; " + strings.Replace(q.DDL, "'2026-02-02 08:59Z'", "now()", 1) // it has failed just now

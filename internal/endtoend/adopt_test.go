@@ -9,6 +9,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"recoup/internal/store/postgres/pgtest"
+	"recoup/internal/test/tier"
 	"recoup/retry"
 )
 
@@ -28,6 +29,7 @@ const isBlocked = `(select count(*) > 0 from outreach.dol_errors where outreach_
 // metrics; while its writers insert, copy, update, delete and truncate as ever. In the end
 // nothing is left in it.
 func TestAdoptedTable(t *testing.T) {
+	tier.Only(t, tier.Adoption)
 	t.Parallel()
 	owner, nodes := pgtest.Migrated(t)
 	ownerSQL(t, owner, dolErrors)

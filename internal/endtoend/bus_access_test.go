@@ -24,6 +24,7 @@ import (
 	"recoup"
 	"recoup/internal/bus/bustest"
 	"recoup/internal/store/postgres/pgtest"
+	"recoup/internal/test/tier"
 )
 
 // clock is that of this machine, as the servers and nodes have it.
@@ -189,6 +190,7 @@ func (c *secured) flags(password, ca string, more ...string) []string {
 // With TLS, certificates of either side and the permissions that docs/scale.md lists, all
 // of the bus works, and nothing is missing.
 func TestBusAccess(t *testing.T) {
+	tier.Only(t, tier.Bus)
 	t.Parallel()
 	c := newSecured(t, 3)
 	s, owner := newSender(t)
@@ -205,6 +207,7 @@ func TestBusAccess(t *testing.T) {
 // What servers refuse, a node does without and says why; once it is mended it goes on by
 // itself.
 func TestBusAccessRefused(t *testing.T) {
+	tier.Only(t, tier.Bus)
 	t.Parallel()
 	c, stranger := newSecured(t, 1), newAuthority(t)
 	stranger.issue("node", stranger)
@@ -262,6 +265,7 @@ func (s *sender) quarantines(owner string) {
 // A file that cannot be used, and flags that make no sense together, keep a node from
 // starting: all of it is said at once, and no secret.
 func TestBusFlagsRefused(t *testing.T) {
+	tier.Only(t, tier.Bus)
 	t.Parallel()
 	ca := newAuthority(t)
 	ca.issue("node", ca)
@@ -361,6 +365,7 @@ func (o *operator) credentials(file string, expires time.Time) (seed string) {
 // A node with credentials that have expired does without the bus, and uses it once the
 // file has others.
 func TestBusCredentials(t *testing.T) {
+	tier.Only(t, tier.Bus)
 	t.Parallel()
 	o := newOperator(t)
 	cluster := bustest.StartSecured(t, 1, o.settings)

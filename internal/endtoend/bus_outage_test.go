@@ -16,6 +16,7 @@ import (
 	"recoup/internal/bus/bustest"
 	hdr "recoup/internal/load"
 	"recoup/internal/store/postgres/pgtest"
+	"recoup/internal/test/tier"
 	"recoup/retry"
 )
 
@@ -24,6 +25,7 @@ import (
 // gate answers meanwhile. RECOUP_OUTAGE says for how long it is away and
 // RECOUP_OUTAGE_RATE how many events come a second; what was seen is printed.
 func TestBusCarriesAnOutage(t *testing.T) {
+	tier.Only(t, tier.Bus)
 	t.Parallel()
 	length, err := time.ParseDuration(cmp.Or(os.Getenv("RECOUP_OUTAGE"), "5s"))
 	if err != nil {

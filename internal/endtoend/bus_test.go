@@ -21,6 +21,7 @@ import (
 	"recoup/internal/bus"
 	"recoup/internal/bus/bustest"
 	"recoup/internal/store/postgres/pgtest"
+	"recoup/internal/test/tier"
 )
 
 // sender sends events as clients do that wait until they are durable, and remembers which
@@ -115,6 +116,7 @@ func (s *sender) sample(series string) string {
 // Every event that was acknowledged is in the ledger once, whoever dies: nodes, the
 // database, one server of the bus or all of them. RECOUP_SOAK=1 makes it twenty rounds.
 func TestBusLosesNothing(t *testing.T) {
+	tier.Only(t, tier.Bus)
 	t.Parallel()
 	server := pgtest.Start(t, pgtest.Options{Durable: true})
 	owner, nodes := server.Migrated(t)
@@ -246,6 +248,7 @@ func busReady(c *bustest.Cluster) bool {
 // A batch that the database refuses goes to quarantine after five tries, and from there
 // where an operator wants it; others are not held up. A bus that is full refuses with 429.
 func TestBusQuarantineAndLimit(t *testing.T) {
+	tier.Only(t, tier.Bus)
 	t.Parallel()
 	server := pgtest.Start(t, pgtest.Options{Durable: true})
 	owner, nodes := server.Migrated(t)
@@ -342,6 +345,7 @@ func sealed(t *testing.T, cluster *bustest.Cluster) {
 
 // With SQLite there is no bus.
 func TestBusNeedsPostgres(t *testing.T) {
+	tier.Only(t, tier.Bus)
 	t.Parallel()
 	s := newSite(t, database{Nodes: "sqlite:" + t.TempDir() + "/recoup.db"})
 	s.flags = []string{"--bus", "nats://127.0.0.1:1"}

@@ -13,6 +13,7 @@ import (
 	"recoup/internal/bus/bustest"
 	"recoup/internal/netfault"
 	"recoup/internal/test/chaos"
+	"recoup/internal/test/tier"
 	"recoup/retry"
 )
 
@@ -21,6 +22,7 @@ import (
 // all of them, and each node's way to them. RECOUP_CHAOS_BUS_KILLS says how often servers
 // are killed at least.
 func TestChaosBus(t *testing.T) {
+	tier.Only(t, tier.Bus)
 	t.Parallel()
 	r := regime{
 		mixed: chaos.Mix{chaos.KillBus: 2, chaos.KillBusLeader: 2, chaos.KillBusAll: 1, chaos.PauseBus: 1, chaos.CutBus: 1, chaos.StallBus: 1,

@@ -7,6 +7,7 @@ import (
 
 	"recoup/internal/store/postgres/pgtest"
 	"recoup/internal/test/chaos"
+	"recoup/internal/test/tier"
 	"recoup/retry"
 )
 
@@ -15,6 +16,7 @@ import (
 // writes is killed, again and again, and the other takes its place:
 // RECOUP_CHAOS_FAILOVERS says how often at least.
 func TestChaosFailover(t *testing.T) {
+	tier.Nightly(t, "a failover takes minutes of faults; TestChaosPostgres and TestFailover run for every change")
 	t.Parallel()
 	r := regime{
 		mixed: chaos.Mix{chaos.Failover: 2, chaos.KillNode: 1, chaos.KillLeader: 1, chaos.PauseNode: 1, chaos.EndSessions: 1},

@@ -11,11 +11,13 @@ import (
 
 	"recoup"
 	"recoup/internal/test/live"
+	"recoup/internal/test/tier"
 )
 
 // TestConsoleByHand proves that acts of every kind are done without a mouse: by Tab, Enter,
 // the space bar and letters.
 func TestConsoleByHand(t *testing.T) {
+	tier.Only(t, tier.Browser)
 	t.Parallel()
 	s, c, b := console(t, live.SQLite(t))
 	batch(t, c)
@@ -104,6 +106,7 @@ func TestConsoleByHand(t *testing.T) {
 // TestConsoleTimes proves that the exact time of everything is UTC, or that of the browser's
 // own clock for those who have chosen so, also in what comes later.
 func TestConsoleTimes(t *testing.T) {
+	tier.Only(t, tier.Browser)
 	t.Parallel()
 	s, c, b := console(t, live.SQLite(t))
 	b.do(chromedp.Func(func(ctx context.Context, t *chromedp.Target) error {

@@ -11,6 +11,7 @@ import (
 
 	"recoup"
 	"recoup/internal/test/live"
+	"recoup/internal/test/tier"
 )
 
 // walk watches where the focus goes: what is to be reached, what was, and what had it without
@@ -33,6 +34,7 @@ stops.length`
 // TestConsoleTabs proves that on every page all that can be used is reached with Tab, and is
 // seen to have the focus.
 func TestConsoleTabs(t *testing.T) {
+	tier.Only(t, tier.Browser)
 	t.Parallel()
 	s, c, b := console(t, live.SQLite(t))
 	b.signIn(s.key())
@@ -67,6 +69,7 @@ func (b *browser) tabTo(selector string) {
 // TestConsoleDialogs proves that who opens a dialog is in it, stays in it, and is back where
 // they were when they leave it.
 func TestConsoleDialogs(t *testing.T) {
+	tier.Only(t, tier.Browser)
 	t.Parallel()
 	s, c, b := console(t, live.SQLite(t))
 	batch(t, c)
@@ -124,6 +127,7 @@ func (b *browser) stays(name string) {
 // TestConsoleKeys proves that the help lists what works: every page by its letters, rows,
 // ranges, finding; and that a list that changes leaves the focus where it is.
 func TestConsoleKeys(t *testing.T) {
+	tier.Only(t, tier.Browser)
 	t.Parallel()
 	s, c, b := console(t, live.SQLite(t))
 	b.signIn(s.key())

@@ -6,12 +6,14 @@ import (
 	"recoup"
 	"recoup/client"
 	"recoup/internal/test/live"
+	"recoup/internal/test/tier"
 )
 
 // TestConsoleDeadLetters proves that a group of dead letters is taken through its five steps,
 // none of which can be skipped; that a replay that fails as before stops itself at its canary,
 // which is seen live; and that it is resumed, paused and cancelled.
 func TestConsoleDeadLetters(t *testing.T) {
+	tier.Only(t, tier.Browser)
 	live.Everywhere(t, func(t *testing.T, d database) {
 		s, c, b := console(t, d)
 		first := letter(t, c)

@@ -7,12 +7,14 @@ import (
 	"recoup"
 	"recoup/client"
 	"recoup/internal/test/live"
+	"recoup/internal/test/tier"
 )
 
 // TestConsoleIsLive proves that pages of dead letters, operations and alerts show what others
 // do, in place and told by the stream alone, and that a list in which somebody selects stands
 // still until they are done.
 func TestConsoleIsLive(t *testing.T) {
+	tier.Only(t, tier.Browser)
 	live.Everywhere(t, func(t *testing.T, d database) {
 		s, c, b := console(t, d)
 		dead, parked := letter(t, c), waiting(t, c, "CO-1")

@@ -8,10 +8,12 @@ import (
 	"recoup"
 	"recoup/client"
 	"recoup/internal/test/live"
+	"recoup/internal/test/tier"
 )
 
 // TestConsoleKillSwitch proves that a batch of Gate Zero is stopped and released by its page.
 func TestConsoleKillSwitch(t *testing.T) {
+	tier.Only(t, tier.Browser)
 	live.Everywhere(t, func(t *testing.T, d database) {
 		s, c, b := console(t, d)
 		if _, err := c.CreateIntakeBatch(t.Context(), "spring 1/2"); err != nil {
@@ -42,6 +44,7 @@ func TestConsoleKillSwitch(t *testing.T) {
 // TestConsolePolicy proves that a draft of the policy is refused with the line of what is
 // wrong, that a good one says what it would change, and that it is put in force.
 func TestConsolePolicy(t *testing.T) {
+	tier.Only(t, tier.Browser)
 	live.Everywhere(t, func(t *testing.T, d database) {
 		s, c, b := console(t, d)
 		b.signIn(s.key())
@@ -81,6 +84,7 @@ func TestConsolePolicy(t *testing.T) {
 
 // TestConsoleSilence proves that an alert that fires is seen, silenced and heard again.
 func TestConsoleSilence(t *testing.T) {
+	tier.Only(t, tier.Browser)
 	live.Everywhere(t, func(t *testing.T, d database) {
 		s, c, b := console(t, d)
 		b.signIn(s.key())

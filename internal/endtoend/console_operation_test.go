@@ -7,12 +7,14 @@ import (
 	"recoup"
 	"recoup/client"
 	"recoup/internal/test/live"
+	"recoup/internal/test/tier"
 )
 
 // TestConsoleOperation proves by a real browser that all that match are frozen while rows
 // change, that they are parked with a reason after a confirmation that names their number, and
 // that the page follows until each has its result.
 func TestConsoleOperation(t *testing.T) {
+	tier.Only(t, tier.Browser)
 	live.Everywhere(t, func(t *testing.T, d database) {
 		s, c, b := console(t, d)
 		report := func(n int) recoup.Error {

@@ -16,6 +16,7 @@ import (
 	"recoup"
 	"recoup/client"
 	"recoup/internal/test/live"
+	"recoup/internal/test/tier"
 )
 
 // consolePages are the pages of the console, with something on each: a batch, a replay, an
@@ -79,9 +80,22 @@ func (b *browser) theme(name string) {
 	}))
 }
 
+// themes are those that are looked at: both in make nightly, else one that depends on the
+// day of the commit.
+func themes(t *testing.T) []string {
+	t.Helper()
+	all := []string{"light", "dark"}
+	if tier.Night() {
+		return all
+	}
+	first, _ := tier.Quarter(t, 4)
+	return all[first%2 : first%2+1]
+}
+
 // TestConsoleHasNoBarriers proves with axe that no page has what people with disabilities
-// stumble over, in both themes.
+// stumble over.
 func TestConsoleHasNoBarriers(t *testing.T) {
+	tier.Only(t, tier.Browser)
 	t.Parallel()
 	axe, err := os.ReadFile("accessibility/node_modules/axe-core/axe.min.js")
 	if err != nil {
@@ -90,7 +104,7 @@ func TestConsoleHasNoBarriers(t *testing.T) {
 	s, c, b := console(t, live.SQLite(t))
 	b.signIn(s.key())
 	all := sights(t, c)
-	for _, theme := range []string{"light", "dark"} {
+	for _, theme := range themes(t) {
 		b.theme(theme)
 		for _, at := range all {
 			b.look(at)
@@ -119,13 +133,14 @@ func TestConsoleHasNoBarriers(t *testing.T) {
 // the folder that is named in RECOUP_PICTURES: make console-pictures. No page is wider
 // than its window.
 func TestConsolePictures(t *testing.T) {
+	tier.Only(t, tier.Browser)
 	t.Parallel()
 	s, c, b := console(t, live.SQLite(t))
 	b.signIn(s.key())
 	all := sights(t, c)
-	for _, theme := range []string{"light", "dark"} {
+	for _, theme := range themes(t) {
 		b.theme(theme)
-		for _, width := range []int64{360, 1280, 1920} {
+		for _, width := range []int64{360, 1280, 1920}[:tier.Count(2, 3)] {
 			b.do(chromedp.EmulateViewport(width, 1000))
 			for _, at := range all {
 				b.look(at)

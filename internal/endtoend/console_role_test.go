@@ -14,12 +14,14 @@ import (
 	"recoup"
 	"recoup/client"
 	"recoup/internal/test/live"
+	"recoup/internal/test/tier"
 )
 
 // TestConsoleOfAReader proves that who may only look sees the acts of every page, none of
 // which can be done, each with the reason, which Tab leads to and a screen reader says; and
 // that an act whose form is forged is refused.
 func TestConsoleOfAReader(t *testing.T) {
+	tier.Only(t, tier.Browser)
 	live.Everywhere(t, func(t *testing.T, d database) {
 		_, c, b := console(t, d)
 		rita, err := c.CreateKey(t.Context(), client.NewKey{Name: "rita", Role: "reader"})
@@ -109,6 +111,7 @@ func waiting(t *testing.T, c *client.Client, entity string) recoup.Error {
 // TestConsoleParkQueue proves that what waits for people is reviewed, assigned and unparked
 // in the queue, and resolved on its own page.
 func TestConsoleParkQueue(t *testing.T) {
+	tier.Only(t, tier.Browser)
 	live.Everywhere(t, func(t *testing.T, d database) {
 		s, c, b := console(t, d)
 		b.signIn(s.key())

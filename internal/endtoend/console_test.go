@@ -8,6 +8,7 @@ import (
 	"recoup"
 	"recoup/client"
 	"recoup/internal/test/live"
+	"recoup/internal/test/tier"
 )
 
 // console starts a node with some errors, and a browser at its console.
@@ -43,6 +44,7 @@ func (b *browser) signIn(key string) {
 // TestConsole proves by a real browser that an operator signs in, finds, selects, confirms
 // and is told, with the keyboard alone, and that the page follows what others do.
 func TestConsole(t *testing.T) {
+	tier.Only(t, tier.Browser)
 	live.Everywhere(t, func(t *testing.T, d database) {
 		s, c, b := console(t, d)
 		b.open("errors")
@@ -96,6 +98,7 @@ func TestConsole(t *testing.T) {
 // TestConsoleSurvivesARestart proves that a page says that the server is gone, and goes on by
 // itself once it is back, signed in as before.
 func TestConsoleSurvivesARestart(t *testing.T) {
+	tier.Only(t, tier.Browser)
 	live.Everywhere(t, func(t *testing.T, d database) {
 		s, _, b := console(t, d)
 		b.signIn(s.key())

@@ -7,11 +7,13 @@ import (
 
 	"recoup/client"
 	"recoup/internal/test/live"
+	"recoup/internal/test/tier"
 )
 
 // TestConsoleViews proves by a real browser that a list is found by its tokens, saved under a
 // name, opened by somebody else in another session, and deleted.
 func TestConsoleViews(t *testing.T) {
+	tier.Only(t, tier.Browser)
 	live.Everywhere(t, func(t *testing.T, d database) {
 		s, c, b := console(t, d)
 		b.signIn(s.key())

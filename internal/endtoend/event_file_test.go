@@ -19,6 +19,7 @@ import (
 	"recoup/client"
 	"recoup/internal/objectstore/s3test"
 	"recoup/internal/test/program"
+	"recoup/internal/test/tier"
 	"recoup/retry"
 )
 
@@ -155,6 +156,7 @@ func (f *filer) names(pattern string) []string {
 // A node that is told to files its days by itself: what the files hold is what the ledger
 // lists, DuckDB reads the same out of them, and events that come late make a new version.
 func TestEventFiles(t *testing.T) {
+	tier.Only(t, tier.Archive)
 	onPlaces(t, func(t *testing.T, f *filer) {
 		f.begin(1500, "--event-files", f.place)
 		f.fiveDays()
@@ -246,6 +248,7 @@ func (f *filer) tamper() {
 // An export that is killed leaves whole files and nothing that is taken for one; the next
 // goes on where it was.
 func TestExportSurvivesAKill(t *testing.T) {
+	tier.Only(t, tier.Archive)
 	onPlaces(t, func(t *testing.T, f *filer) {
 		f.begin(20_000)
 		export := func() *exec.Cmd {
@@ -301,6 +304,7 @@ func (f *filer) whole() {
 
 // A node with a place says what it cannot do, and one without says that another promised.
 func TestEventFilesMisused(t *testing.T) {
+	tier.Only(t, tier.Archive)
 	onPlaces(t, func(t *testing.T, f *filer) {
 		f.begin(10, "--event-files", f.place)
 		if err := f.signal(syscall.SIGTERM); err != nil {

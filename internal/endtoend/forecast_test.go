@@ -10,12 +10,14 @@ import (
 	"recoup"
 	"recoup/client"
 	"recoup/internal/test/program"
+	"recoup/internal/test/tier"
 )
 
 // A node that has seen a month of failures, and people who set some of them right, says by API
 // and by recoup status which deadlines of what is parked are missed. What is overdue is what
 // the park queue itself shows, error by error.
 func TestForecastOfAMonth(t *testing.T) {
+	tier.Nightly(t, "a demo of a month takes minutes; packages forecast and api test the same figures")
 	t.Parallel()
 	address, said := demo(t, nil, "--month=true")
 	if address == "" {

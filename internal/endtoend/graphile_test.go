@@ -13,6 +13,7 @@ import (
 	"recoup"
 	"recoup/client"
 	"recoup/internal/store/postgres/pgtest"
+	"recoup/internal/test/tier"
 	"recoup/retry"
 )
 
@@ -72,6 +73,7 @@ func (s *site) letterOf(pipeline, stage, entity string) recoup.DeadLetter {
 // retries are used up is a dead letter, whose replay the package's worker runs too. In the
 // end nothing is left in the table.
 func TestGraphileWorkerPreset(t *testing.T) {
+	tier.Only(t, tier.Adoption)
 	t.Parallel()
 	owner, nodes := pgtest.Migrated(t)
 	c := &adopter{T: t, url: owner}

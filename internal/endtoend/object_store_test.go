@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"recoup/internal/objectstore/s3test"
+	"recoup/internal/test/tier"
 	"recoup/retry"
 )
 
@@ -24,6 +25,7 @@ func (f *filer) until(want string) {
 // A node starts although its object store is away, notes that nothing is filed, and files
 // all of it when the store is back.
 func TestObjectStoreAway(t *testing.T) {
+	tier.Only(t, tier.Archive)
 	onBoth(t, func(t *testing.T, d database) {
 		f := inBucket(t, d)
 		f.store.Kill()
@@ -57,6 +59,7 @@ func TestObjectStoreAway(t *testing.T) {
 // Settings with which no file could ever be written are refused when a node starts; a key
 // that the store does not take is no reason not to start, and is explained.
 func TestObjectStoreRefuses(t *testing.T) {
+	tier.Only(t, tier.Archive)
 	onBoth(t, func(t *testing.T, d database) {
 		f := inBucket(t, d)
 		env := f.env

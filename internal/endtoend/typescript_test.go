@@ -8,10 +8,12 @@ import (
 	"testing"
 
 	"recoup/internal/test/live"
+	"recoup/internal/test/tier"
 )
 
 // TestTypeScript runs the tests of the TypeScript client.
 func TestTypeScript(t *testing.T) {
+	tier.Only(t, tier.TypeScript)
 	t.Parallel()
 	folder := typeScriptPackage(t)
 	tests, err := filepath.Glob(filepath.Join(folder, ".cache/test/*.test.js"))
@@ -32,6 +34,7 @@ func TestTypeScript(t *testing.T) {
 // What is published runs wherever fetch does: it needs no module of Node, and no
 // other package.
 func TestTypeScriptPackageStandsAlone(t *testing.T) {
+	tier.Only(t, tier.TypeScript)
 	t.Parallel()
 	folder := typeScriptPackage(t)
 	text, err := os.ReadFile(filepath.Join(folder, "package.json"))
@@ -64,6 +67,7 @@ func TestTypeScriptPackageStandsAlone(t *testing.T) {
 
 // The README's example prints what the README says that it prints.
 func TestTypeScriptReadme(t *testing.T) {
+	tier.Only(t, tier.TypeScript)
 	t.Parallel()
 	folder := typeScriptPackage(t)
 	readme, err := os.ReadFile(filepath.Join(typeScript, "README.md"))
