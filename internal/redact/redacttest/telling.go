@@ -24,6 +24,11 @@ type Sentence struct {
 	Secrets    []string
 }
 
+// Sample returns the sentence as a sample of its first secret.
+func (s Sentence) Sample() Sample {
+	return Sample{Rule: s.Rules[0], Text: s.Text, Secret: s.Secrets[0]}
+}
+
 // Sentences returns the sentences of libraries and people, the same for the same seed.
 func Sentences(seed uint64) []Sentence { return newMaker(seed).sentences() }
 
@@ -65,7 +70,7 @@ func (m maker) telling(round int) []Sample {
 	var list []Sample
 	for i, s := range m.sentences() {
 		if len(s.Secrets) == 1 && len(s.Secrets[0]) >= 8 && i%3 == round%3 {
-			list = append(list, Sample{Rule: s.Rules[0], Text: s.Text, Secret: s.Secrets[0]})
+			list = append(list, s.Sample())
 		}
 	}
 	return list
