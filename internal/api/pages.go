@@ -7,7 +7,6 @@ import (
 	"strings"
 	"time"
 
-	"recoup"
 	"recoup/fault"
 	"recoup/internal/api/reference"
 )
@@ -140,7 +139,7 @@ func (a *API) address(r *http.Request) string { return cmp.Or(a.origin(r), "http
 
 // codePage is the documentation of a code, where documentation_url points to.
 func (a *API) codePage(w http.ResponseWriter, r *http.Request) error {
-	def, ok := a.Registrar.Codes().Lookup(recoup.Code(strings.ToUpper(r.PathValue("code"))))
+	def, ok := a.lookupCode(r.PathValue("code"))
 	if !ok {
 		return fault.New(fault.CodeNotFound, "No such code is registered.")
 	}
