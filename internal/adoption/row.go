@@ -61,8 +61,8 @@ func (s *Service) clean(a *store.Adoption, key string, r *store.SourceRow, bad s
 		c.source = resting
 	}
 	var notes []string
-	c.report.EntityID = r.EntityID
-	if refusal := s.Redactor.CheckIdentifier(r.EntityID, check.MaxIdentifier); refusal != nil {
+	c.report.EntityID = check.Normalized(r.EntityID)
+	if refusal := s.Redactor.CheckIdentifier(c.report.EntityID, check.MaxIdentifier); refusal != nil {
 		c.report.EntityID = ""
 		notes = append(notes, "entity: "+refusal.Message)
 	}

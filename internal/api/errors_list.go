@@ -7,6 +7,7 @@ import (
 	"recoup"
 	"recoup/client"
 	"recoup/fault"
+	"recoup/internal/check"
 	"recoup/internal/engine"
 	"recoup/internal/store"
 )
@@ -18,6 +19,7 @@ type filterIn struct {
 
 // filterOf reads a filter. A hub stands for all of its tables.
 func (a *API) filterOf(f client.Filter) (store.Filter, error) {
+	check.Normalize(&f.Table, &f.EntityID, &f.AssignedTo)
 	filter := store.Filter{
 		Table: f.Table, State: f.State, Entity: f.EntityID, AssignedTo: f.AssignedTo, Group: f.Group, Text: f.Text, Tier: f.Tier,
 		Blocking: f.Blocking, Parked: f.Parked, Before: f.Before, After: f.After,

@@ -7,7 +7,6 @@ import (
 	"strings"
 	"time"
 
-	"recoup"
 	"recoup/fault"
 	"recoup/internal/api/reference"
 	"recoup/internal/webfile"
@@ -137,7 +136,7 @@ func (a *API) address(r *http.Request) string { return cmp.Or(a.origin(r), "http
 
 // codePage is the documentation of a code, where documentation_url points to.
 func (a *API) codePage(r *http.Request) (found, error) {
-	def, ok := a.Registrar.Codes().Lookup(recoup.Code(strings.ToUpper(r.PathValue("code"))))
+	def, ok := a.lookupCode(r.PathValue("code"))
 	if !ok {
 		return found{}, fault.New(fault.CodeNotFound, "No such code is registered.")
 	}

@@ -32,8 +32,17 @@ type codeOut struct {
 
 func codeOf(def *fault.Definition) codeOut { return codeOut{*def, def.Retryable(false)} }
 
+// lookupCode finds a code or an alias, in either case of ASCII.
+func (a *API) lookupCode(text string) (*fault.Definition, bool) {
+	code, err := recoup.ParseCode(text)
+	if err != nil {
+		return nil, false
+	}
+	return a.Registrar.Codes().Lookup(code)
+}
+
 func (a *API) showCode(_ *call, in *codeIn) (codeOut, error) {
-	def, ok := a.Registrar.Codes().Lookup(recoup.Code(strings.ToUpper(in.Code)))
+	def, ok := a.lookupCode(in.Code)
 	if !ok {
 		return codeOut{}, store.ErrNotFound
 	}

@@ -44,9 +44,10 @@ var layers = []layer{
 		why:     "everything that is stored passes through it, so it knows nobody",
 	},
 	{
-		pkg:     "recoup/internal/check",
-		imports: []string{"recoup/fault", "recoup/internal/redact"},
-		why:     "everything that callers send is checked by it; what it means, others know",
+		pkg:       "recoup/internal/check",
+		imports:   []string{"recoup/fault", "recoup/internal/redact"},
+		libraries: []string{"golang.org/x/text"},
+		why:       "everything that callers send is checked by it; what it means, others know",
 	},
 	{
 		pkg: "recoup/internal/redact/redacttest",

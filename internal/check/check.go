@@ -44,6 +44,8 @@ func (f *Fields) Require(field string, there bool) bool {
 func (f *Fields) Plain(field, s string, limit int) {
 	if bad := f.redactor().CheckIdentifier(s, limit); bad != nil {
 		f.Addf(field, bad.Constraint, "%s %s", field, bad.Message)
+	} else if Normalized(s) != s {
+		f.Addf(field, "nfc", "%s must be in the composed form of Unicode, NFC; it would be mistaken for its twin in that form", field)
 	}
 }
 

@@ -63,3 +63,22 @@ func TestReason(t *testing.T) {
 		}
 	}
 }
+
+// TestIdentifiersHaveNoTwin wants an id in one form of Unicode: what a way in did not
+// normalize is refused.
+func TestIdentifiersHaveNoTwin(t *testing.T) {
+	t.Parallel()
+	composed, decomposed := "Caf\u00e9", "Cafe\u0301"
+	if bad := fault.From(check.Identifier("entity_id", decomposed)).Fields(); len(bad) != 1 || bad[0].Constraint != "nfc" {
+		t.Errorf("the decomposed form: %+v", bad)
+	}
+	id := decomposed
+	if check.Normalize(&id); id != composed || check.Identifier("entity_id", id) != nil {
+		t.Errorf("normalized: %+q, %v", id, check.Identifier("entity_id", id))
+	}
+	for _, plain := range []string{"", "CO-1", "Ω-7", "日本語"} {
+		if check.Normalized(plain) != plain {
+			t.Errorf("%q is changed", plain)
+		}
+	}
+}

@@ -32,9 +32,11 @@ func (s *Service) Submit(ctx context.Context, c engine.Caller, list []recoup.New
 	return out, err
 }
 
-// CheckSubmission says what is wrong with new work, all of it.
+// CheckSubmission normalizes the identifiers of new work, and says what is wrong with it,
+// all of it.
 func CheckSubmission(in *recoup.NewWork) error {
 	var f check.Fields
+	check.Normalize(&in.EntityID, &in.PayloadRef)
 	f.Name("pipeline", in.Pipeline)
 	f.Name("stage", in.Stage)
 	f.Identifier("entity_id", in.EntityID)

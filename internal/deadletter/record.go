@@ -72,6 +72,7 @@ type breakdown struct {
 func (s *Service) check(in *recoup.StageFailure) (b breakdown, err error) {
 	var f check.Fields
 	f.Require("work_id", !in.WorkID.IsZero())
+	check.Normalize(&in.EntityID, &in.PayloadRef)
 	f.Identifier("entity_id", in.EntityID)
 	if in.LeaseToken.IsZero() {
 		f.Name("pipeline", in.Pipeline)

@@ -149,6 +149,7 @@ func (e *Engine) clean(c Caller, in lifecycle.Input) (lifecycle.Input, error) {
 		act.By, act.Reason = c.Name, why(act.Reason)
 		in = act
 	case lifecycle.Assign:
+		check.Normalize(&act.To)
 		f.RequiredIdentifier("to", act.To)
 		act.By, act.Reason = c.Name, note(act.Reason)
 		in = act

@@ -17,6 +17,7 @@ const maxBlockers = 100
 // Gate looks at an entity's gate.
 func (e *Engine) Gate(ctx context.Context, entity string) (recoup.Gate, error) {
 	f := check.Fields{Redactor: e.Redactor}
+	check.Normalize(&entity)
 	f.RequiredIdentifier("entity_id", entity)
 	if err := f.Err(); err != nil {
 		return recoup.Gate{}, err
@@ -31,7 +32,7 @@ func (e *Engine) Gate(ctx context.Context, entity string) (recoup.Gate, error) {
 // Unknown reports whether nobody has ever named an entity. It costs more than the gate,
 // whose question it is not.
 func (e *Engine) Unknown(ctx context.Context, entity string) (bool, error) {
-	known, err := e.Store.KnowsEntity(ctx, entity)
+	known, err := e.Store.KnowsEntity(ctx, check.Normalized(entity))
 	return !known, err
 }
 
@@ -58,6 +59,7 @@ func (e *Engine) gate(entity string, blockers []store.Blocker) recoup.Gate {
 // CheckPromotion says what is wrong with a promotion, all of it.
 func (e *Engine) CheckPromotion(p recoup.Promotion) error {
 	f := check.Fields{Redactor: e.Redactor}
+	check.Normalize(&p.EntityID, &p.Phase)
 	f.RequiredIdentifier("entity_id", p.EntityID)
 	f.RequiredIdentifier("phase", p.Phase)
 	return f.Err()
@@ -67,6 +69,7 @@ func (e *Engine) CheckPromotion(p recoup.Promotion) error {
 // report can slip into. If the entity is blocked it returns store.ErrBlocked and
 // the gate. A receipt makes a repeated request harmless; nil: none.
 func (e *Engine) Promote(ctx context.Context, c Caller, p recoup.Promotion, receipt *store.PromotionReceipt) (recoup.Promoted, recoup.Gate, error) {
+	check.Normalize(&p.EntityID, &p.Phase)
 	if err := e.CheckPromotion(p); err != nil {
 		return recoup.Promoted{}, recoup.Gate{}, err
 	}

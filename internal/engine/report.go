@@ -71,16 +71,18 @@ func tooMany(n int) error {
 	return fault.BadField("items", "max_items", "one call takes at most %d items, not %d", MaxBatch, n)
 }
 
-// CheckReport says everything that is wrong with a report, and does nothing.
+// CheckReport says everything that is wrong with a report, whose identifiers it
+// normalizes.
 func (e *Engine) CheckReport(r *recoup.Report) error {
 	f := check.Fields{Redactor: e.Redactor}
 	e.check(r, &f)
 	return f.Err()
 }
 
-// check collects what is wrong with a report, and returns what its code and its
-// message are kept as.
+// check normalizes the identifiers of a report, collects what is wrong with it, and
+// returns what its code and its message are kept as.
 func (e *Engine) check(r *recoup.Report, f *check.Fields) (def *fault.Definition, code recoup.Code, message string) {
+	check.Normalize(&r.Table, &r.EntityID, &r.Service, &r.Endpoint, &r.Region, &r.ExternalService)
 	f.RequiredIdentifier("table", r.Table)
 	f.Identifier("entity_id", r.EntityID)
 	f.Identifier("service", r.Service)

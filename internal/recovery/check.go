@@ -31,7 +31,7 @@ func CheckBatch(id string) error {
 func Check(i *recoup.Intake) error {
 	var bad fault.FieldErrors
 	bad.Merge(clean(i))
-	if i.BatchID != "" {
+	if check.Normalize(&i.BatchID); i.BatchID != "" {
 		bad.Merge(CheckBatch(i.BatchID))
 	}
 	return bad.Err()
@@ -42,7 +42,7 @@ func Check(i *recoup.Intake) error {
 // the rest must identify and is refused.
 func clean(i *recoup.Intake) error {
 	for _, s := range []*string{&i.CompanyName, &i.Domain, &i.LinkedInURL, &i.State, &i.ImportKey} {
-		*s = strings.TrimSpace(*s)
+		*s = check.Normalized(strings.TrimSpace(*s))
 	}
 	var f check.Fields
 	switch {

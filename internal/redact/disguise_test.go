@@ -68,3 +68,16 @@ func TestDisguiseKeepsTheRest(t *testing.T) {
 		}
 	}
 }
+
+// TestEncodedAfterAWord finds a text in base 64 that follows a word without a gap.
+func TestEncodedAfterAWord(t *testing.T) {
+	t.Parallel()
+	for _, s := range redacttest.Sentences(6) {
+		for _, before := range []string{"req_", "id-", "x/", "trace"} {
+			text := before + s.Sample().Disguised("base64url").Text
+			if clean, evidence := Default().String(text); len(evidence) == 0 {
+				t.Errorf("%q became %q", text, clean)
+			}
+		}
+	}
+}

@@ -184,6 +184,9 @@ func (r *Redactor) texts(s string, from, to int, d *decoder, f finding) finding 
 // within looks at a text that stands encoded from from to to. If a rule finds
 // something in it, all of it is taken, with the padding behind.
 func (r *Redactor) within(s string, from, to int, decoded []byte, f finding) finding {
+	for n := 0; n < 3 && len(decoded) > shortestText && !utf8.Valid(decoded); n++ {
+		decoded = decoded[1:] // the letters of a word before the text: req_dGhlIH…
+	}
 	if !utf8.Valid(decoded) {
 		return f
 	}

@@ -164,7 +164,7 @@ func indentation(line string) int { return len(line) - len(strings.TrimLeft(line
 
 // noSecret matches values that are no secrets: nothing, masks, punctuation, and
 // the parameters of SQL, formats and templates.
-var noSecret = regexp.MustCompile(`(?i)^(?:<?nil>?|null|none|true|false|undefined|empty|\*+|[^A-Za-z0-9]{1,3}|` +
+var noSecret = regexp.MustCompile(`(?i)^(?:<?nil>?|null|none|true|false|yes|no|undefined|empty|\*+|[^A-Za-z0-9]{1,3}|` +
 	`\$\d{1,3}|%[+#]?[svqdx]|\$?\{+ *[\w.]*(?: *\}+)?)$`)
 
 // parameter matches a named parameter of SQL, which stands apart: password = :name.

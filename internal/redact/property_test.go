@@ -128,6 +128,9 @@ func FuzzRedact(f *testing.F) {
 	for _, sample := range redacttest.Samples(4) {
 		f.Add(sample.Text)
 	}
+	for _, sentence := range redacttest.Sentences(4) {
+		f.Add(sentence.Text)
+	}
 	for _, context := range redacttest.Contexts() {
 		f.Add(context("password=" + "x" + "\n4242 4242 4242 4242 a@example.org"))
 	}

@@ -112,7 +112,17 @@ func (e *SecretError) Error() string {
 // cannot be told from a number of sixteen digits, and a colon after a name such as
 // token is part of a path (/v1/token:refresh), so only name=value is refused.
 func (r *Redactor) Identifier(s string) error {
-	spans := merge(slices.DeleteFunc(r.find(s).spans, func(sp span) bool { return sp.lenient || r.replaced(s, sp) }))
+	found := r.find(s).spans
+	var passes []span
+	for _, sp := range found {
+		if sp.lenient {
+			passes = append(passes, sp)
+		}
+	}
+	spans := merge(slices.DeleteFunc(found, func(sp span) bool {
+		yields := r.rules[sp.rule].yields && slices.ContainsFunc(passes, func(o span) bool { return sp.from < o.to && o.from < sp.to })
+		return sp.lenient || yields || r.replaced(s, sp)
+	}))
 	if len(spans) > 0 {
 		return &SecretError{Rule: r.rules[spans[0].rule].name}
 	}

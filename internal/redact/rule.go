@@ -26,6 +26,7 @@ type rule struct {
 
 	// refuses says whether what it found makes an identifier refused; nil for always.
 	refuses func(s string, from, to int) bool
+	yields  bool // nor does what it found where another rule lets an identifier pass
 
 	multiline bool                         // what it finds spans lines
 	key       func(key string, v any) bool // whether it takes a value under a name in JSON
@@ -88,10 +89,11 @@ func expression(expr string, check func(s string, from, to int) bool) finder {
 // defaultRules is the table, from the specific to the general: where two rules
 // find overlapping text, the earlier one names it.
 func defaultRules() []rule {
-	rules := slices.Concat(vendorRules(), serviceRules(), besideRules(), generalRules(), personalRules(), commandRules(), storedRules())
+	rules := slices.Concat(vendorRules(), serviceRules(), besideRules(), generalRules(), personalRules(), commandRules(), storedRules(), tellingRules())
 	for _, family := range families() {
 		rules = append(rules, family.rule())
 	}
+	rules = append(rules, tellingRule())
 	for i := range rules {
 		if rules[i].find == nil {
 			rules[i].find = expression(rules[i].expr, rules[i].check)

@@ -37,7 +37,7 @@ func findTold(s string, f finding) finding {
 			from, to := at+m[g], at+m[g+1]
 			bare := g == len(m)-2
 			if bare {
-				to = from + len(strings.TrimRight(s[from:to], ".!?)]}:>"))
+				to = from + len(strings.TrimRight(s[from:to], ".!?)]}:>*"))
 			}
 			if to > from && !masked(s[from:to]) && (!bare || chosen(s[from:to])) {
 				f.add(from, to)

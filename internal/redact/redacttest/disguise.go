@@ -73,7 +73,7 @@ func Planted(seed uint64, n int) []Sample {
 	names := append([]string{""}, slices.Sorted(maps.Keys(Disguises()))...)
 	var list []Sample
 	for round := 0; len(list) < n; round++ {
-		for i, s := range m.kinds() {
+		for i, s := range m.kinds(round) {
 			if name := names[(i+round)%len(names)]; name != "" {
 				s = s.Disguised(name)
 			}
@@ -84,4 +84,4 @@ func Planted(seed uint64, n int) []Sample {
 }
 
 // Kinds is how many different kinds there are.
-func Kinds() int { return len(newMaker(0).kinds()) }
+func Kinds() int { return len(newMaker(0).kinds(0)) }

@@ -149,16 +149,17 @@ func (m maker) cards() []string {
 // Samples returns several hundred samples, the same for the same seed.
 func Samples(seed uint64) []Sample {
 	m := newMaker(seed)
-	return slices.Concat(m.kinds(), m.kinds())
+	return slices.Concat(m.kinds(0), m.kinds(1))
 }
 
-// kinds makes one sample of every kind.
-func (m maker) kinds() []Sample {
+// kinds makes one sample of every kind, and of every third sentence, which is another
+// one in each of three rounds.
+func (m maker) kinds(round int) []Sample {
 	var list []Sample
 	for _, shape := range slices.Concat(vendorShapes(), serviceShapes(), moreShapes()) {
 		list = append(list, m.vendor(shape))
 	}
-	return slices.Concat(list, m.general(), m.person(), m.told(), m.stored())
+	return slices.Concat(list, m.general(), m.person(), m.told(), m.stored(), m.telling(round))
 }
 
 // luhn reports whether the last digit of a number is the check of the others.

@@ -18,7 +18,7 @@
 -- New errors.
 
 -- error_plain reads what plain SQL has written as a report is read: its code is
--- folded and must look like one, and what lacks the entity that its table
+-- folded and must look like one, its entity is normalized, and what lacks the entity that its table
 -- requires is kept among the orphans, as the policy has it.
 create function recoup.error_plain() returns trigger language plpgsql
 security definer set search_path = pg_catalog, pg_temp as $$
@@ -37,6 +37,7 @@ begin
   end if;
   new.code := coalesce((select c.code from recoup.error_code c where c.code = folded),
     (select c.code from recoup.error_code c where c.definition -> 'aliases' ? folded), folded);
+  new.entity_id := recoup.entity_form(new.entity_id);
   select * into t from recoup.error_table e where e.table_name = new.table_name;
   if t.dead_letter then
     raise exception using errcode = 'RC001', message = format(
