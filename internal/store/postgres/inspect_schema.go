@@ -80,7 +80,7 @@ func firstStatement(text string) string {
 // looked at apart; what others have added to the schemas is there too. Definitions are in
 // one line and name everything with its schema, because nothing but pg_catalog is in the
 // path. (Constraints of PostgreSQL 18 that say NOT NULL are with their columns; 13 writes
-// AT TIME ZONE as the function that it is.)
+// AT TIME ZONE and EXTRACT as the functions that they are.)
 const selectSchema = `
 	with ours as (select oid, nspname from pg_namespace where nspname in ('recoup', 'cl')),
 	relation as (select c.oid, c.relkind, format('%I.%I', o.nspname, c.relname) as name from pg_class c join ours o on o.oid = c.relnamespace
@@ -105,7 +105,8 @@ const selectSchema = `
 	      case a.attgenerated when 's' then 'generated' end, case when a.attidentity <> '' then 'identity' end, 'default ' || pg_get_expr(d.adbin, d.adrelid)), ''
 	    from pg_attribute a join relation r on r.oid = a.attrelid and r.relkind <> 'v' left join pg_attrdef d on d.adrelid = a.attrelid and d.adnum = a.attnum
 	    where a.attnum > 0 and not a.attisdropped)
-	select kind, name, regexp_replace(regexp_replace(definition, '\s+', ' ', 'g'), 'timezone\(''UTC''::text, (\w+)\)', '(\1 AT TIME ZONE ''UTC''::text)', 'g'), state from object order by kind collate "C", name collate "C"`
+	select kind, name, regexp_replace(regexp_replace(regexp_replace(definition, '\s+', ' ', 'g'), 'timezone\(''UTC''::text, (\w+)\)', '(\1 AT TIME ZONE ''UTC''::text)', 'g'),
+	  'date_part\(''(\w+)''::text, (\w+)\)', 'EXTRACT(\1 FROM \2)', 'g'), state from object order by kind collate "C", name collate "C"`
 
 func readSchema(ctx context.Context, q querier, _ store.Inspection, f *store.Facts) error {
 	list, err := readObjects(ctx, q, selectSchema)
