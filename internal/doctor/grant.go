@@ -55,19 +55,36 @@ func privileges(f *store.Facts, role, on, want, has string) (found []Ill) {
 	if len(lacks) > 0 {
 		found = append(found, ill(recoup.FindingWarning, subject, "It lacks "+strings.Join(lacks, ", ")+": what needs it is refused.", fixMigrate).with(Remedy{Grants: true}))
 	}
-	if len(extra) > 0 {
-		target, columns := strings.CutSuffix(on, "(columns)")
+	switch {
+	case len(extra) == 0:
+	case isTriggerFunction(f, on):
+		revoke := fmt.Sprintf("revoke execute on function %s from %s", on, role)
+		found = append(found, ill(recoup.FindingCritical, subject, "It may execute a trigger function: it can attach that to a table of its own and run code as the owner of the schema.",
+			sqlCommand(f, revoke)).with(Remedy{Statements: []string{revoke}}))
+	case isFunction(f, on):
+		found = append(found, ill(recoup.FindingWarning, subject, "It may execute a function that nothing of Recoup's calls as this role.", fixMigrate).with(Remedy{Grants: true}))
+	default:
+		target, _ := strings.CutSuffix(on, "(columns)")
 		kind := "table "
-		switch {
-		case strings.HasPrefix(on, "schema "):
+		if strings.HasPrefix(on, "schema ") {
 			kind = ""
-		case strings.HasSuffix(target, ")") && !columns:
-			kind = "function "
 		}
 		found = append(found, ill(recoup.FindingWarning, subject, "It has "+strings.Join(extra, ", ")+", which nothing of Recoup's needs: the database would not refuse it a mistake.",
 			sqlCommand(f, fmt.Sprintf("revoke %s on %s%s from %s", strings.Join(extra, ", "), kind, target, role))))
 	}
 	return found
+}
+
+// isFunction reports whether a thing that is granted is a function of Recoup.
+func isFunction(f *store.Facts, on string) bool {
+	return slices.ContainsFunc(f.Expected, func(o store.Object) bool { return o.Kind == store.ObjectFunction && o.Name == on })
+}
+
+// isTriggerFunction reports whether it is one that only triggers call.
+func isTriggerFunction(f *store.Facts, on string) bool {
+	return slices.ContainsFunc(f.Expected, func(o store.Object) bool {
+		return o.Kind == store.ObjectFunction && o.Name == on && strings.Contains(o.Source, " returns trigger")
+	})
 }
 
 // without returns the privileges of a list that another has not.

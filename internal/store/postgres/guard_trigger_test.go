@@ -97,3 +97,22 @@ func column[T any](p prompt, sql string) []T {
 	must(p, err)
 	return list
 }
+
+// A function that a migration has just made is withheld from every role until it is granted.
+func TestNewFunctionsAreWithheld(t *testing.T) {
+	t.Parallel()
+	_, owner, _ := governed(t)
+	owner.run("create function cl.fresh() returns trigger language plpgsql security definer as 'begin return null; end'")
+	owner.run("create function recoup.fresh() returns int language sql security definer as 'select 1'")
+	owner.run("select recoup.withhold_functions()")
+	for _, name := range []string{"recoup_reader", "recoup_writer", "recoup_app"} {
+		for _, function := range []string{"cl.fresh()", "recoup.fresh()"} {
+			if ask[bool](owner, "select has_function_privilege('"+name+"', '"+function+"', 'execute')") {
+				t.Errorf("%s may execute %s", name, function)
+			}
+		}
+	}
+	if !ask[bool](role(t, owner, "recoup_reader"), "select recoup.clock() is not null") {
+		t.Error("a function that was granted is withheld too")
+	}
+}

@@ -80,7 +80,7 @@ func firstStatement(text string) string {
 // looked at apart; what others have added to the schemas is there too. Definitions are in
 // one line and name everything with its schema, because nothing but pg_catalog is in the
 // path. (Constraints of PostgreSQL 18 that say NOT NULL are with their columns; 13 writes
-// AT TIME ZONE as the function that it is.)
+// AT TIME ZONE and EXTRACT as the functions that they are.)
 const selectSchema = `
 	with ours as (select oid, nspname from pg_namespace where nspname in ('recoup', 'cl')),
 	relation as (select c.oid, c.relkind, format('%I.%I', o.nspname, c.relname) as name from pg_class c join ours o on o.oid = c.relnamespace
@@ -105,7 +105,8 @@ const selectSchema = `
 	      case a.attgenerated when 's' then 'generated' end, case when a.attidentity <> '' then 'identity' end, 'default ' || pg_get_expr(d.adbin, d.adrelid)), ''
 	    from pg_attribute a join relation r on r.oid = a.attrelid and r.relkind <> 'v' left join pg_attrdef d on d.adrelid = a.attrelid and d.adnum = a.attnum
 	    where a.attnum > 0 and not a.attisdropped)
-	select kind, name, regexp_replace(regexp_replace(definition, '\s+', ' ', 'g'), 'timezone\(''UTC''::text, (\w+)\)', '(\1 AT TIME ZONE ''UTC''::text)', 'g'), state from object order by kind collate "C", name collate "C"`
+	select kind, name, regexp_replace(regexp_replace(regexp_replace(definition, '\s+', ' ', 'g'), 'timezone\(''UTC''::text, (\w+)\)', '(\1 AT TIME ZONE ''UTC''::text)', 'g'),
+	  'date_part\(''(\w+)''::text, (\w+)\)', 'EXTRACT(\1 FROM \2)', 'g'), state from object order by kind collate "C", name collate "C"`
 
 func readSchema(ctx context.Context, q querier, _ store.Inspection, f *store.Facts) error {
 	list, err := readObjects(ctx, q, selectSchema)
@@ -113,23 +114,24 @@ func readSchema(ctx context.Context, q querier, _ store.Inspection, f *store.Fac
 	return err
 }
 
-// selectGrants lists what our roles and everybody may do with each thing in our schemas.
-// Partitions, and the views that carry the policy's names, are granted as they are made.
+// selectGrants lists what our roles and everybody may do with each thing in our schemas,
+// and which role else may execute a trigger function. Partitions, and the views that carry
+// the policy's names, are granted as they are made.
 const selectGrants = `
 	with ours as (select oid, nspname, nspacl, nspowner from pg_namespace where nspname in ('recoup', 'cl')),
-	thing (name, owner, acl) as (
-	  select 'schema ' || quote_ident(nspname), nspowner, nspacl from ours
+	thing (name, owner, acl, guards) as (
+	  select 'schema ' || quote_ident(nspname), nspowner, nspacl, false from ours
 	  union all
-	  select format('%I.%I', o.nspname, c.relname), c.relowner, c.relacl from pg_class c join ours o on o.oid = c.relnamespace
+	  select format('%I.%I', o.nspname, c.relname), c.relowner, c.relacl, false from pg_class c join ours o on o.oid = c.relnamespace
 	    where not c.relispartition and c.relkind in ('r', 'p', 'v', 'S')
 	  union all
-	  select format('%I.%I(columns)', o.nspname, c.relname), c.relowner, a.attacl from pg_attribute a join pg_class c on c.oid = a.attrelid join ours o on o.oid = c.relnamespace
+	  select format('%I.%I(columns)', o.nspname, c.relname), c.relowner, a.attacl, false from pg_attribute a join pg_class c on c.oid = a.attrelid join ours o on o.oid = c.relnamespace
 	    where a.attacl is not null and not c.relispartition
 	  union all
-	  select p.oid::regprocedure::text, p.proowner, coalesce(p.proacl, acldefault('f', p.proowner)) from pg_proc p join ours o on o.oid = p.pronamespace)
+	  select p.oid::regprocedure::text, p.proowner, coalesce(p.proacl, acldefault('f', p.proowner)), p.prorettype = 'trigger'::regtype from pg_proc p join ours o on o.oid = p.pronamespace)
 	select 'grant', coalesce(r.rolname, 'public') || ' on ' || t.name, string_agg(distinct lower(a.privilege_type), ', ' order by lower(a.privilege_type)), ''
 	  from thing t cross join lateral aclexplode(t.acl) a left join pg_roles r on r.oid = a.grantee
-	  where (a.grantee = 0 or r.rolname in ('recoup_app', 'recoup_writer', 'recoup_reader')) and a.grantee <> t.owner
+	  where (a.grantee = 0 or r.rolname in ('recoup_app', 'recoup_writer', 'recoup_reader', 'recoup_adopter') or t.guards) and a.grantee <> t.owner
 	  group by 2 order by 2`
 
 func readGrants(ctx context.Context, q querier, _ store.Inspection, f *store.Facts) error {

@@ -20,7 +20,7 @@ import (
 var migrationFiles embed.FS
 
 // schema is the migrations that this binary knows.
-var schema = store.Schema{Folder: migrationFiles, Record: "insert into recoup.schema_checksum values (%d, '%s');"}
+var schema = store.Schema{Folder: migrationFiles, Record: "insert into recoup.schema_checksum values (%d, '%s');\nselect recoup.withhold_functions();"}
 
 //go:embed grants.sql
 var grants string

@@ -100,6 +100,19 @@ begin
   return null;
 end $$;
 
+-- withhold_functions takes new functions from everyone but the owner, until grants.sql
+-- gives them to the roles that need them: PostgreSQL lets every role execute a function
+-- that was just made. Each migration ends with it.
+create function recoup.withhold_functions() returns void language plpgsql
+set search_path = pg_catalog, pg_temp as $$
+declare fresh regprocedure;
+begin
+  for fresh in select p.oid from pg_proc p join pg_namespace n on n.oid = p.pronamespace
+      where n.nspname in ('recoup', 'cl') and p.proacl is null and p.proowner = (select nspowner from pg_namespace where nspname = 'recoup') loop
+    execute format('revoke execute on function %s from public', fresh);
+  end loop;
+end $$;
+
 -- Locks.
 
 -- What nodes do one after the other, because there may be no row to lock. No role but
