@@ -20,7 +20,7 @@ const conditionColumn = "recoup_condition"
 const notImmutable = "42P17"
 
 // readConditions checks the conditions of a mapping against the source.
-func readConditions(ctx context.Context, tx pgx.Tx, s *Source, m recoup.Mapping, p *preset.Preset) (c Conditions, err error) {
+func readConditions(ctx context.Context, conn *pgx.Conn, path string, s *Source, m recoup.Mapping, p *preset.Preset) (c Conditions, err error) {
 	for _, part := range []struct {
 		name, text string
 		to         *string
@@ -29,7 +29,7 @@ func readConditions(ctx context.Context, tx pgx.Tx, s *Source, m recoup.Mapping,
 		{"--resolved-when", m.ResolvedWhen, &c.Resolved},
 		{"underway when", m.UnderwayWhen, &c.Underway},
 	} {
-		if *part.to, err = c.read(ctx, tx, s, part.text); err != nil {
+		if *part.to, err = c.read(ctx, conn, path, s, part.text); err != nil {
 			return c, fmt.Errorf("%s: %w", part.name, err)
 		}
 	}
@@ -41,31 +41,37 @@ func readConditions(ctx context.Context, tx pgx.Tx, s *Source, m recoup.Mapping,
 // asks what we do: one boolean expression over one row, without subqueries,
 // aggregates, parameters or functions whose answer may change. What is kept is what the
 // database understood, with every name in full, never the text that was given.
-func (c *Conditions) read(ctx context.Context, tx pgx.Tx, s *Source, text string) (expression string, err error) {
+//
+// Names in the text are looked up in the search path of the session. A cursor is made of the
+// condition first, because that refuses a second statement.
+func (c *Conditions) read(ctx context.Context, conn *pgx.Conn, path string, s *Source, text string) (expression string, err error) {
 	if text == "" {
 		return "", nil
 	}
-	if _, err := tx.Exec(ctx, "savepoint recoup_condition; set local search_path to default"); err != nil {
-		return "", err
+	var found struct {
+		Expression string   `json:"expression"`
+		Columns    int      `json:"columns"`
+		Names      []string `json:"names"`
 	}
-	// In the extended protocol a second statement is refused.
-	create := fmt.Sprintf("create temporary table recoup_condition (like %s, %s boolean generated always as (%s\n) stored)", s.Quoted(), conditionColumn, text)
-	if result := tx.Conn().PgConn().ExecParams(ctx, create, nil, nil, nil, nil).Read(); result.Err != nil {
-		return "", refuseCondition(s, text, result.Err)
-	}
-	if _, err := tx.Exec(ctx, plainPath); err != nil {
-		return "", err
-	}
-	var columns int
-	var names []string
-	err = tx.QueryRow(ctx, `select pg_get_expr(d.adbin, d.adrelid), (select count(*) from pg_attribute a where a.attrelid = d.adrelid and a.attnum > 0),
-		array(select distinct c.attname::text from pg_depend p join pg_attribute c on c.attrelid = p.refobjid and c.attnum = p.refobjsubid
-			where p.refclassid = 'pg_class'::regclass and p.refobjid = d.adrelid and p.classid <> 'pg_constraint'::regclass and c.attnum > 0 and c.attname <> $1)
-		from pg_attrdef d join pg_attribute a on a.attrelid = d.adrelid and a.attnum = d.adnum
-		where d.adrelid = 'pg_temp.recoup_condition'::regclass and a.attname = $1`, conditionColumn).Scan(&expression, &columns, &names)
+	err = asOwner(ctx, conn, s.Owner, fmt.Sprintf(`declare
+  c refcursor;
+begin
+  perform set_config('search_path', %[1]s, true);
+  open c for execute %[2]s;
+  close c;
+  execute %[3]s;
+  perform set_config('search_path', 'pg_catalog, pg_temp', true);
+  return (select jsonb_build_object('expression', pg_get_expr(d.adbin, d.adrelid), 'columns', (select count(*) from pg_attribute a where a.attrelid = d.adrelid and a.attnum > 0),
+      'names', array(select distinct c.attname::text from pg_depend p join pg_attribute c on c.attrelid = p.refobjid and c.attnum = p.refobjsubid
+        where p.refclassid = 'pg_class'::regclass and p.refobjid = d.adrelid and p.classid <> 'pg_constraint'::regclass and c.attnum > 0 and c.attname <> '%[4]s'))
+    from pg_attrdef d join pg_attribute a on a.attrelid = d.adrelid and a.attnum = d.adnum
+    where d.adrelid = 'pg_temp.recoup_condition'::regclass and a.attname = '%[4]s');
+end `, literal(path), literal(fmt.Sprintf("select (%s\n) from %s where false", text, s.Quoted())),
+		literal(fmt.Sprintf("create temporary table recoup_condition (like %s, %s boolean generated always as (%s\n) stored)", s.Quoted(), conditionColumn, text)), conditionColumn), &found)
 	if err != nil {
-		return "", fmt.Errorf("read the condition: %w", err)
+		return "", refuseCondition(s, text, err)
 	}
+	expression, columns, names := found.Expression, found.Columns, found.Names
 	if columns != len(s.Columns)+1 {
 		return "", fmt.Errorf("%q is more than one condition: %w", text, ErrRefused)
 	}
@@ -74,8 +80,7 @@ func (c *Conditions) read(ctx context.Context, tx pgx.Tx, s *Source, text string
 			c.Columns = append(c.Columns, name)
 		}
 	}
-	_, err = tx.Exec(ctx, "rollback to savepoint recoup_condition; "+plainPath)
-	return expression, err
+	return expression, nil
 }
 
 func refuseCondition(s *Source, text string, err error) error {

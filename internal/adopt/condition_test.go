@@ -31,10 +31,10 @@ func TestConditions(t *testing.T) {
 		"n":                                   "boolean",
 		"nothing = 1":                         "does not exist",
 		"true); drop table shop.failures; --": "expected one SQL condition",
-		"true) stored, other int generated always as (1": "more than one",
+		"true) stored, other int generated always as (1": "syntax error",
 		"true /*": "comment",
 		"true) stored); drop table shop.failures; --":                                  "expected one SQL condition",
-		"true) stored); create temporary table y (a boolean generated always as (true": "multiple commands",
+		"true) stored); create temporary table y (a boolean generated always as (true": "syntax error",
 		"true; true":               "expected one SQL condition",
 		"row_number() over () = 1": "window",
 	} {

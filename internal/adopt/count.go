@@ -31,46 +31,42 @@ type Count struct {
 
 // count counts the rows. Where a condition fails on one of them, it counts as if there
 // were none, and says so: such a row keeps nobody from adopting the others.
-func (p *Plan) count(ctx context.Context, tx pgx.Tx) error {
+func (p *Plan) count(ctx context.Context, conn *pgx.Conn) error {
 	a := *p.adoption
-	err := pgx.BeginFunc(ctx, tx, func(tx pgx.Tx) (err error) {
-		p.Rows, err = a.count(ctx, tx, p.Table.TTL)
-		return err
-	})
+	var err error
+	p.Rows, err = a.count(ctx, conn, p.Table.TTL)
 	said, ok := errors.AsType[*pgconn.PgError](err)
 	if !ok || a.governed() == everyRow {
 		return err
 	}
 	a.Conditions = Conditions{}
-	p.Rows, err = a.count(ctx, tx, p.Table.TTL)
+	p.Rows, err = a.count(ctx, conn, p.Table.TTL)
 	p.Notes = append(p.Notes, fmt.Sprintf("A condition fails on rows that it has (%s), so governed rows were counted without it. Such a row becomes an orphan that says so, and is looked at again when it changes.", said.Message))
 	return err
 }
 
 // count counts rows, of large tables by a sample of their pages.
-func (a *Adoption) count(ctx context.Context, tx pgx.Tx, ttl time.Duration) (c Count, err error) {
+func (a *Adoption) count(ctx context.Context, conn *pgx.Conn, ttl time.Duration) (c Count, err error) {
 	from, scale := a.Source.Quoted()+" s", 1.0
 	c.Exact = a.Source.Rows < countAll && a.Source.Pages < countPages
 	if percent := min(100, 100*samplePages/float64(max(a.Source.Pages, 1))); !c.Exact {
 		from, scale = fmt.Sprintf("%s s tablesample system (%f)", a.Source.Quoted(), percent), 100/percent
 	}
 	at := a.createdAt()
+	var before []string
 	if a.readsTimes() {
 		// The function is not there yet; this one goes with the transaction.
-		if _, err := tx.Exec(ctx, strings.Replace(a.time().Text, "recoup."+a.name("time"), "pg_temp.recoup_time", 1), pgx.QueryExecModeSimpleProtocol); err != nil {
-			return c, err
-		}
+		before = []string{strings.Replace(a.time().Text, "recoup."+a.name("time"), "pg_temp.recoup_time", 1)}
 		at = strings.Replace(at, "recoup."+a.name("time"), "pg_temp.recoup_time", 1)
 	}
 	had := "false"
 	if c, ok := a.mapped(a.Mapping.CreatedAt); ok {
 		had = c.in("s") + " is not null"
 	}
-	query := fmt.Sprintf(`select count(*), count(*) filter (where r.governed), count(*) filter (where r.governed and r.entity is null),
-      count(*) filter (where r.governed and r.at < now() - $1::float8 * interval '1 second' and $1 > 0), count(*) filter (where r.had and r.at is null)
-    from (select %s as governed, %s as entity, %s as at, %s as had from %s) r`, a.governed(), a.entity("s"), at, had, from)
-	err = tx.QueryRow(ctx, query, ttl.Seconds()).Scan(&c.Rows, &c.Governed, &c.NoEntity, &c.Expired, &c.NoTime)
-	if err != nil {
+	query := fmt.Sprintf(`select count(*) as rows, count(*) filter (where r.governed) as governed, count(*) filter (where r.governed and r.entity is null) as no_entity,
+      count(*) filter (where r.governed and r.at < now() - %[6]f * interval '1 second' and %[6]f > 0) as expired, count(*) filter (where r.had and r.at is null) as no_time
+    from (select %[1]s as governed, %[2]s as entity, %[3]s as at, %[4]s as had from %[5]s) r`, a.governed(), a.entity("s"), at, had, from, ttl.Seconds())
+	if err := asOwner(ctx, conn, a.Source.Owner, selected(query), &c, before...); err != nil {
 		return c, fmt.Errorf("count the rows of %s: %w", a.Source, err)
 	}
 	for _, n := range []*int64{&c.Rows, &c.Governed, &c.NoEntity, &c.Expired, &c.NoTime} {

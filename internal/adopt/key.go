@@ -2,7 +2,6 @@ package adopt
 
 import (
 	"context"
-	"fmt"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -68,29 +67,15 @@ func (r *Runner) fillRound(ctx context.Context, p *Plan, s Step) (left bool, err
 			}
 		}
 	}
-	err = r.transact(ctx, func(tx pgx.Tx) error {
-		if err := actAs(ctx, tx, p.Facts.Owner); err != nil {
-			return err
-		}
-		return tx.QueryRow(ctx, fmt.Sprintf("select exists (select from %s where %s is null)", p.Facts.Quoted(), quote(KeyColumn))).Scan(&left)
-	})
-	return left, err
+	rows, err := r.fillRows(ctx, p, nil, nil)
+	return rows > 0, err
 }
 
 // fillPages fills the rows from one page to another.
 func (r *Runner) fillPages(ctx context.Context, p *Plan, s Step, from, to int64) (rows int64, err error) {
 	err = r.patiently(ctx, p.Facts.OID, s.Name, func(time.Duration) error {
-		return r.transact(ctx, func(tx pgx.Tx) error {
-			if err := limit(ctx, tx, time.Minute); err != nil {
-				return err
-			}
-			if err := actAs(ctx, tx, p.Facts.Owner); err != nil {
-				return err
-			}
-			tag, err := tx.Exec(ctx, s.SQL[0], fmt.Sprintf("(%d,0)", from), fmt.Sprintf("(%d,0)", to))
-			rows = tag.RowsAffected()
-			return err
-		})
+		rows, err = r.fillRows(ctx, p, &from, &to)
+		return err
 	})
 	return rows, err
 }

@@ -1,19 +1,27 @@
 package adopt
 
 import (
+	"fmt"
 	"regexp"
 	"slices"
 	"strings"
+	"unicode"
 )
 
 var plainName = regexp.MustCompile(`^[a-z_][a-z0-9_]*$`)
 
-// quote writes a name in SQL, in quotation marks if it needs them.
+// quote writes a name in SQL, in quotation marks if it needs them. Characters that a terminal
+// would act on are written as escapes.
 func quote(parts ...string) string {
 	quoted := make([]string, len(parts))
 	for i, part := range parts {
-		if quoted[i] = part; !plainName.MatchString(part) || slices.Contains(keywords, part) {
+		switch {
+		case strings.ContainsFunc(part, isControl):
+			quoted[i] = `U&"` + escape(strings.NewReplacer(`"`, `""`, `\`, `\\`).Replace(part), `\%04X`, `\+%06X`) + `"`
+		case !plainName.MatchString(part) || slices.Contains(keywords, part):
 			quoted[i] = `"` + strings.ReplaceAll(part, `"`, `""`) + `"`
+		default:
+			quoted[i] = part
 		}
 	}
 	return strings.Join(quoted, ".")
@@ -22,10 +30,31 @@ func quote(parts ...string) string {
 // literal writes a string in SQL.
 func literal(s string) string {
 	text := "'" + strings.ReplaceAll(s, "'", "''") + "'"
-	if strings.Contains(s, `\`) {
-		return "E" + strings.ReplaceAll(text, `\`, `\\`)
+	if strings.Contains(s, `\`) || strings.ContainsFunc(s, isControl) {
+		return "E" + escape(strings.ReplaceAll(text, `\`, `\\`), `\u%04X`, `\U%08X`)
 	}
 	return text
+}
+
+// isControl reports whether a terminal would act on a character, or change the order of others.
+func isControl(r rune) bool {
+	return unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r) || r == '\u2028' || r == '\u2029'
+}
+
+// escape writes control characters in a format, those beyond four digits in another.
+func escape(s, short, long string) string {
+	var b strings.Builder
+	for _, r := range s {
+		switch {
+		case !isControl(r):
+			b.WriteRune(r)
+		case r > 0xFFFF:
+			fmt.Fprintf(&b, long, r)
+		default:
+			fmt.Fprintf(&b, short, r)
+		}
+	}
+	return b.String()
 }
 
 // keywords are the words that are no names by themselves, of every PostgreSQL to date.

@@ -108,26 +108,24 @@ func (p *Plan) make(ctx context.Context, tx pgx.Tx, request Request) error {
 	if err := p.readTable(ctx, tx, name); err != nil {
 		return err
 	}
-	if err := actAs(ctx, tx, p.Facts.Owner); err != nil {
-		return err
-	}
-	if _, err := tx.Exec(ctx, "set local statement_timeout = '10s'"); err != nil {
-		return err
-	}
 	if p.Adopted == nil && request.Preset != "" {
 		if p.refusePreset(); len(p.Refusals) > 0 {
 			return nil
 		}
 		mapping = p.fill(mapping, request.NoMirror)
 	} else if p.Adopted == nil {
-		sample, err := readSample(ctx, tx, p.Facts)
+		sample, err := readSample(ctx, tx.Conn(), p.Facts)
 		if err != nil {
 			return err
 		}
 		mapping = p.complete(sample, mapping, request.NoMirror)
 	}
 	queue, _ := preset.Named(p.Preset)
-	conditions, err := readConditions(ctx, tx, p.Facts, mapping, queue)
+	var path string
+	if err := tx.QueryRow(ctx, "select reset_val from pg_settings where name = 'search_path'").Scan(&path); err != nil {
+		return err
+	}
+	conditions, err := readConditions(ctx, tx.Conn(), path, p.Facts, mapping, queue)
 	if err != nil {
 		return err
 	}
@@ -147,7 +145,7 @@ func (p *Plan) make(ctx context.Context, tx pgx.Tx, request Request) error {
 		p.refuseMapping()
 		p.note()
 		p.Reading = p.adoption.reading()
-		err = p.count(ctx, tx)
+		err = p.count(ctx, tx.Conn())
 	}
 	return err
 }
@@ -196,10 +194,7 @@ func (p *Plan) number(ctx context.Context, tx pgx.Tx) error {
 		return err
 	}
 	const next = "select 1 + coalesce(pg_sequence_last_value(pg_get_serial_sequence('recoup.adoption', 'adoption_id')), 0)"
-	if err := tx.QueryRow(ctx, next).Scan(&p.adoption.ID); err != nil {
-		return err
-	}
-	return actAs(ctx, tx, p.Facts.Owner)
+	return tx.QueryRow(ctx, next).Scan(&p.adoption.ID)
 }
 
 // forgetKey lets a source whose key is of our making be one that has none, so that its

@@ -25,6 +25,7 @@ const (
 // Runner runs the steps of adoptions on a connection of its own.
 type Runner struct {
 	Conn     *pgx.Conn
+	Adoption string // the address at which tables are filled; empty: that of Conn, as recoup_adopter
 	Actor    string
 	Patience time.Duration                              // for a lock; a step that has not got it by then fails
 	Sleep    func(context.Context, time.Duration) error // between attempts

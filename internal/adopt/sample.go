@@ -30,7 +30,7 @@ func (c Column) readable() bool {
 }
 
 // readSample looks at the first rows of a table.
-func readSample(ctx context.Context, tx pgx.Tx, s *Source) (Sample, error) {
+func readSample(ctx context.Context, conn *pgx.Conn, s *Source) (Sample, error) {
 	sample := Sample{Columns: map[string]Values{}}
 	var list, inner []string
 	var names []string
@@ -45,18 +45,19 @@ func readSample(ctx context.Context, tx pgx.Tx, s *Source) (Sample, error) {
 	if len(list) == 0 {
 		return sample, nil
 	}
-	values := make([]any, 0, 1+3*len(names))
-	found := make([]Values, len(names))
-	values = append(values, &sample.Rows)
-	for i := range found {
-		values = append(values, &found[i].Filled, &found[i].Distinct, &found[i].Longest)
+	var found struct {
+		Rows   int   `json:"rows"`
+		Values []int `json:"found"`
 	}
-	query := fmt.Sprintf("select count(*), %s from (select %s from %s t limit %d) s", strings.Join(list, ", "), strings.Join(inner, ", "), s.Quoted(), sampleRows)
-	if err := tx.QueryRow(ctx, query).Scan(values...); err != nil {
+	query := fmt.Sprintf("select count(*) as rows, array[%s]::bigint[] as found from (select %s from %s t limit %d) s", strings.Join(list, ", "), strings.Join(inner, ", "), s.Quoted(), sampleRows)
+	if err := asOwner(ctx, conn, s.Owner, selected(query), &found); err != nil {
 		return sample, fmt.Errorf("look at the first rows of %s: %w", s, err)
 	}
+	sample.Rows = found.Rows
 	for i, name := range names {
-		sample.Columns[name] = found[i]
+		if v := found.Values; len(v) >= 3*i+3 {
+			sample.Columns[name] = Values{Filled: v[3*i], Distinct: v[3*i+1], Longest: v[3*i+2]}
+		}
 	}
 	return sample, nil
 }

@@ -120,14 +120,13 @@ func (a *Adoption) stepsKey(r Rights) []Step {
 		{
 			Name: stepKeyColumn, Does: "adds a column that tells rows apart; new rows get a value at once",
 			Lock: a.Source.String() + ": ACCESS EXCLUSIVE, for a moment",
-			SQL: as(a.Source.Owner, r, fmt.Sprintf("alter table %s add column %s uuid", table, column),
-				fmt.Sprintf("alter table %s alter column %s set default gen_random_uuid()", table, column)),
+			SQL: append(as(a.Source.Owner, r, fmt.Sprintf("alter table %s add column %s uuid", table, column),
+				fmt.Sprintf("alter table %s alter column %s set default gen_random_uuid()", table, column)), a.asOwnerInSchema(r, a.define(a.fill()))...),
 		},
 		{
-			Name: stepKeyFill, Does: "gives the rows that are there a value, a few hundred pages at a time", Alone: aloneFill,
+			Name: stepKeyFill, Does: "gives the rows that are there a value, a few hundred pages at a time, as recoup_adopter", Alone: aloneFill,
 			Lock: "the rows of a batch, for the time of the batch; every row is written once",
-			SQL: []string{fmt.Sprintf(`with batch as (select t.ctid from %[1]s t where t.ctid >= $1::tid and t.ctid < $2::tid and t.%[2]s is null for no key update skip locked)
-update %[1]s t set %[2]s = gen_random_uuid() from batch where t.ctid = batch.ctid`, table, column)},
+			SQL:  []string{"select recoup." + a.name("fill") + "($1, $2, $3)"},
 		},
 		{
 			Name: stepKeyIndex, Does: "builds its unique index beside the writers", Alone: aloneIndex,

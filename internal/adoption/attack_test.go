@@ -151,7 +151,10 @@ func TestOwnersDoNotReachEachOther(t *testing.T) {
 	w.adopt(mapping)
 	w.settle()
 	w.settle()
-	w.want("select distinct who, came from trap.ran where place = 'other'", "recoup_adopter adoption 1: wrong token")
+	// From PostgreSQL 18 on a deferred trigger runs as who has queued it.
+	if got := w.ask("select distinct who, came from trap.ran where place = 'other'"); got != "recoup_adopter adoption 1: wrong token" && got != "mallory permission denied for function adopted_1_read" {
+		t.Errorf("the other owner's functions: %q", got)
+	}
 }
 
 // TestAdopterHasNothing lists what the role as which nodes reach adopted tables may do.

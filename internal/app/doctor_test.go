@@ -146,11 +146,12 @@ func adopted(state, since string) string {
 func restored() []string {
 	list := []string{"create role shop", "create schema shop", "create table shop.rejects (id bigint primary key, order_id text)", "alter table shop.rejects owner to shop",
 		strings.Replace(adopted("GOVERNED", "now()"), "current_user", "'shop'", 1), "select recoup.watch_errors()",
-		"create function recoup.adopted_1_read() returns void language sql as 'select'", "create function recoup.adopted_1_scan() returns void language sql as 'select'",
-		"create function recoup.adopted_1_insert() returns trigger language plpgsql security definer as 'begin insert into recoup.adopted_change (adoption_id) values (1); return null; end'",
-		"alter function recoup.adopted_1_insert() owner to shop"}
+		"create function recoup.adopted_1_read() returns void language sql as 'select'", "create function recoup.adopted_1_scan() returns void language sql as 'select'"}
 	for _, what := range []string{"insert", "update", "delete", "truncate"} {
-		list = append(list, fmt.Sprintf("create trigger adopted_1_%[1]s after %[1]s on shop.rejects for each statement execute function recoup.adopted_1_insert()", what),
+		list = append(list,
+			fmt.Sprintf("create function recoup.adopted_1_%s() returns trigger language plpgsql security definer as 'begin insert into recoup.adopted_change (adoption_id) values (1); return null; end'", what),
+			fmt.Sprintf("alter function recoup.adopted_1_%s() owner to shop", what),
+			fmt.Sprintf("create trigger adopted_1_%[1]s after %[1]s on shop.rejects for each statement execute function recoup.adopted_1_%[1]s()", what),
 			"alter table shop.rejects enable always trigger adopted_1_"+what)
 	}
 	return list

@@ -61,7 +61,7 @@ both owners, of the table and of the schema recoup. 'recoup release' takes every
 	cmd.Flags().BoolVar(&f.apply, "apply", false, "adopt the table")
 	cmd.Flags().BoolVar(&f.detach, "no-wait", false, "with --apply, do not wait for nodes to read the rows that are there")
 	command.YesFlag(cmd, &f.yes)
-	f.readDatabase = command.SettingFlags(cmd, "database", "database-direct")
+	f.readDatabase = command.SettingFlags(cmd, "database", "database-direct", "adoption-database")
 	f.mirrors = func() bool { return cmd.Flags().Changed("no-mirror") && !f.request.NoMirror }
 	return command.Offline(streams, cmd, command.One, f.run)
 }
@@ -98,7 +98,7 @@ func (f *flags) run(ctx context.Context, s *command.Session, args []string) erro
 	if len(plan.Refusals) > 0 {
 		return refuse(s, plan)
 	}
-	return f.do(ctx, s, conn, plan)
+	return f.do(ctx, s, conn, options.Adoption, plan)
 }
 
 // makePlan reads --code as a column if there is one of that name.
@@ -117,7 +117,7 @@ func (f *flags) makePlan(ctx context.Context, conn *pgx.Conn) (*adopt.Plan, erro
 	return adopt.MakePlan(ctx, conn, f.request)
 }
 
-func (f *flags) do(ctx context.Context, s *command.Session, conn *pgx.Conn, plan *adopt.Plan) error {
+func (f *flags) do(ctx context.Context, s *command.Session, conn *pgx.Conn, adoption string, plan *adopt.Plan) error {
 	if (plan.Adopted == nil || plan.Moves) && !f.yes {
 		if err := s.Askable(f.yes); err != nil {
 			return err
@@ -127,7 +127,7 @@ func (f *flags) do(ctx context.Context, s *command.Session, conn *pgx.Conn, plan
 			return err
 		}
 	}
-	if err := runner(s, conn).Apply(ctx, plan); err != nil {
+	if err := runner(s, conn, adoption).Apply(ctx, plan); err != nil {
 		return err
 	}
 	record, err := await(ctx, s, conn, plan.Facts.OID, f.detach)

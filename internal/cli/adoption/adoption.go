@@ -60,13 +60,13 @@ func connect(ctx context.Context, options app.Options) (*pgx.Conn, error) {
 }
 
 // runner runs steps and says what happens, for people.
-func runner(s *command.Session, conn *pgx.Conn) *adopt.Runner {
+func runner(s *command.Session, conn *pgx.Conn, adoption string) *adopt.Runner {
 	sleep := s.Sleep
 	if sleep == nil {
 		sleep = retry.Sleep
 	}
 	return &adopt.Runner{
-		Conn: conn, Actor: conn.Config().User, Patience: patience,
+		Conn: conn, Adoption: adoption, Actor: conn.Config().User, Patience: patience,
 		Sleep: sleep, Random: rand.Float64, Now: s.Clock, Report: reporter(s),
 	}
 }

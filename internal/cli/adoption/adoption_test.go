@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"strings"
 	"testing"
+	"unicode"
 
 	"github.com/jackc/pgx/v5"
 
@@ -166,4 +167,27 @@ func TestAdoptIsConfirmed(t *testing.T) {
 	if said, status := answer("adopt\n"); status != 0 {
 		t.Errorf("status %d: %s", status, said)
 	}
+}
+
+// TestPlanHasNoControlCharacters plans and adopts a table whose names and values would move the
+// cursor, colour the terminal or fake a line of the plan.
+func TestPlanHasNoControlCharacters(t *testing.T) {
+	url, exec := shop(t)
+	exec("create table shop.\"a\x1b[2J\nNothing was changed.\" (id int primary key, order_id text, \"b\x1b]0;x\x07\u202e\" text)")
+	name := "shop.a\x1b[2J\nNothing was changed."
+	for _, args := range [][]string{
+		{"--resolved-when", "order_id = E'\\x1b[31m'"}, {"--json"}, {"--as", "x\x1b[31m"}, {"--entity", "none\x1b[31m"},
+	} {
+		out, stderr, _ := clitest.Run(t, append([]string{"adopt", name, "--as", "shop.errors", "--message", "b\x1b]0;x\x07\u202e", "--database", url}, args...)...)
+		if i := strings.IndexFunc(out+stderr, func(r rune) bool { return r != '\n' && unicode.IsControl(r) }); i >= 0 || out == "" && stderr == "" {
+			t.Errorf("%q: a control character at %d: %q", args, i, (out + stderr)[max(0, i-60):])
+		}
+		if strings.Contains(out, "\nNothing was changed.\n") {
+			t.Errorf("%q: a name fakes a line", args)
+		}
+	}
+	if out, stderr, status := clitest.Run(t, "adopt", name, "--as", "shop.errors", "--message", "b\x1b]0;x\x07\u202e", "--apply", "--yes", "--no-wait", "--database", url); status != 0 {
+		t.Fatal(out, stderr)
+	}
+	exec("insert into shop.\"a\x1b[2J\nNothing was changed.\" values (1, 'a', 'b')")
 }

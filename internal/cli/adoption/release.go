@@ -68,7 +68,7 @@ table's definition is then what it was before, and its rows stay. Locks are take
 // release takes everything out of a source, and waits for nodes to end its errors, if
 // one runs.
 func release(ctx context.Context, s *command.Session, conn *pgx.Conn, source string, detach bool) (ended bool, err error) {
-	r := runner(s, conn)
+	r := runner(s, conn, "")
 	ended, err = r.Release(ctx, source)
 	for err == nil && !ended && !detach {
 		var alive bool

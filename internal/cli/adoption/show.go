@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode"
 
 	"recoup/internal/adopt"
 	"recoup/internal/cli/command"
@@ -33,12 +34,61 @@ func show(s *command.Session, p *adopt.Plan) error {
 // refuse says why a plan cannot be applied.
 func refuse(s *command.Session, p *adopt.Plan) error {
 	page := &command.Page{Width: planWidth}
-	refusals(page, p)
-	fmt.Fprint(s.Err, page.String())
+	refusals(page, harmless(p))
+	fmt.Fprint(s.Err, lines(page.String()))
 	return command.ErrSilent
 }
 
+// visible writes characters that a terminal would act on as escapes.
+func visible(s string) string {
+	var b strings.Builder
+	for _, r := range s {
+		if unicode.IsGraphic(r) {
+			b.WriteRune(r)
+			continue
+		}
+		quoted := strconv.QuoteRuneToASCII(r)
+		b.WriteString(quoted[1 : len(quoted)-1])
+	}
+	return b.String()
+}
+
+// harmless is a plan whose texts, which have names and values of other people, are visible.
+func harmless(p *adopt.Plan) *adopt.Plan {
+	safe := *p
+	safe.Source, safe.Table.Name = visible(p.Source), visible(p.Table.Name)
+	safe.Key, safe.Notes = slices.Clone(p.Key), slices.Clone(p.Notes)
+	safe.Reading, safe.Refusals = slices.Clone(p.Reading), slices.Clone(p.Refusals)
+	for _, list := range [][]string{safe.Key, safe.Notes} {
+		for i := range list {
+			list[i] = visible(list[i])
+		}
+	}
+	for i := range safe.Reading {
+		r := &safe.Reading[i]
+		r.Column, r.Type, r.Remark = visible(r.Column), visible(r.Type), visible(r.Remark)
+	}
+	for i := range safe.Refusals {
+		safe.Refusals[i].Why = visible(safe.Refusals[i].Why)
+	}
+	m := &safe.Mapping
+	for _, text := range []*string{&m.Disposition, &m.ArchivedAt, &m.GovernedWhen, &m.ResolvedWhen, &m.UnderwayWhen} {
+		*text = visible(*text)
+	}
+	return &safe
+}
+
+// lines are visible line by line.
+func lines(s string) string {
+	list := strings.Split(s, "\n")
+	for i := range list {
+		list[i] = visible(list[i])
+	}
+	return strings.Join(list, "\n")
+}
+
 func describe(p *adopt.Plan, width int) string {
+	p = harmless(p)
 	page := &command.Page{Width: min(cmp.Or(width, planWidth), planWidth)}
 	switch {
 	case p.Adopted != nil:
@@ -65,7 +115,7 @@ func describe(p *adopt.Plan, width int) string {
 	if (p.Adopted == nil || p.Moves) && len(p.Refusals) == 0 {
 		page.Heading("Nothing was changed. To adopt it, repeat the command with --apply.")
 	}
-	return page.String()
+	return lines(page.String())
 }
 
 // fate is what becomes of an error of the table.
