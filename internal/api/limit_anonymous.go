@@ -19,9 +19,7 @@ const (
 	anonymousLine  = 4           // so many times the slots are places: served, or waiting for a slot
 	anonymousWait  = time.Second // that a request waits for a slot at most
 
-	// A refusal is answered after a while, so that a caller that repeats its request at once
-	// costs little. More than maxHeldBack refusals at a time are answered immediately.
-	heldBack    = time.Second
+	// maxHeldBack is how many refusals are held back at a time; others are answered at once.
 	maxHeldBack = 512
 )
 
@@ -35,6 +33,7 @@ const (
 // anonymous is what requests without a key have.
 type anonymous struct {
 	perSecond int
+	hold      time.Duration
 	byAddress rates[netip.Addr]
 	total     rates[struct{}]
 	slots     chan struct{}
@@ -49,7 +48,7 @@ type anonymous struct {
 
 func newAnonymous(l Limits) *anonymous {
 	return &anonymous{
-		perSecond: l.Anonymous, byAddress: newRates[netip.Addr](l.Anonymous), total: newRates[struct{}](anonymousTotal * l.Anonymous),
+		perSecond: l.Anonymous, hold: l.HoldBack, byAddress: newRates[netip.Addr](l.Anonymous), total: newRates[struct{}](anonymousTotal * l.Anonymous),
 		slots: make(chan struct{}, l.AnonymousSlots), at: map[netip.Addr]int{},
 	}
 }
@@ -140,7 +139,8 @@ func (n *anonymous) note() {
 	n.most = max(n.most, len(n.slots))
 }
 
-// holdBack waits before a refusal is answered, and counts it.
+// holdBack counts a refusal, and waits before it is answered, so that a caller that repeats its
+// request at once costs little.
 func (n *anonymous) holdBack(ctx context.Context) {
 	n.mu.Lock()
 	n.refused++
@@ -150,7 +150,7 @@ func (n *anonymous) holdBack(ctx context.Context) {
 	}
 	n.held++
 	n.mu.Unlock()
-	wait := time.NewTimer(heldBack)
+	wait := time.NewTimer(n.hold)
 	defer wait.Stop()
 	select {
 	case <-wait.C:
