@@ -95,14 +95,16 @@ func TestHostilePages(t *testing.T) {
 			s.gate(1) // the key is known
 			before := s.gate(some(2000, 200))
 			for what, text := range map[string]func(int) string{
-				"/docs":             func(int) string { return plainGet("/docs") },
-				"/docs of any host": func(i int) string { return strings.Replace(plainGet("/docs"), "recoup", fmt.Sprintf("h%d.example", i), 1) },
-				"/docs?q=":          func(i int) string { return plainGet(fmt.Sprint("/docs?q=", i)) },
-				"/errors/TIMEOUT":   func(int) string { return plainGet("/errors/TIMEOUT") },
-				"/openapi.json":     func(int) string { return plainGet("/openapi.json") },
-				"sign-in page":      func(int) string { return plainGet("/console/sign-in") },
-				"made-up cookies":   func(i int) string { return plainGet("/console/errors", fmt.Sprint("Cookie: recoup_session=", i)) },
-				"made-up keys":      func(i int) string { return plainGet("/v1/errors", fmt.Sprintf("Authorization: Bearer rdb_%032d", i)) },
+				"/docs": func(int) string { return plainGet("/docs") },
+				"/docs of any host": func(i int) string {
+					return strings.Replace(plainGet("/docs"), "recoup", fmt.Sprintf("h%d.example", i), 1)
+				},
+				"/docs?q=":        func(i int) string { return plainGet(fmt.Sprint("/docs?q=", i)) },
+				"/errors/TIMEOUT": func(int) string { return plainGet("/errors/TIMEOUT") },
+				"/openapi.json":   func(int) string { return plainGet("/openapi.json") },
+				"sign-in page":    func(int) string { return plainGet("/console/sign-in") },
+				"made-up cookies": func(i int) string { return plainGet("/console/errors", fmt.Sprint("Cookie: recoup_session=", i)) },
+				"made-up keys":    func(i int) string { return plainGet("/v1/errors", fmt.Sprintf("Authorization: Bearer rdb_%032d", i)) },
 			} {
 				var now figures
 				answers := s.during(32, some(100_000, 10_000), text, func() {
