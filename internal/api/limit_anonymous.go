@@ -28,6 +28,7 @@ const (
 	costPage   = 1
 	costSearch = 25 // rendered each time
 	costLookup = 10 // of a session that may be made up
+	costHost   = 10 // of a page that names a host for the first time, which may be made up
 )
 
 // anonymous is what requests without a key have.
@@ -86,6 +87,12 @@ func (n *anonymous) spend(who netip.Addr, now time.Time, cost int) error {
 		return anonymousBusy(wait)
 	}
 	return nil
+}
+
+// charge takes more from the rates, as far as they go, of a request that has cost more.
+func (n *anonymous) charge(who netip.Addr, now time.Time, cost int) {
+	n.byAddress.charge(who, now, cost)
+	n.total.charge(struct{}{}, now, cost)
 }
 
 func anonymousBusy(wait time.Duration) error {
