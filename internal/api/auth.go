@@ -83,6 +83,7 @@ func (a *API) authenticate(c *call) (*recoup.Key, error) {
 	hash, formed := presented(c.r)
 	if !a.keys.knows(hash, c.now) {
 		if err := a.gatekeeper.unkeyed(a.client(c.r), c.now); err != nil {
+			a.gatekeeper.anonymous.holdBack(c.r.Context())
 			return nil, err
 		}
 	}

@@ -22,7 +22,8 @@ type Limits struct {
 	Names    int // services and lanes that one key may make up in a day
 	Memory   int // bytes of bodies that were received and not answered, and of answers that were not read
 
-	Time time.Duration // of one request; those that touch thousands of errors have three times that
+	HoldBack time.Duration // after which who has no valid key is refused
+	Time     time.Duration // of one request; those that touch thousands of errors have three times that
 }
 
 func (l Limits) withDefaults() Limits {
@@ -41,6 +42,9 @@ func (l Limits) withDefaults() Limits {
 	set(&l.Streams, 400)
 	set(&l.Names, 1000)
 	set(&l.Memory, 256<<20)
+	if l.HoldBack <= 0 {
+		l.HoldBack = time.Second
+	}
 	if l.Time <= 0 {
 		l.Time = 30 * time.Second
 	}

@@ -19,9 +19,7 @@ const (
 	anonymousLine  = 4           // so many times the slots are places: served, or waiting for a slot
 	anonymousWait  = time.Second // that a request waits for a slot at most
 
-	// A refusal is answered after a while, so that a caller that repeats its request at once
-	// costs little. More than maxHeldBack refusals at a time are answered immediately.
-	heldBack    = time.Second
+	// maxHeldBack is how many refusals are held back at a time; others are answered at once.
 	maxHeldBack = 512
 )
 
@@ -30,11 +28,13 @@ const (
 	costPage   = 1
 	costSearch = 25 // rendered each time
 	costLookup = 10 // of a session that may be made up
+	costHost   = 10 // of a page that names a host for the first time, which may be made up
 )
 
 // anonymous is what requests without a key have.
 type anonymous struct {
 	perSecond int
+	hold      time.Duration
 	byAddress rates[netip.Addr]
 	total     rates[struct{}]
 	slots     chan struct{}
@@ -49,7 +49,7 @@ type anonymous struct {
 
 func newAnonymous(l Limits) *anonymous {
 	return &anonymous{
-		perSecond: l.Anonymous, byAddress: newRates[netip.Addr](l.Anonymous), total: newRates[struct{}](anonymousTotal * l.Anonymous),
+		perSecond: l.Anonymous, hold: l.HoldBack, byAddress: newRates[netip.Addr](l.Anonymous), total: newRates[struct{}](anonymousTotal * l.Anonymous),
 		slots: make(chan struct{}, l.AnonymousSlots), at: map[netip.Addr]int{},
 	}
 }
@@ -87,6 +87,12 @@ func (n *anonymous) spend(who netip.Addr, now time.Time, cost int) error {
 		return anonymousBusy(wait)
 	}
 	return nil
+}
+
+// charge takes more from the rates, as far as they go, of a request that has cost more.
+func (n *anonymous) charge(who netip.Addr, now time.Time, cost int) {
+	n.byAddress.charge(who, now, cost)
+	n.total.charge(struct{}{}, now, cost)
 }
 
 func anonymousBusy(wait time.Duration) error {
@@ -140,7 +146,8 @@ func (n *anonymous) note() {
 	n.most = max(n.most, len(n.slots))
 }
 
-// holdBack waits before a refusal is answered, and counts it.
+// holdBack counts a refusal, and waits before it is answered, so that a caller that repeats its
+// request at once costs little.
 func (n *anonymous) holdBack(ctx context.Context) {
 	n.mu.Lock()
 	n.refused++
@@ -150,7 +157,7 @@ func (n *anonymous) holdBack(ctx context.Context) {
 	}
 	n.held++
 	n.mu.Unlock()
-	wait := time.NewTimer(heldBack)
+	wait := time.NewTimer(n.hold)
 	defer wait.Stop()
 	select {
 	case <-wait.C:

@@ -58,6 +58,15 @@ func (r *rates[K]) take(who K, now time.Time, requests int) time.Duration {
 	return 0
 }
 
+// charge takes what so many requests need, or what is left.
+func (r *rates[K]) charge(who K, now time.Time, requests int) {
+	for range requests {
+		if r.take(who, now, 1) > 0 {
+			return
+		}
+	}
+}
+
 // sweep forgets who has not come for a while.
 func (r *rates[K]) sweep(now time.Time) {
 	if d := now.Sub(r.swept); d >= 0 && d < time.Minute {
@@ -97,10 +106,5 @@ const guessCost = 20
 
 // guessed charges an address for a key that does not exist: the database was asked for it.
 func (g *gatekeeper) guessed(client netip.Addr, now time.Time) {
-	who := network(client)
-	for range min(guessCost, max(g.limits.Unkeyed/100, 1)) - 1 {
-		if g.byAddress.take(who, now, 1) > 0 {
-			return
-		}
-	}
+	g.byAddress.charge(network(client), now, min(guessCost, max(g.limits.Unkeyed/100, 1))-1)
 }

@@ -58,13 +58,16 @@ func metricsRoute() *route {
 	return rt.by(Operator, Reader)
 }
 
-func (a *API) openAPI(*http.Request) (found, error) {
-	return a.page("openapi.json", fault.MediaJSON, "", a.document)
+func (a *API) openAPI(r *http.Request) (found, error) {
+	return a.page(r, "openapi.json", fault.MediaJSON, "", a.document)
 }
 
 // page returns a page that is rendered once.
-func (a *API) page(name, media, origin string, render func() ([]byte, error)) (found, error) {
-	file, err := a.pages.page(a.pageVersion(), name, media, origin, render)
+func (a *API) page(r *http.Request, name, media, origin string, render func() ([]byte, error)) (found, error) {
+	file, written, err := a.pages.page(a.pageVersion(), name, media, origin, render)
+	if written {
+		a.gatekeeper.anonymous.charge(network(a.client(r)), a.Wall(), costHost-costPage)
+	}
 	return found{file: file}, err
 }
 
@@ -104,7 +107,7 @@ func (a *API) docsPage(r *http.Request) (found, error) {
 		page, err := ref.Index(a.address(r), q)
 		return found{file: webfile.New(mediaPage, webfile.Revalidate, page)}, err
 	}
-	return a.page("docs", mediaPage, a.address(r), func() ([]byte, error) { return ref.Index(reference.Server, "") })
+	return a.page(r, "docs", mediaPage, a.address(r), func() ([]byte, error) { return ref.Index(reference.Server, "") })
 }
 
 // maxQuery is how much of a search is looked for.
@@ -126,7 +129,7 @@ func (a *API) docsArea(r *http.Request) (found, error) {
 		return found{}, fault.New(fault.CodeNotFound, "The reference has no such page; /docs lists what there is.")
 	}
 	tomorrow := a.pageVersion().day.Add(48 * time.Hour).Format(time.RFC3339) // for as long as the page is kept
-	return a.page("docs/"+name, mediaPage, a.address(r), func() ([]byte, error) {
+	return a.page(r, "docs/"+name, mediaPage, a.address(r), func() ([]byte, error) {
 		return ref.Page(name, map[string]string{exampleTomorrow: tomorrow})
 	})
 }
@@ -140,7 +143,7 @@ func (a *API) codePage(r *http.Request) (found, error) {
 	if !ok {
 		return found{}, fault.New(fault.CodeNotFound, "No such code is registered.")
 	}
-	return a.page("errors/"+string(def.Code), mediaPage, "", func() ([]byte, error) {
+	return a.page(r, "errors/"+string(def.Code), mediaPage, "", func() ([]byte, error) {
 		example, err := json.MarshalIndent(def.Example, "", "  ")
 		if err != nil {
 			return nil, err
@@ -158,8 +161,8 @@ func (a *API) codePage(r *http.Request) (found, error) {
 }
 
 // codesPage is the list of all codes, by what they are about.
-func (a *API) codesPage(*http.Request) (found, error) {
-	return a.page("errors", mediaPage, "", func() ([]byte, error) {
+func (a *API) codesPage(r *http.Request) (found, error) {
+	return a.page(r, "errors", mediaPage, "", func() ([]byte, error) {
 		type domain struct {
 			Name  string
 			Codes []*fault.Definition

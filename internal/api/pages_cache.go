@@ -57,9 +57,9 @@ func (a *API) pageVersion() pageVersion {
 	return pageVersion{a.Registrar.Codes(), a.Engine.Policies.Current(), a.Now().UTC().Truncate(24 * time.Hour)}
 }
 
-// page returns the page of a name for callers at an address. The name must be that of a page
-// that there is.
-func (c *pageCache) page(v pageVersion, name, media, origin string, render func() ([]byte, error)) (*webfile.File, error) {
+// page returns the page of a name for callers at an address, and whether it had to be written
+// for that address. The name must be that of a page that there is.
+func (c *pageCache) page(v pageVersion, name, media, origin string, render func() ([]byte, error)) (_ *webfile.File, written bool, err error) {
 	c.mu.Lock()
 	if c.version != v {
 		c.version = v
@@ -74,14 +74,14 @@ func (c *pageCache) page(v pageVersion, name, media, origin string, render func(
 	file := c.hosts[hostPage{name, origin}]
 	c.mu.Unlock()
 	if file != nil {
-		return file, nil
+		return file, false, nil
 	}
 	p.once.Do(func() { c.render(p, media, render) })
 	if p.err != nil {
 		c.forget(name, p)
 	}
 	if p.err != nil || p.file != nil {
-		return p.file, p.err
+		return p.file, false, p.err
 	}
 	file = webfile.New(media, webfile.Revalidate, bytes.ReplaceAll(p.body, []byte(reference.Server), []byte(html.EscapeString(origin))))
 	c.mu.Lock()
@@ -92,7 +92,7 @@ func (c *pageCache) page(v pageVersion, name, media, origin string, render func(
 	if c.version == v {
 		c.hosts[hostPage{name, origin}] = file
 	}
-	return file, nil
+	return file, true, nil
 }
 
 func (c *pageCache) render(p *cachedPage, media string, render func() ([]byte, error)) {

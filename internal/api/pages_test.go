@@ -64,3 +64,40 @@ func TestCodePages(t *testing.T) {
 		t.Error("SLOT_CONFLICT is retryable without its condition")
 	}
 }
+
+// Pages without a key are rendered once for a version of what they show: who has a page is
+// answered 304, one that accepts gzip gets it, and a page that names the server is another one
+// at another host. A new code makes them anew.
+func TestPagesFromMemory(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	get := func(path string, headers ...string) *answer {
+		r := w.request("", http.MethodGet, path, nil, headers...)
+		if len(headers) > 0 && headers[0] == "Host" {
+			r.Host = headers[1]
+		}
+		return w.send(r)
+	}
+	for _, path := range []string{"/docs", "/docs/errors", "/errors", "/errors/TIMEOUT", "/openapi.json"} {
+		first := get(path)
+		tag := first.Header().Get("Etag")
+		if first.Code != http.StatusOK || tag == "" || first.Header().Get("Cache-Control") != "no-cache" {
+			t.Fatalf("%s is answered %d with %v", path, first.Code, first.Header())
+		}
+		if again := get(path, "If-None-Match", tag); again.Code != http.StatusNotModified || again.Body.Len() > 0 {
+			t.Errorf("%s again is answered %d with %d bytes", path, again.Code, again.Body.Len())
+		}
+		get(path, "Accept-Encoding", "gzip")
+		if packed := get(path, "Accept-Encoding", "gzip"); packed.Header().Get("Content-Encoding") != "gzip" || packed.Body.Len() > first.Body.Len()/2 {
+			t.Errorf("%s has %d bytes, and packed %d with %v", path, first.Body.Len(), packed.Body.Len(), packed.Header())
+		}
+	}
+	if there := get("/docs/errors", "Host", "other.example"); !strings.Contains(there.Body.String(), "http://other.example/v1/") || strings.Contains(there.Body.String(), "server.invalid") {
+		t.Error("at another host the page does not name it")
+	}
+	before := get("/errors").Header().Get("Etag")
+	w.do("admin", http.MethodPut, "/v1/codes/CACHED_ONE", ownCode("CACHED_ONE")).ok()
+	if after := get("/errors"); after.Header().Get("Etag") == before || !strings.Contains(after.Body.String(), "CACHED_ONE") {
+		t.Error("the list of codes is still the old one")
+	}
+}

@@ -28,7 +28,8 @@ func refusedCalls(t *testing.T, n *live.Node, endpoint string) (refused int) {
 // that the key stays over its rate.
 func TestPagesAreNotRetried(t *testing.T) {
 	t.Parallel()
-	at := time.Now().UTC()
+	clock := time.Now
+	at := clock().UTC()
 	n := live.Start(t, app.Options{Limits: api.Limits{PerKey: 4}, Now: func() time.Time { return at }})
 	made, err := n.Client().CreateKey(t.Context(), client.NewKey{Name: "ada", Role: "operator"})
 	if err != nil {

@@ -20,7 +20,7 @@ import (
 // event to its end.
 func (v *visitor) openStream() <-chan string {
 	v.t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Minute)
 	v.t.Cleanup(cancel)
 	r := v.request(http.MethodGet, "stream", nil).WithContext(ctx)
 	r.Header.Set("Accept", "text/event-stream")
@@ -67,8 +67,10 @@ func TestStreamEndsWithItsSession(t *testing.T) {
 		"signed in too often": {func(v *visitor, _ *live.Node, key recoup.Key) error {
 			v.http.Jar = nil // other browsers
 			v.http.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
-			for range store.MaxSessions {
-				v.signIn(key.Secret)
+			for made, tries := 0, 0; made < store.MaxSessions && tries < 200; tries++ {
+				if v.signIn(key.Secret).status == http.StatusSeeOther { // a busy machine refuses some
+					made++
+				}
 			}
 			return nil
 		}, bySession},

@@ -17,10 +17,11 @@ import (
 )
 
 // hammer sends a request over and over on several connections, until it is stopped or has sent
-// so many. It returns how many answers had which status.
-func (s *siege) hammer(ctx context.Context, connections, requests int, text func(i int) string) *[6]atomic.Int64 {
+// so many. It calls hot once there were as many answers as connections, and returns how many had
+// which status.
+func (s *siege) hammer(ctx context.Context, connections, requests int, text func(i int) string, hot func()) *[6]atomic.Int64 {
 	var answers [6]atomic.Int64 // by the first digit of the status
-	var sent atomic.Int64
+	var sent, answered atomic.Int64
 	var all sync.WaitGroup
 	for range connections {
 		all.Go(func() {
@@ -45,6 +46,9 @@ func (s *siege) hammer(ctx context.Context, connections, requests int, text func
 				}
 				_, _ = io.Copy(io.Discard, answer.Body)
 				answers[answer.StatusCode/100%6].Add(1)
+				if answered.Add(1) == int64(connections) {
+					hot()
+				}
 			}
 		})
 	}
@@ -52,11 +56,12 @@ func (s *siege) hammer(ctx context.Context, connections, requests int, text func
 	return &answers
 }
 
-// during returns the answers to a hammer that runs for as long as a function does.
+// during returns the answers to a hammer that is hot for as long as a function runs.
 func (s *siege) during(connections, requests int, text func(i int) string, do func()) *[6]atomic.Int64 {
 	ctx, stop := context.WithCancel(s.Context())
-	done := make(chan *[6]atomic.Int64)
-	go func() { done <- s.hammer(ctx, connections, requests, text) }()
+	done, hot := make(chan *[6]atomic.Int64, 1), make(chan struct{})
+	go func() { done <- s.hammer(ctx, connections, requests, text, func() { close(hot) }) }()
+	<-hot
 	do()
 	stop()
 	return <-done
@@ -88,20 +93,22 @@ func TestHostilePages(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s := besiege(t, database(t))
 			s.gate(1) // the key is known
-			before := s.gate(some(500, 50))
+			before := s.gate(some(2000, 200))
 			for what, text := range map[string]func(int) string{
-				"/docs":             func(int) string { return plainGet("/docs") },
-				"/docs of any host": func(i int) string { return strings.Replace(plainGet("/docs"), "recoup", fmt.Sprintf("h%d.example", i), 1) },
-				"/docs?q=":          func(i int) string { return plainGet(fmt.Sprint("/docs?q=", i)) },
-				"/errors/TIMEOUT":   func(int) string { return plainGet("/errors/TIMEOUT") },
-				"/openapi.json":     func(int) string { return plainGet("/openapi.json") },
-				"sign-in page":      func(int) string { return plainGet("/console/sign-in") },
-				"made-up cookies":   func(i int) string { return plainGet("/console/errors", fmt.Sprint("Cookie: recoup_session=", i)) },
-				"made-up keys":      func(i int) string { return plainGet("/v1/errors", fmt.Sprintf("Authorization: Bearer rdb_%032d", i)) },
+				"/docs": func(int) string { return plainGet("/docs") },
+				"/docs of any host": func(i int) string {
+					return strings.Replace(plainGet("/docs"), "recoup", fmt.Sprintf("h%d.example", i), 1)
+				},
+				"/docs?q=":        func(i int) string { return plainGet(fmt.Sprint("/docs?q=", i)) },
+				"/errors/TIMEOUT": func(int) string { return plainGet("/errors/TIMEOUT") },
+				"/openapi.json":   func(int) string { return plainGet("/openapi.json") },
+				"sign-in page":    func(int) string { return plainGet("/console/sign-in") },
+				"made-up cookies": func(i int) string { return plainGet("/console/errors", fmt.Sprint("Cookie: recoup_session=", i)) },
+				"made-up keys":    func(i int) string { return plainGet("/v1/errors", fmt.Sprintf("Authorization: Bearer rdb_%032d", i)) },
 			} {
 				var now figures
 				answers := s.during(32, some(100_000, 10_000), text, func() {
-					now = s.gate(some(500, 50))
+					now = s.gate(some(2000, 200))
 					for _, path := range []string{"/healthz", "/readyz"} {
 						if status, said, _ := s.call("", "GET", path, ""); status != http.StatusOK {
 							t.Errorf("beside %s, %s answers %d %s", what, path, status, said)
@@ -127,7 +134,7 @@ func TestPagesAreRenderedOnce(t *testing.T) {
 	defer cancel()
 	for _, path := range []string{"/docs", "/docs/errors", "/errors", "/errors/TIMEOUT", "/openapi.json"} {
 		before := s.gauge("recoup_http_pages_rendered_total")
-		answers := s.hammer(ctx, 32, 320, func(int) string { return plainGet(path) })
+		answers := s.hammer(ctx, 32, 320, func(int) string { return plainGet(path) }, func() {})
 		if answers[2].Load() == 0 || answers[5].Load() > 0 {
 			t.Errorf("%s is answered %d times, and is overloaded %d times", path, answers[2].Load(), answers[5].Load())
 		}
