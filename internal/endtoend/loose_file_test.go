@@ -24,7 +24,7 @@ func TestLooseConfiguration(t *testing.T) {
 	if n := strings.Count(s.log.String(), "other users can read files with secrets"); n != 1 || !strings.Contains(s.log.String(), "chmod o= "+file) {
 		t.Errorf("%d warnings: %s", n, s.log)
 	}
-	out, said, _ := runDoctor(t, "--server", "http://"+*s.address.Load(), "--key", s.key())
+	out, said, _ := runDoctor(t, "--server", "http://"+*s.address.Load(), "--key", s.key(), "--json")
 	if !strings.Contains(out, "Other users of the machine can read "+file) || !strings.Contains(out, "chmod o= "+file) {
 		t.Errorf("%s%s", out, said)
 	}
