@@ -32,7 +32,7 @@ func run(args []string, out io.Writer) error {
 	case len(args) >= 2 && args[0] == "licenses":
 		return writeLicenses(out, args[1:])
 	}
-	return errors.New("usage: release man FOLDER VERSION | release sbom BINARY VERSION | release licenses BINARY...")
+	return errors.New("usage: release man FOLDER VERSION | release sbom BINARY VERSION | release licenses BINARY [BINARY]")
 }
 
 // writeManual writes a page for the program and for each of its commands.

@@ -224,6 +224,7 @@ func ReadConfig(flags map[string]string, env func(string) (string, bool), file s
 		bad = append(bad, fmt.Errorf("%s: there is no setting %q", file, name))
 	}
 	config = append(config, shown...)
+	options.findLoose(file, config.hasSecrets(file))
 	slices.SortFunc(bad, func(a, b error) int { return strings.Compare(a.Error(), b.Error()) })
 	if len(bad) == 0 {
 		bad = append(bad, options.withDefaults().validate())

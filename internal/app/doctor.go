@@ -238,7 +238,7 @@ func (n *Node) examineBus(ctx context.Context) *doctor.Bus {
 func (n *Node) selfPortrait() *doctor.Node {
 	self := &doctor.Node{
 		Listen: n.o.Listen, Secure: n.secure || len(n.o.Proxies) > 0, Demo: n.o.Demo, Channels: n.notifier.Channels(),
-		MasterKey: n.o.MasterKey != nil, LooseKeyFile: n.o.LooseKeyFile,
+		MasterKey: n.o.MasterKey != nil, LooseFiles: n.o.LooseFiles,
 	}
 	for _, x := range n.notifier.Unreached() {
 		self.Unreached = append(self.Unreached, fmt.Sprintf("%s of %s", x.Action, strings.Join(x.Teams, ", ")))

@@ -15,6 +15,7 @@ import (
 
 	"recoup/internal/api"
 	"recoup/internal/bus"
+	"recoup/internal/doctor"
 	"recoup/internal/notify"
 	"recoup/internal/push"
 )
@@ -36,7 +37,9 @@ type Options struct {
 
 	MasterKey []byte // 32 bytes that encrypt the platform's own keys; none: they are plaintext in the database
 
-	LooseKeyFile string // where the master key was read from, if others can read it too
+	LooseFiles []doctor.LooseFile // files with secrets that others can read
+
+	masterKeyFile string
 
 	Receivers []push.Config
 

@@ -10,7 +10,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"runtime"
 	"strings"
 
 	"recoup/fault"
@@ -51,10 +50,7 @@ func readMasterKey(o *Options, file string) error {
 	if err != nil || len(key) != masterKeySize {
 		return fmt.Errorf("must name a file with %d bytes in base64, as \"umask 077; head -c %d /dev/urandom | base64 > FILE\" makes it", masterKeySize, masterKeySize)
 	}
-	o.MasterKey = key
-	if info, err := os.Stat(file); err == nil && runtime.GOOS != "windows" && info.Mode().Perm()&0o077 != 0 {
-		o.LooseKeyFile = file
-	}
+	o.MasterKey, o.masterKeyFile = key, file
 	return nil
 }
 
@@ -84,9 +80,7 @@ func (n *Node) openVault(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	if n.o.LooseKeyFile != "" {
-		n.o.Logger.Warn("others can read the master key: chmod 600 keeps it to its owner", "file", n.o.LooseKeyFile)
-	}
+	n.warnLoose()
 	switch {
 	case n.vault.master != nil && bare > 0:
 		n.o.Logger.Warn("plaintext keys in the database although there is a master key: 'recoup keys payload wrap' encrypts them", "keys", bare)

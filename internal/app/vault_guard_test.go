@@ -209,7 +209,7 @@ func TestLooseMasterKey(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if warned := strings.Contains(log.String(), "others can read the master key"); warned != loose {
+		if warned := strings.Contains(log.String(), "other users can read files with secrets"); warned != loose {
 			t.Errorf("%o: the log says %s", mode, log.String())
 		}
 		if err := errors.Join(n.Close(context.Background()), os.Remove(file)); err != nil {

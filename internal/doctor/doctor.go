@@ -29,16 +29,20 @@ type Input struct {
 
 // Node is what the doctor knows of the node that looks.
 type Node struct {
-	Listen       string
-	Secure       bool // it speaks TLS, or proxies in front of it are known
-	Demo         bool
-	MaxConns     int              // of its pool; zero: unknown
-	Channels     []recoup.Channel // how they do
-	Unreached    []string         // actions of alerts, with their teams, that reach only its log
-	Unrouted     []string         // channels that it has and no route names
-	MasterKey    bool
-	LooseKeyFile string // the file of the master key, if others can read it
+	Listen     string
+	Secure     bool // it speaks TLS, or proxies in front of it are known
+	Demo       bool
+	MaxConns   int              // of its pool; zero: unknown
+	Channels   []recoup.Channel // how they do
+	Unreached  []string         // actions of alerts, with their teams, that reach only its log
+	Unrouted   []string         // channels that it has and no route names
+	MasterKey  bool
+	LooseFiles []LooseFile // files with secrets that others can read
 }
+
+// LooseFile is a file with secrets that more users can read than should, and the mode of
+// chmod that changes that.
+type LooseFile struct{ Path, Mode string }
 
 // Ill is a finding, and how it is put right.
 type Ill struct {

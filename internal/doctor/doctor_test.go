@@ -130,7 +130,7 @@ func TestJudge(t *testing.T) {
 		"channel failing":    {onNode(doctor.Node{Listen: "127.0.0.1:80", Channels: []recoup.Channel{{Name: "log", State: recoup.ChannelUp}, {Name: "chat", State: recoup.ChannelFailing, Failures: 3, FailingSince: now.Add(-2 * time.Hour), LastFailure: "it refuses connections", Undelivered: 7}}}), recoup.FindingWarning, "channels", "It has failed for 2 hours, 3 messages in a row: it refuses connections. 7 notifications undelivered."},
 		"channel unreached":  {onNode(doctor.Node{Listen: "localhost:80", Unreached: []string{"PAGE_ON_CALL of team"}}), recoup.FindingNote, "channels", "only the log"},
 		"channel unrouted":   {onNode(doctor.Node{Listen: "[::1]:80", Unrouted: []string{"mail"}}), recoup.FindingNote, "channels", "no route"},
-		"loose master key":   {onNode(doctor.Node{Listen: "127.0.0.1:80", LooseKeyFile: "/etc/master.key"}), recoup.FindingWarning, "encryption", "/etc/master.key"},
+		"loose master key":   {onNode(doctor.Node{Listen: "127.0.0.1:80", LooseFiles: []doctor.LooseFile{{Path: "/etc/master.key", Mode: "600"}}}), recoup.FindingWarning, "encryption", "/etc/master.key"},
 		"damaged file":       {onFile(func(in *doctor.Input) { in.Facts.File.Damage = "row 3 missing from index" }), recoup.FindingCritical, "file", "row 3"},
 		"disk almost full":   {onFile(func(in *doctor.Input) { in.Facts.File.FreeBytes = 100 << 20 }), recoup.FindingCritical, "file", "100 MB"},
 		"unused admin": {onServer(func(in *doctor.Input) {

@@ -115,8 +115,11 @@ func judgeEncryption(in *Input) (found []Ill) {
 		}
 		found = append(found, ill(severity, "platform keys", fmt.Sprintf("%s in plaintext in the database, and in its backups: %s.", count(plain, "key"), more), fix))
 	}
-	if in.Node != nil && in.Node.LooseKeyFile != "" {
-		found = append(found, ill(recoup.FindingWarning, "master key", "Others than its owner can read "+in.Node.LooseKeyFile+".", "chmod 600 "+shell(in.Node.LooseKeyFile)))
+	if in.Node == nil {
+		return found
+	}
+	for _, f := range in.Node.LooseFiles {
+		found = append(found, ill(recoup.FindingWarning, "secrets in files", "Other users of the machine can read "+f.Path+", which has secrets.", "chmod "+f.Mode+" "+shell(f.Path)))
 	}
 	return found
 }

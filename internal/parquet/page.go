@@ -70,8 +70,11 @@ func (r *Reader) page(kind, at, end, most int64) (p page, err error) {
 		return p, fmt.Errorf("%w: the page at byte %d does not have its checksum", ErrDamaged, at)
 	}
 	p.body, err = r.zstd.DecodeAll(buf, make([]byte, 0, p.unpacked))
-	if err != nil || int64(len(p.body)) != p.unpacked {
-		return p, fmt.Errorf("%w: the page at byte %d is not %d bytes of zstd (%v)", ErrDamaged, at, p.unpacked, err)
+	switch {
+	case err != nil:
+		return p, fmt.Errorf("%w: the page at byte %d is not %d bytes of zstd: %w", ErrDamaged, at, p.unpacked, err)
+	case int64(len(p.body)) != p.unpacked:
+		return p, fmt.Errorf("%w: the page at byte %d is not %d bytes of zstd but %d", ErrDamaged, at, p.unpacked, len(p.body))
 	}
 	return p, nil
 }

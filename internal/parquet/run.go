@@ -73,20 +73,11 @@ func readRuns(buf []byte, n, width int, limit uint32) ([]uint32, error) {
 		buf = buf[used:]
 		left := n - len(values)
 		if head&1 == 0 {
-			if len(buf) < size || head>>1 == 0 {
-				return nil, fmt.Errorf("%w: a run has no value", ErrDamaged)
-			}
-			if head>>1 > uint64(left) {
+			if len(buf) < size || head>>1 == 0 || head>>1 > uint64(left) {
 				return nil, fmt.Errorf("%w: a run has %d values, %d are left", ErrDamaged, head>>1, left)
 			}
-			var value uint32
-			for i := range size {
-				value |= uint32(buf[i]) << (8 * i)
-			}
+			values = append(values, slices.Repeat([]uint32{littleEndian(buf[:size])}, int(head>>1))...)
 			buf = buf[size:]
-			for range head >> 1 {
-				values = append(values, value)
-			}
 			continue
 		}
 		groups := head >> 1
@@ -100,6 +91,14 @@ func readRuns(buf []byte, n, width int, limit uint32) ([]uint32, error) {
 		return nil, fmt.Errorf("%w: value %d of %d", ErrDamaged, slices.Max(values), limit)
 	}
 	return values, nil
+}
+
+// littleEndian is the value of up to four bytes.
+func littleEndian(buf []byte) (value uint32) {
+	for i, b := range buf {
+		value |= uint32(b) << (8 * i)
+	}
+	return value
 }
 
 // unpack appends n values that are packed in buf.

@@ -1,0 +1,85 @@
+package app
+
+import (
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+
+	"recoup/internal/doctor"
+)
+
+// The permissions that a file with secrets must not give, and what takes them away. The
+// group of a configuration file is often that of the service, which has to read it.
+const (
+	forOthers fs.FileMode = 0o007
+	forGroup  fs.FileMode = 0o077
+)
+
+// findLoose lists the files with secrets that more users can read than should: the
+// configuration, if secrets is set, and those that settings name.
+func (o *Options) findLoose(config string, secrets bool) {
+	o.LooseFiles = nil
+	if secrets {
+		o.addLoose(config, forOthers)
+	}
+	o.addLoose(o.masterKeyFile, forGroup)
+	for _, file := range []string{o.TLSKey, o.Bus.Key, o.Bus.Credentials} {
+		o.addLoose(file, forOthers)
+	}
+}
+
+// addLoose adds a file that has one of the permissions. Links are followed. A file that
+// Kubernetes or Docker mounts as a secret is left out: its mode is theirs, and nobody else
+// is in the container.
+func (o *Options) addLoose(file string, mode fs.FileMode) {
+	if file == "" || runtime.GOOS == "windows" {
+		return
+	}
+	at, err := filepath.EvalSymlinks(file)
+	if err != nil || mounted(at) {
+		return
+	}
+	info, err := os.Stat(at)
+	if err != nil || info.Mode().Perm()&mode == 0 {
+		return
+	}
+	fix := "o="
+	if mode == forGroup {
+		fix = "600"
+	}
+	o.LooseFiles = append(o.LooseFiles, doctor.LooseFile{Path: at, Mode: fix})
+}
+
+// mounted reports whether a path, without links, is one of a secret of Kubernetes, which is
+// in a folder such as ..2026_02_05_09_00_00.123456789, or of Docker.
+func mounted(path string) bool {
+	return strings.HasPrefix(path, "/run/secrets/") || strings.Contains(path, string(filepath.Separator)+"..")
+}
+
+// hasSecrets reports whether the configuration file holds one of the values.
+func (c Config) hasSecrets(file string) bool {
+	secret := map[string]bool{}
+	for _, s := range Settings() {
+		secret[s.Name] = s.secret
+	}
+	for _, v := range c {
+		if v.Source == file && (v.secret || secret[v.Name] && MaskURL(v.Value) != v.Value) {
+			return true
+		}
+	}
+	return false
+}
+
+// warnLoose logs the files that others can read, once.
+func (n *Node) warnLoose() {
+	if len(n.o.LooseFiles) == 0 {
+		return
+	}
+	var fixes []string
+	for _, f := range n.o.LooseFiles {
+		fixes = append(fixes, "chmod "+f.Mode+" "+f.Path)
+	}
+	n.o.Logger.Warn("other users can read files with secrets", "fix", strings.Join(fixes, "; "))
+}
