@@ -70,7 +70,7 @@ func dumper(t testing.TB, url string) string {
 	return program
 }
 
-var number = regexp.MustCompile(`[0-9]+`)
+var number = regexp.MustCompile(`\d+`)
 
 // majorOf returns the first number of a version.
 func majorOf(version string) int {
