@@ -44,7 +44,7 @@ race: setup ## run only the tests under the race detector, properties with a fif
 	@scripts/test race
 
 .PHONY: nightly
-nightly: setup ## run what CI leaves out, about four hours: every test in full, fuzzing, chaos, PostgreSQL 13 to 18; PARTS="fuzz chaos" runs some
+nightly: setup ## run what CI leaves out, about five hours: every test in full, fuzzing, chaos, PostgreSQL 13 to 18; PARTS="fuzz chaos" runs some
 	@scripts/nightly $(PARTS)
 
 TIER ?= change

@@ -3,6 +3,7 @@ package policy_test
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"recoup"
 	"recoup/fault"
@@ -157,5 +158,18 @@ func TestOutlookOfHugeWaits(t *testing.T) {
 	last := outlook[len(outlook)-1]
 	if len(outlook) != 3 || outlook[0].After != day || last.After != 7*day {
 		t.Errorf("%+v", outlook)
+	}
+}
+
+// TestOutlookHasFloors wants the least wait of a class between two retries, where the
+// schedule alone would be faster.
+func TestOutlookHasFloors(t *testing.T) {
+	p, err := policy.Load("small.yaml", read(t, "testdata/small.yaml"), fault.Default())
+	if err != nil {
+		t.Fatal(err)
+	}
+	outlook := p.Outlook(p.Resolve(policy.Question{Table: "crm.lead_errors", Entity: true, Code: "ANY", Category: recoup.Transient, Class: recoup.ClassLongDelay}))
+	if len(outlook) < 2 || outlook[0].After != 15*time.Minute || outlook[1].After != 30*time.Minute {
+		t.Errorf("retries every 15 minutes were expected: %+v", outlook)
 	}
 }

@@ -30,6 +30,7 @@ func TestStepsHaveBudgets(t *testing.T) {
 		inner() { step 'part' 5 true; }
 		step 'first' 10 true
 		step 'second' 10 false || true
+		step 'absent' 10 bash -c 'exit 75'
 		step 'outer' 10 inner
 		step 'slow' 10 eval 'SECONDS=$((SECONDS + 30))'
 		skipped 'browser' 'the change does not touch the area browser'
@@ -40,7 +41,7 @@ func TestStepsHaveBudgets(t *testing.T) {
 		status        int
 		want          []string
 	}{
-		{"1100", "0", 0, []string{`first +ok +\d+ s +budget +10 s`, `second +FAILED`, `\n +part +ok +\d+ s +budget +5 s`, `browser +skipped +the change`, `over budget: slow: \d+ s, budget 10 s`, `all steps succeeded`}},
+		{"1100", "0", 0, []string{`first +ok +\d+ s +budget +10 s`, `second +FAILED`, `absent +skipped`, `\n +part +ok +\d+ s +budget +5 s`, `browser +skipped +the change`, `over budget: slow: \d+ s, budget 10 s`, `all steps succeeded`}},
 		{"1201", "0", 1, []string{`the run took 20 min \d\d s; the limit is 20 minutes`}},
 		{"60", "1", 1, []string{`total 1 min \d\d s`, `FAILED\n$`}},
 	} {
