@@ -6,40 +6,6 @@ import (
 	"strings"
 )
 
-// tellingRules finds what a word or a shape gives away where no name and no prefix of a
-// vendor does: the keys of wallets, seeds, PINs and the halves of pairs.
-func tellingRules() []rule {
-	const (
-		is    = `(?:\s+(?:is|was|of))?[\s:=#("'` + "`" + `]{1,4}`
-		codes = `(?:one[- ]time|verification|security|authentication|authorization|2fa|mfa|totp|sms|login|recovery|backup|confirmation|access)[ -](?:code|pin|passcode)`
-	)
-	return []rule{
-		{name: "wallet", of: "extended", gate: []string{"xprv", "yprv", "zprv", "tprv", "uprv", "vprv"}, expr: `[xyztuv]prv[1-9A-HJ-NP-Za-km-z]{100,}`},
-		{name: "wallet", of: "wif", gate: []string{"0h", "0j", "0k", "kw", "kx", "ky", "kz", "l0"}, find: findWIF},
-		{name: "beside", of: "aws pair", gate: []string{"AKIA", "ASIA"}, multiline: true, find: findAWSPair},
-		{
-			name: "command", of: "oracle", gate: []string{"sqlplus", "sqlcl", "expdp", "impdp", "sqlldr", "rman", "exp ", "imp ", "connect ", "conn ", "userid=", "jdbc:oracle"},
-			expr: `(?i)(?:\b(?:sqlplusw?|sqlcl|expdp|impdp|sqlldr|rman|exp|imp|connect|conn)\b[^\n/]{0,40}?[\s"']|userid=["']?|jdbc:oracle:\w+:)[\w$#.]{1,30}/([^\s"'@/]+(?:@[^\s"'@/]+)*)@[\w/(]`,
-		},
-		{name: "told", of: "mnemonic", gate: []string{"mnemonic", "phrase", "seed words", "seed:"}, expr: `(?i)\b(?:mnemonic|(?:seed|recovery|secret|backup)[ _](?:phrase|words)|seed)` + is + `([a-z]{3,8}(?: [a-z]{3,8}){11,23})\b`},
-		{name: "told", of: "seed groups", gate: []string{"totp", "otp", "0fa", "mfa", "authenticator", "seed", "setup key", "secret key"}, expr: `(?i)(?:totp|otp|2fa|mfa|authenticator|seed|setup key|secret key)` + is + `([a-z2-7]{4}(?:[ -][a-z2-7]{4}){3,15})\b`, check: groupedSeed},
-		{name: "told", of: "pin", gate: []string{"pin ", "pin:", "pin#", "otp ", "otp:", "code 0", "code: 0", "code is 0", "code was 0", "passcode", "code (0"}, expr: `(?i)\b(?:pin(?:[ -](?:code|number|no\.?))?|otp|` + codes + `)` + strings.Replace(is, "=", "", 1) + `(\d{4,8})\b`, check: pinNumber},
-		{name: "ssn", of: "named", gate: []string{"ssn", "social security", "social insurance"}, expr: `(?i)\b(?:ssn|social[ -](?:security|insurance)(?:[ -](?:number|no\.?|num))?)` + is + `(\d{3}[- .]?\d{2}[- .]?\d{4}|\d{3}[- .]\d{3}[- .]\d{3})\b`},
-	}
-}
-
-// pinNumber tells a PIN from a number with a fraction, a date, and a count.
-func pinNumber(s string, from, to int) bool {
-	rest := s[to:]
-	return !(len(rest) > 1 && strings.IndexByte("-./:", rest[0]) >= 0 && digit(rest[1])) && !strings.HasPrefix(rest, " times") && !strings.HasPrefix(rest, " attempts")
-}
-
-// groupedSeed wants a digit among the letters of a seed: words have none.
-func groupedSeed(s string, from, to int) bool {
-	upper, lower, digits := mixture(s[from:to])
-	return digits > 0 && upper+lower > 0
-}
-
 const base58 = "123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz"
 
 // findWIF looks for the private keys of Bitcoin in the wallet import format, whose check
@@ -91,37 +57,4 @@ func base58Checks(v string) bool {
 	first := sha256.Sum256(body[:len(body)-4])
 	second := sha256.Sum256(first[:])
 	return bytes.Equal(second[:4], body[len(body)-4:])
-}
-
-// findAWSPair looks around the id of a key for its secret half, also on the lines next to
-// it, as a console and a configuration show the two.
-func findAWSPair(s string, f finding) finding {
-	const id, length, near = 20, 40, 200
-	in := func(b byte) bool { return alphanumeric(b) || b == '/' || b == '+' }
-	f.work += len(s)
-	done := 0
-	for at := 0; at+id <= len(s); at++ {
-		if s[at] != 'A' || s[at+2:at+4] != "IA" || s[at+1] != 'K' && s[at+1] != 'S' {
-			continue
-		}
-		limit := min(len(s), at+id+near)
-		for i := max(done, at-near); i < limit; i++ {
-			if !in(s[i]) {
-				continue
-			}
-			from := i
-			for i < len(s) && in(s[i]) {
-				i++
-			}
-			f.work += i - from
-			done = i
-			if end := from + length; i == end || i > end && s[end] == '/' {
-				if upper, lower, digits := mixture(s[from:end]); upper > 3 && lower > 3 && digits > 0 {
-					f.add(from, end)
-				}
-			}
-		}
-		at += id
-	}
-	return f
 }
