@@ -130,7 +130,7 @@ func (s *Store) inTurn(ctx context.Context, doing string, turn store.Turn, do fu
 }
 
 // holdsTurn refuses what is done out of turn. It is asked right before a source is written,
-// which no transaction of ours can include: see decision 0104 for what a late node can do.
+// which no transaction of ours can include: see decision 0105 for what a late node can do.
 func (s *Store) holdsTurn(ctx context.Context, doing string, turn store.Turn) error {
 	return s.inTurn(ctx, doing, turn, func(*tx) error { return nil })
 }

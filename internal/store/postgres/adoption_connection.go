@@ -14,7 +14,7 @@ import (
 )
 
 // Adopter is the role as which nodes call the functions of adopted tables. It may do nothing
-// else: code of a table's owner can run in its sessions (decision 0104).
+// else: code of a table's owner can run in its sessions (decision 0105).
 const Adopter = "recoup_adopter"
 
 const (

@@ -116,7 +116,7 @@ grant update (state, scanned_to, scan_end, scanned, governed_at, swept_at, kept_
 do $$
 declare
   ours  regprocedure;
-  roles text := (select string_agg(quote_ident(rolname), ', ') from pg_roles where rolname in ('recoup_app', 'recoup_writer', 'recoup_reader'));
+  roles text := (select string_agg(quote_ident(rolname), ', ') from pg_roles where rolname in ('recoup_app', 'recoup_writer', 'recoup_reader', 'recoup_adopter'));
 begin
   for ours in select p.oid from pg_proc p
       where p.pronamespace in ('recoup'::regnamespace, 'cl'::regnamespace) and pg_has_role(p.proowner, 'usage')

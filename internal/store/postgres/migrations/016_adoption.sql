@@ -4,7 +4,7 @@
 -- made for each of them (triggers, columns, functions adopted_N_…) is made by 'recoup
 -- adopt' and goes by 'recoup release'. The functions are there from BACKFILLING on, and
 -- go while it is RELEASING, when nobody may rely on them any more. Nodes call them as the
--- role recoup_adopter, which can do nothing else (decision 0104). The first argument of each
+-- role recoup_adopter, which can do nothing else (decision 0105). The first argument of each
 -- is the token of the adoption:
 --   adopted_N_read(token, keys text[]) returns setof recoup.source_row: the rows that are there
 --   adopted_N_scan(token, after text, until text, most int) returns setof text: keys, in their order
@@ -201,6 +201,9 @@ create table recoup.adopted_unreadable (
 create function recoup.adopted_moved() returns trigger language plpgsql
 security definer set search_path = pg_catalog, pg_temp set jit = off as $$
 begin
+  if tg_relid not in ('recoup.error'::regclass, 'recoup.error_archive'::regclass) then
+    perform recoup.refuse_table(tg_relid);
+  end if;
   insert into recoup.adopted_mirror (adoption_id, error_id)
     select r.adoption_id, r.error_id from changed c join recoup.adopted_row r using (error_id);
   return null;
