@@ -25,7 +25,7 @@ func TestLooseConfiguration(t *testing.T) {
 		t.Errorf("%d warnings: %s", n, s.log)
 	}
 	out, said, _ := runDoctor(t, "--server", "http://"+*s.address.Load(), "--key", s.key(), "--json")
-	if !strings.Contains(out, "Other users of the machine can read "+file) || !strings.Contains(out, "chmod o= "+file) {
+	if !strings.Contains(out, "Other users of the machine can read "+file) || !strings.Contains(out, "chmod o= '"+file+"'") {
 		t.Errorf("%s%s", out, said)
 	}
 }
