@@ -128,14 +128,19 @@ func (a *Adoption) namesEntities() bool {
 	return ok
 }
 
-// named is the entity of a row as a trigger hashes it. The gate never asks for the hash
-// of an empty one.
+// named is the entity of a row as a trigger hashes it: in the composed form of Unicode (NFC), in
+// which the gate asks for it. The gate never asks for the hash of an empty one. The check for ASCII
+// comes first because most entities are; only databases in UTF-8 can normalize.
 func (a *Adoption) named(row string) string {
 	c, ok := a.mapped(a.Mapping.Entity)
 	if !ok {
 		return "null::text"
 	}
-	return "btrim(" + textual(row, c) + ")"
+	text := "btrim(" + textual(row, c) + ")"
+	if c.Category == "N" || c.Base == "uuid" {
+		return text // always ASCII
+	}
+	return fmt.Sprintf("case when octet_length(%[1]s) = length(%[1]s) or getdatabaseencoding() <> 'UTF8' then %[1]s else normalize(%[1]s) end", text)
 }
 
 // code is what stands in the column. A node makes a code of it, because only what is

@@ -77,7 +77,7 @@ begin
     raise exception using errcode = 'RC001', message =
       'the entity must not begin or end with a space, nor have control characters or invisible characters in it; remove them';
   end if;
-  return case when octet_length(entity) = length(entity) then entity else normalize(entity) end;
+  return case when octet_length(entity) = length(entity) or getdatabaseencoding() <> 'UTF8' then entity else normalize(entity) end;
 end $$;
 
 -- is_blocked answers spec 000, 6.3 over every table at once, to whoever may ask
