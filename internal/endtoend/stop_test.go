@@ -36,7 +36,7 @@ func TestStopWithoutDatabase(t *testing.T) {
 				t.Fatalf("%d %s", got.status, got.body)
 			}
 			harm(proxy)
-			s.ends(0, syscall.SIGTERM)
+			s.ends(0)
 		})
 	}
 }
@@ -63,19 +63,17 @@ func TestStopWithLockedFile(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = locker.Close() }()
-	s.ends(0, syscall.SIGTERM)
+	s.ends(0)
 }
 
 // TestStopLosesAcceptedEvents stops a node that has accepted events and cannot write them.
 // The exit status is 1, and the message says how many events are lost.
 func TestStopLosesAcceptedEvents(t *testing.T) {
 	onBoth(t, func(t *testing.T, d database) {
-		address, hinder := d.Nodes, func(*site) {}
+		address, hinder := d.Nodes, func(s *site) { limitFiles(t, s.node.Process.Pid, 4096) }
 		if d.Kind == "postgres" {
 			through, proxy := netfault.Postgres(t, d.Nodes)
 			address, hinder = through, func(*site) { proxy.Cut() }
-		} else {
-			hinder = func(s *site) { limitFiles(t, s.node.Process.Pid, 4096) }
 		}
 		s := newSite(t, database{Kind: d.Kind, Owner: d.Owner, Nodes: address})
 		s.flags = []string{"--grace", "1s"}
@@ -84,7 +82,7 @@ func TestStopLosesAcceptedEvents(t *testing.T) {
 		event := eventID(newLoad(t, nil))
 		hinder(s)
 		s.accepts(event)
-		s.ends(1, syscall.SIGTERM)
+		s.ends(1)
 		if !strings.Contains(s.log.String(), "closed with 1 event") {
 			t.Errorf("the message does not say what is lost:\n%s", tail(s.log.String()))
 		}
@@ -124,7 +122,7 @@ func TestStopWithOpenRequests(t *testing.T) {
 		poll := s.begin("/v1/retries/claim", len(claim), claim)
 		stream := s.listen(t.Context(), s.key()) // its connection is accepted after that of the poll
 		s.begin("/v1/errors", 1000, "{")
-		s.ends(0, syscall.SIGTERM)
+		s.ends(0)
 		if got, _ := io.ReadAll(poll); !strings.HasPrefix(string(got), "HTTP/1.1 200 OK") {
 			t.Errorf("the long poll is answered with %q", got)
 		}
@@ -145,7 +143,7 @@ func TestStopTwice(t *testing.T) {
 		s.begin("/v1/errors", 1000, "{")
 		s.send(syscall.SIGTERM)
 		s.logs("stopping")
-		s.ends(0, syscall.SIGTERM)
+		s.ends(0)
 	})
 }
 
@@ -159,7 +157,7 @@ func TestStopWhileStarting(t *testing.T) {
 	if err := proxy.AwaitHeld(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	s.ends(0, syscall.SIGTERM)
+	s.ends(0)
 	s.logs("Stopped while starting")
 }
 
@@ -185,12 +183,12 @@ func TestStopWhileMigrating(t *testing.T) {
 	s.eventually("the migration waits for the schema", func() bool {
 		return column(t, db, "select count(*) from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'")[0] != "0"
 	})
-	s.ends(0, syscall.SIGTERM)
+	s.ends(0)
 	if err := blocker.Rollback(); err != nil {
 		t.Fatal(err)
 	}
 	s.start()
-	s.ends(0, syscall.SIGTERM)
+	s.ends(0)
 }
 
 // stoppable starts a node with a short grace behind a proxy of its database.
@@ -204,11 +202,11 @@ func stoppable(t *testing.T) (*site, *netfault.Proxy) {
 	return s, proxy
 }
 
-// ends sends a signal and wants an exit status.
-func (s *site) ends(status int, sig syscall.Signal) {
+// ends sends SIGTERM and wants an exit status.
+func (s *site) ends(status int) {
 	s.Helper()
 	got := 0
-	if exited := (*exec.ExitError)(nil); errors.As(s.signal(sig), &exited) {
+	if exited := (*exec.ExitError)(nil); errors.As(s.signal(syscall.SIGTERM), &exited) {
 		got = exited.ExitCode()
 	}
 	if got != status {

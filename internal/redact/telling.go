@@ -247,6 +247,12 @@ func (p *phrase) value() bool {
 	if v == "" || p.to < len(p.text) && p.text[p.to] == '(' || masked(v) || plainShape(v) || p.resource(v) {
 		return false
 	}
+	return p.secret(v)
+}
+
+// secret judges a value by the telling word before it: what counts as a password need not
+// look like a key.
+func (p *phrase) secret(v string) bool {
 	switch {
 	case p.kind == ofPassword && !p.broken:
 		head, _, _ := strings.Cut(v, "/")

@@ -39,32 +39,42 @@ func groupedSeed(s string, from, to int) bool {
 // findAWSPair looks around the id of a key for its secret half, also on the lines next to
 // it, as a console and a configuration show the two.
 func findAWSPair(s string, f finding) finding {
-	const id, length, near = 20, 40, 200
-	in := func(b byte) bool { return alphanumeric(b) || b == '/' || b == '+' }
+	const id, near = 20, 200
 	f.work += len(s)
 	done := 0
 	for at := 0; at+id <= len(s); at++ {
 		if s[at] != 'A' || s[at+2:at+4] != "IA" || s[at+1] != 'K' && s[at+1] != 'S' {
 			continue
 		}
-		limit := min(len(s), at+id+near)
-		for i := max(done, at-near); i < limit; i++ {
-			if !in(s[i]) {
-				continue
-			}
-			from := i
-			for i < len(s) && in(s[i]) {
-				i++
-			}
-			f.work += i - from
-			done = i
-			if end := from + length; i == end || i > end && s[end] == '/' {
-				if upper, lower, digits := mixture(s[from:end]); upper > 3 && lower > 3 && digits > 0 {
-					f.add(from, end)
-				}
-			}
-		}
+		f, done = findSecretHalf(s, max(done, at-near), min(len(s), at+id+near), f)
 		at += id
 	}
 	return f
+}
+
+// findSecretHalf looks for secret halves that begin between two places, and returns where it
+// stopped.
+func findSecretHalf(s string, at, limit int, f finding) (finding, int) {
+	const length = 40
+	in := func(b byte) bool { return alphanumeric(b) || b == '/' || b == '+' }
+	done := at
+	for ; at < limit; at++ {
+		if !in(s[at]) {
+			continue
+		}
+		from := at
+		for at < len(s) && in(s[at]) {
+			at++
+		}
+		f.work += at - from
+		done = at
+		end := from + length
+		if at != end && (at < end || s[end] != '/') {
+			continue
+		}
+		if upper, lower, digits := mixture(s[from:end]); upper > 3 && lower > 3 && digits > 0 {
+			f.add(from, end)
+		}
+	}
+	return f, done
 }
