@@ -42,7 +42,7 @@ func notAddressed(s string, from, to int) bool { return !strings.Contains(s[from
 // givenPassword wants a password in quotes, or one that looks like it: a file may
 // be identified by its hash.
 func givenPassword(s string, from, to int) bool {
-	return !masked(s[from:to]) && (isQuote(s[from-1]) || chosen(s[from:to]))
+	return !masked(s[from:to]) && (isQuote(s[from-1]) || chosen(strings.TrimRight(s[from:to], "}")))
 }
 
 // masked reports whether a value is none: stars, or the parameter of a template.
