@@ -67,17 +67,24 @@ begin
   end if;
 end $$;
 
--- entity_form returns an entity as it is compared and stored: in the composed form of
--- Unicode, NFC. What looks like another entity and is not is refused, as the API does:
--- blanks at its ends, control characters, and characters that are not seen.
-create function recoup.entity_form(entity text) returns text
+-- normal_entity returns an entity as it is compared and stored: in the composed form of
+-- Unicode, NFC. Most entities are ASCII and stay as they are.
+create function recoup.normal_entity(entity text) returns text
+language sql immutable parallel safe as $$
+  select case when pg_catalog.octet_length(entity) operator(pg_catalog.=) pg_catalog.length(entity)
+      or pg_catalog.getdatabaseencoding() operator(pg_catalog.<>) 'UTF8' then entity else pg_catalog.normalize(entity) end
+$$;
+
+-- plain_entity returns an entity of plain SQL in its normal form. It refuses what looks like another
+-- entity, as the API does: blanks at its ends, control characters and invisible characters.
+create function recoup.plain_entity(entity text) returns text
 language plpgsql immutable parallel safe set search_path = pg_catalog, pg_temp as $$
 begin
   if entity ~ '^\s|\s$|[\u0001-\u001f\u007f-\u009f\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\u3164\ufe00-\ufe0f\ufeff\uffa0\ufffd]|^[\u00a0\u2000-\u200a\u202f\u205f\u3000]|[\u00a0\u2000-\u200a\u202f\u205f\u3000]$' then
     raise exception using errcode = 'RC001', message =
-      'the entity must not begin or end with a space, nor have control characters or invisible characters in it; remove them';
+      'the entity must not begin or end with a space, nor contain control characters or invisible characters; remove them';
   end if;
-  return case when octet_length(entity) = length(entity) or getdatabaseencoding() <> 'UTF8' then entity else normalize(entity) end;
+  return recoup.normal_entity(entity);
 end $$;
 
 -- is_blocked answers spec 000, 6.3 over every table at once, to whoever may ask
@@ -85,7 +92,7 @@ end $$;
 create function recoup.is_blocked(entity text) returns boolean
 language plpgsql stable security definer set search_path = pg_catalog, pg_temp as $$
 begin
-  entity := recoup.entity_form(entity);
+  entity := recoup.plain_entity(entity);
   return exists (select from recoup.error where entity_id = entity and blocking)
     or exists (select from recoup.unread(entity));
 end $$;
@@ -105,8 +112,9 @@ begin
   end if;
   if not exists (select from pg_roles where rolname = 'recoup_app' and pg_has_role(session_user, oid, 'usage')) then
     actor := session_user; -- only nodes speak for others
+    entity := recoup.plain_entity(entity);
   end if;
-  entity := recoup.entity_form(entity);
+  entity := recoup.normal_entity(entity);
   if current_setting('transaction_isolation') <> 'read committed' then
     raise exception using errcode = 'RC001', message = 'promote needs READ COMMITTED: an older snapshot could not see what blocks';
   end if;

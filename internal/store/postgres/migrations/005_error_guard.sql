@@ -37,7 +37,7 @@ begin
   end if;
   new.code := coalesce((select c.code from recoup.error_code c where c.code = folded),
     (select c.code from recoup.error_code c where c.definition -> 'aliases' ? folded), folded);
-  new.entity_id := recoup.entity_form(new.entity_id);
+  new.entity_id := recoup.plain_entity(new.entity_id);
   select * into t from recoup.error_table e where e.table_name = new.table_name;
   if t.dead_letter then
     raise exception using errcode = 'RC001', message = format(
