@@ -91,13 +91,13 @@ func endOfString(data []byte, at int) int {
 }
 
 // Inert writes a cell of CSV. It puts an apostrophe before one that a spreadsheet would take
-// for a formula and run, unless it is a number, and escapes characters that steer a terminal.
+// for a formula and run, unless it is a negative number, and escapes characters that steer a terminal.
 func Inert(cell string) string {
 	if cell == "" {
 		return ""
 	}
 	formula := strings.IndexByte("=+-@\t\r", cell[0]) >= 0
-	if _, err := strconv.ParseFloat(cell, 64); err == nil {
+	if _, err := strconv.ParseFloat(cell, 64); err == nil && cell[0] == '-' {
 		formula = false
 	}
 	if strings.ContainsFunc(cell, steers) {
