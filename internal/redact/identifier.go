@@ -45,6 +45,8 @@ func illegible(s string) *Refusal {
 			return &Refusal{"printable", "must not contain control characters"}
 		case c == utf8.RuneError: // what a decoder makes of half a surrogate pair
 			return &Refusal{"printable", "must not contain half of a surrogate pair or the replacement character U+FFFD"}
+		case unicode.Is(unicode.Zs, c):
+			return &Refusal{"visible", fmt.Sprintf("must not contain the space %U; use U+0020", c)}
 		case Invisible(c) || unicode.Is(unicode.Cf, c):
 			return &Refusal{"visible", fmt.Sprintf("must not contain %U, which is invisible or changes the direction of text; remove it", c)}
 		}

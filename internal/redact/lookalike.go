@@ -68,14 +68,15 @@ func lookalike(r rune) (plain rune, seen bool) {
 
 // Invisible reports whether a character is not seen, or changes the direction in
 // which others are: zero-width characters, marks of direction, soft hyphens,
-// selectors of variants and tags.
+// selectors of variants, tags, and the empty braille pattern.
 func Invisible(r rune) bool {
 	switch {
-	case 0x200b <= r && r <= 0x200f, 0x202a <= r && r <= 0x202e, 0x2060 <= r && r <= 0x206f, 0xfe00 <= r && r <= 0xfe0f, 0xe0000 <= r && r <= 0xe01ef:
+	case 0x200b <= r && r <= 0x200f, 0x202a <= r && r <= 0x202e, 0x2060 <= r && r <= 0x206f, 0x180b <= r && r <= 0x180f,
+		0xfe00 <= r && r <= 0xfe0f, 0xfff0 <= r && r <= 0xfff8, 0xe0000 <= r && r <= 0xe0fff:
 		return true
 	}
 	switch r {
-	case 0xad, 0x34f, 0x61c, 0x115f, 0x1160, 0x17b4, 0x17b5, 0x180e, 0x3164, 0xfeff, 0xffa0:
+	case 0xad, 0x34f, 0x61c, 0x115f, 0x1160, 0x17b4, 0x17b5, 0x2800, 0x3164, 0xfeff, 0xffa0:
 		return true
 	}
 	return false

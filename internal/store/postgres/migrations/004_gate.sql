@@ -75,14 +75,20 @@ language sql immutable parallel safe as $$
       or pg_catalog.getdatabaseencoding() operator(pg_catalog.<>) 'UTF8' then entity else pg_catalog.normalize(entity) end
 $$;
 
--- plain_entity returns an entity of plain SQL in its normal form. It refuses what looks like another
--- entity, as the API does: blanks at its ends, control characters and invisible characters.
+-- odd_entity reports whether an entity looks like another one: spaces at its ends, spaces other than
+-- U+0020, control characters and invisible characters. It refuses the same characters as the API.
+create function recoup.odd_entity(entity text) returns boolean
+language sql immutable parallel safe as $$
+  select entity operator(pg_catalog.~) '^ | $|[\u0001-\u001f\u007f-\u00a0\u00ad\u034f\u0600-\u0605\u061c\u06dd\u070f\u0890\u0891\u08e2\u115f\u1160\u1680\u17b4\u17b5\u180b-\u180f\u2000-\u200f\u2028-\u202f\u205f-\u206f\u2800\u3000\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufffb\ufffd\U000110bd\U000110cd\U00013430-\U0001343f\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff]'
+$$;
+
+-- plain_entity returns an entity of plain SQL in its normal form, and refuses an odd one.
 create function recoup.plain_entity(entity text) returns text
 language plpgsql immutable parallel safe set search_path = pg_catalog, pg_temp as $$
 begin
-  if entity ~ '^\s|\s$|[\u0001-\u001f\u007f-\u009f\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\u3164\ufe00-\ufe0f\ufeff\uffa0\ufffd]|^[\u00a0\u2000-\u200a\u202f\u205f\u3000]|[\u00a0\u2000-\u200a\u202f\u205f\u3000]$' then
+  if recoup.odd_entity(entity) then
     raise exception using errcode = 'RC001', message =
-      'the entity must not begin or end with a space, nor contain control characters or invisible characters; remove them';
+      'the entity must not begin or end with a space, nor contain control characters, invisible characters or spaces other than U+0020; remove them';
   end if;
   return recoup.normal_entity(entity);
 end $$;
