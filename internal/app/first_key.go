@@ -42,14 +42,15 @@ func (n *Node) firstKey(ctx context.Context, ids *recoup.IDSource) error {
 // beside the database file, or, with PostgreSQL, in the state directory that systemd names or
 // the current folder.
 func (o Options) KeyFile() string {
-	const name = "recoup.admin-key"
-	if o.AdminKeyFile != "" {
-		return o.AdminKeyFile
-	}
+	path := filepath.Join(os.Getenv("STATE_DIRECTORY"), "recoup.admin-key")
 	if kind, file, err := splitDatabase(cmp.Or(o.Database, DefaultDatabase)); err == nil && kind == "sqlite" {
-		return file + ".admin-key"
+		path = file + ".admin-key"
 	}
-	return filepath.Join(os.Getenv("STATE_DIRECTORY"), name)
+	path = cmp.Or(o.AdminKeyFile, path)
+	if absolute, err := filepath.Abs(path); err == nil {
+		return absolute // a reader of a journal does not know the current folder
+	}
+	return path
 }
 
 // WriteKeyFile writes a secret to a new file that only its owner can read. A file or a

@@ -4,6 +4,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"regexp"
 	"runtime"
 	"strings"
 
@@ -38,6 +39,9 @@ func (o *Options) addLoose(file string, mode fs.FileMode) {
 		return
 	}
 	at, err := filepath.EvalSymlinks(file)
+	if err == nil {
+		at, err = filepath.Abs(at)
+	}
 	if err != nil || mounted(at) {
 		return
 	}
@@ -52,10 +56,12 @@ func (o *Options) addLoose(file string, mode fs.FileMode) {
 	o.LooseFiles = append(o.LooseFiles, doctor.LooseFile{Path: at, Mode: fix})
 }
 
-// mounted reports whether a path, without links, is one of a secret of Kubernetes, which is
-// in a folder such as ..2026_02_05_09_00_00.123456789, or of Docker.
+// kubernetes is the folder in which Kubernetes mounts a secret: ..2026_02_05_09_00_00.123456789.
+var kubernetes = regexp.MustCompile(`/\.\.\d{4}(_\d\d){5}\.\d+/`)
+
+// mounted reports whether an absolute path without links is that of a secret of Kubernetes or Docker.
 func mounted(path string) bool {
-	return strings.HasPrefix(path, "/run/secrets/") || strings.Contains(path, string(filepath.Separator)+"..")
+	return strings.HasPrefix(path, "/run/secrets/") || kubernetes.MatchString(filepath.ToSlash(path))
 }
 
 // hasSecrets reports whether the configuration file holds one of the values.

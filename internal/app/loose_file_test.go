@@ -27,6 +27,7 @@ func TestLooseFiles(t *testing.T) {
 		{"group", secret, 0o640, "", ""},
 		{"owner", secret, 0o600, "", ""},
 		{"link", secret, 0o644, "elsewhere/recoup.yaml", "o="},
+		{"dots", secret, 0o644, "..x/recoup.yaml", "o="},
 		{"kubernetes", secret, 0o644, "..2026_02_05_09_00_00.12/recoup.yaml", ""},
 	} {
 		folder, err := filepath.EvalSymlinks(t.TempDir())

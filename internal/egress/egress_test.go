@@ -17,7 +17,7 @@ func TestPublic(t *testing.T) {
 		"169.254.169.254": false, "fe80::1": false, "fe80::1%eth0": false, "fd00:ec2::254": false, "fc00::1": false, "fec0::1": false,
 		"100.64.0.1": false, "0.0.0.0": false, "0.1.2.3": false, "::": false, "255.255.255.255": false, "198.18.0.1": false, "203.0.113.9": false,
 		"224.0.0.1": false, "239.1.1.1": false, "ff02::1": false, "ff0e::1": false,
-		"::ffff:127.0.0.1": false, "::ffff:10.0.0.1": false, "::7f00:1": false, "64:ff9b::a00:1": false, "64:ff9b::808:808": false, "64:ff9b:1::1": false, "2002:a00:1::1": false,
+		"::ffff:127.0.0.1": false, "::ffff:10.0.0.1": false, "::7f00:1": false, "64:ff9b::a00:1": false, "64:ff9b::808:808": false, "64:ff9b:1::1": false, "2002:a00:1::1": false, "::ffff:0:7f00:1": false, "168.63.129.16": false,
 	} {
 		if got := egress.Public(netip.MustParseAddr(address)); got != want {
 			t.Errorf("%s is public: %t", address, got)
