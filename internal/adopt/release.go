@@ -142,16 +142,22 @@ func (o *release) unwatch(ctx context.Context, tx pgx.Tx) error {
 	return err
 }
 
-// dropTriggers drops them wherever they are: partitions come and go. One that was detached
-// has columns of ours that are no longer its parent's, and loses them too.
+// dropTriggers drops them wherever they are and however they are called: partitions come and
+// go, and others can attach the functions to tables of theirs. A partition that was detached has
+// columns of ours that are no longer its parent's, and loses them too; a table of another owner
+// keeps its columns.
 func (o *release) dropTriggers(ctx context.Context) error {
 	type held struct {
 		Table, Owner string
 		Detached     bool
+		Triggers     []string
 	}
-	rows, err := o.Conn.Query(ctx, `select distinct format('%I.%I', n.nspname, c.relname), pg_get_userbyid(c.relowner)::text, c.oid <> $2 and not c.relispartition from pg_trigger t join pg_class c on c.oid = t.tgrelid
+	rows, err := o.Conn.Query(ctx, `select format('%I.%I', n.nspname, c.relname), pg_get_userbyid(c.relowner)::text,
+			c.oid <> $2 and not c.relispartition and pg_get_userbyid(c.relowner) = $3, array_agg(t.tgname::text order by t.tgname)
+		from pg_trigger t join pg_class c on c.oid = t.tgrelid
 		join pg_namespace n on n.oid = c.relnamespace join pg_proc p on p.oid = t.tgfoid
-		where p.pronamespace = 'recoup'::regnamespace and p.proname ~ ('^adopted_' || $1 || '_') order by 1`, fmt.Sprint(o.record.ID), o.record.OID)
+		where p.pronamespace = 'recoup'::regnamespace and p.proname ~ ('^adopted_' || $1 || '_') and t.tgparentid = 0
+		group by n.nspname, c.relname, c.oid, c.relowner, c.relispartition order by 1`, fmt.Sprint(o.record.ID), o.record.OID, o.record.Owner)
 	if err != nil {
 		return err
 	}
@@ -164,9 +170,8 @@ func (o *release) dropTriggers(ctx context.Context) error {
 			if err := actAs(ctx, tx, on.Owner); err != nil {
 				return err
 			}
-			a := Adoption{ID: o.record.ID}
-			for _, what := range []string{"insert", "update", "delete", "truncate"} {
-				if _, err := tx.Exec(ctx, fmt.Sprintf("drop trigger if exists %s on %s", a.name(what), on.Table)); err != nil {
+			for _, trigger := range on.Triggers {
+				if _, err := tx.Exec(ctx, fmt.Sprintf("drop trigger if exists %s on %s", quote(trigger), on.Table)); err != nil {
 					return err
 				}
 			}
