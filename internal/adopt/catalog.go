@@ -59,9 +59,6 @@ func ReadSource(ctx context.Context, tx pgx.Tx, name string) (*Source, error) {
 	if err != nil {
 		return nil, err
 	}
-	if _, err := tx.Exec(ctx, plainPath); err != nil {
-		return nil, err
-	}
 	s := new(Source)
 	err = tx.QueryRow(ctx, findSource, oid).Scan(&s.OID, &s.Schema, &s.Name, &s.Kind, &s.Persistence, &s.Owner, &s.OwnerSuper, &s.OwnerUses, &s.SchemaOwner, &s.Rows, &s.Pages,
 		&s.PartitionOf, &s.Inherits, &s.OfType, &s.RowSecurity, &s.Forced, &s.OwnerSees, &s.Rules, &s.Referrers, &s.Triggers, &s.Published)
@@ -86,15 +83,22 @@ func ReadSource(ctx context.Context, tx pgx.Tx, name string) (*Source, error) {
 	return s, s.readKey(ctx, tx)
 }
 
-// find looks a name up as a person would write it: exactly first, then as SQL folds it.
+// find looks a name up as a person would write it: exactly first, then as SQL folds it, in the
+// search path of the user. For the rest of the transaction the path is the plain one.
 func find(ctx context.Context, tx pgx.Tx, name string) (oid uint32, err error) {
+	if _, err := tx.Exec(ctx, plainPath); err != nil {
+		return 0, err
+	}
 	err = tx.QueryRow(ctx, `select c.oid from pg_class c join pg_namespace n on n.oid = c.relnamespace
 		where n.nspname || '.' || c.relname = $1 and c.relkind in ('r', 'p', 'v', 'm', 'f')`, name).Scan(&oid)
 	if !errors.Is(err, pgx.ErrNoRows) {
 		return oid, err
 	}
+	if _, err := tx.Exec(ctx, "set local search_path to default"); err != nil {
+		return 0, err
+	}
 	var found *uint32
-	err = tx.QueryRow(ctx, "select to_regclass($1)::oid", name).Scan(&found)
+	err = tx.QueryRow(ctx, "select pg_catalog.to_regclass($1)::pg_catalog.oid", name).Scan(&found)
 	if said, ok := errors.AsType[*pgconn.PgError](err); ok && said.Code == "42501" { // insufficient_privilege
 		return 0, fmt.Errorf("%s: this user may not use its schema (%s): run GRANT USAGE ON SCHEMA … as its owner, or connect as another user: %w", name, said.Message, ErrRefused)
 	}
@@ -104,7 +108,8 @@ func find(ctx context.Context, tx pgx.Tx, name string) (oid uint32, err error) {
 	if found == nil {
 		return 0, fmt.Errorf("there is no table %s in this database, or this user may not use its schema: write SCHEMA.TABLE", name)
 	}
-	return *found, nil
+	_, err = tx.Exec(ctx, plainPath)
+	return *found, err
 }
 
 func (s *Source) readKey(ctx context.Context, tx pgx.Tx) error {

@@ -47,6 +47,11 @@ func connect(ctx context.Context, options app.Options) (*pgx.Conn, error) {
 	if err != nil {
 		return nil, err
 	}
+	// Functions of others in the schemas of the user's path must not run with the user's rights.
+	if _, err = conn.Exec(ctx, "set search_path = pg_catalog, pg_temp"); err != nil {
+		_ = conn.Close(context.WithoutCancel(ctx))
+		return nil, err
+	}
 	var migrated bool
 	err = conn.QueryRow(ctx, "select to_regclass('recoup.adoption') is not null").Scan(&migrated)
 	if err == nil && !migrated {

@@ -131,7 +131,7 @@ end $$;
 -- Guards and views call these as the role that writes or reads, whoever that is.
 grant execute on function recoup.acting(), recoup.clock(), recoup.tolerance(), recoup.timely(timestamptz), recoup.recent(timestamptz),
   cl.refuse(text), cl.near(timestamptz, timestamptz), cl.gate_policy(), cl.redacting(text, uuid),
-  recoup.caller(), recoup.sees(text), recoup.sees_all(), recoup.readable(), recoup.granted(text) to public;
+  recoup.adopted_by(int, name), recoup.caller(), recoup.sees(text), recoup.sees_all(), recoup.readable(), recoup.granted(text) to public;
 
 -- Nodes: verbs, housekeeping, what they do after a new policy, and what the doctor asks.
 grant execute on function recoup.refuse(text), recoup.lock_turn(int, boolean), recoup.lock_names(text, text[]), recoup.hold_term(text, bigint),
@@ -177,7 +177,8 @@ do $$
 declare who text;
 begin
   for who in select rolname from pg_roles where rolname in ('recoup_app', 'recoup_writer', 'recoup_reader') loop
-    execute format('alter role %I in database %I set search_path = recoup, cl, public', who, current_database());
+    execute format('alter role %I in database %I set search_path = %s', who, current_database(),
+      case who when 'recoup_app' then 'recoup, cl, pg_temp' else 'recoup, cl, public' end); -- nodes run nothing of public
     execute format('alter role %I in database %I set timezone = ''UTC''', who, current_database());
   end loop;
 exception when insufficient_privilege then

@@ -58,7 +58,7 @@ func Migrate(ctx context.Context, url string) error {
 	if err != nil {
 		return err
 	}
-	config.RuntimeParams["lock_timeout"] = migrationLockTimeout
+	config.RuntimeParams["lock_timeout"], config.RuntimeParams["search_path"] = migrationLockTimeout, plainPath
 	config.RuntimeParams["application_name"] = "recoup migrate"
 	switch shared, err := pooled(ctx, config); {
 	case err != nil:

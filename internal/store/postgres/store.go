@@ -220,9 +220,15 @@ func configure(config *pgx.ConnConfig, o Options) {
 	config.RuntimeParams["timezone"], config.RuntimeParams["application_name"] = "UTC", o.Name
 }
 
+// plainPath is the search path of every session of ours. Statements name schemas in full. With
+// another schema in the path, a function there whose arguments fit exactly would be chosen
+// instead of one of pg_catalog, and would run with our rights.
+const plainPath = "pg_catalog, pg_temp"
+
 // sessionSettings is what statements rely on, beside the time zone.
 func sessionSettings(o Options) map[string]string {
 	return map[string]string{
+		"search_path":                         plainPath,
 		"lock_timeout":                        milliseconds(o.LockTimeout),
 		"statement_timeout":                   milliseconds(o.StatementTimeout),
 		"idle_in_transaction_session_timeout": milliseconds(2 * o.StatementTimeout),

@@ -164,8 +164,33 @@ create table recoup.adopted_change (
   uuids       uuid[],
   entities    bigint[], -- hashtextextended(entity, 0)
   at          timestamptz not null default clock_timestamp(),
-  primary key (adoption_id, change_id)
+  primary key (adoption_id, change_id),
+  -- An owner of an adopted table can insert what no trigger of ours does.
+  check (coalesce(cardinality(keys), cardinality(numbers), cardinality(uuids), 0) <= 1000 and coalesce(cardinality(entities), 0) <= 1000),
+  check (array_position(keys, null) is null and array_position(numbers, null) is null and array_position(uuids, null) is null
+    and array_position(entities, null) is null and num_nonnulls(keys, numbers, uuids) <= 1),
+  check (pg_column_size(keys) <= 4194304)
 ) with (autovacuum_vacuum_scale_factor = 0.02);
+
+-- adopted_by reports whether a role may note changes of an adoption: the owner of its table, or one
+-- with the rights of the schema's owner.
+create function recoup.adopted_by(id int, who name) returns boolean language sql stable
+security definer set search_path = pg_catalog, pg_temp as $$
+  select exists (select from recoup.adoption a where a.adoption_id = id and a.owner = who) or pg_has_role(who, current_user, 'usage')
+$$;
+
+-- change_guard refuses changes that the owner of another adopted table notes.
+create function recoup.change_guard() returns trigger language plpgsql
+set search_path = pg_catalog, pg_temp set jit = off as $$
+begin
+  if not recoup.adopted_by(new.adoption_id, current_user) then
+    raise insufficient_privilege using message = format('adoption %s is of a table that %s does not own', new.adoption_id, current_user);
+  end if;
+  return new;
+end $$;
+create trigger owned before insert on recoup.adopted_change
+  for each row execute function recoup.change_guard();
+
 alter table recoup.adopted_change alter keys set storage external, alter numbers set storage external, -- writers have no time to compress
   alter uuids set storage external, alter entities set storage external;
 create index adopted_change_unindexed on recoup.adopted_change (adoption_id, change_id) where entities is not null;
