@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 )
@@ -17,6 +18,8 @@ import (
 // rolled back, because deferred triggers and cursors would run at the commit, as the
 // administrator. Before are functions that the body needs.
 func asOwner(ctx context.Context, conn *pgx.Conn, owner, text string, into any, before ...string) (err error) {
+	ctx, cancel := context.WithTimeout(ctx, ownerPatience) // that code can lift the limits of the server
+	defer cancel()
 	own, err := pgx.ConnectConfig(ctx, conn.Config())
 	if err != nil {
 		return err
@@ -44,6 +47,9 @@ func asOwner(ctx context.Context, conn *pgx.Conn, owner, text string, into any, 
 func selected(query string) string {
 	return "begin\n  return (select to_jsonb(q) from (" + query + ") q);\nend "
 }
+
+// ownerPatience is how long code of a table's owner may run for a plan.
+const ownerPatience = 30 * time.Second
 
 // adopterRole is the role as which nodes reach adopted tables.
 const adopterRole = "recoup_adopter"

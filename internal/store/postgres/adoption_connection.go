@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"slices"
 	"sync"
 	"time"
 
@@ -61,6 +62,7 @@ func newSources(config *pgx.ConnConfig, o Options) (*sources, error) {
 		"application_name": "recoup adoption", "search_path": "pg_catalog", "timezone": "UTC", "datestyle": "ISO, YMD",
 		"statement_timeout": milliseconds(o.StatementTimeout), "lock_timeout": milliseconds(o.LockTimeout),
 		"idle_in_transaction_session_timeout": milliseconds(o.StatementTimeout), "default_transaction_read_only": "off",
+		"local_preload_libraries": "", // the role's own setting could name a library that is not there
 	}
 	config.DefaultQueryExecMode, config.StatementCacheCapacity, config.DescriptionCacheCapacity = pgx.QueryExecModeExec, 0, 0
 	config.OnNotice, config.OnNotification = nil, nil
@@ -158,18 +160,43 @@ func atSource(ctx context.Context, s *Store, doing string, adoption int, functio
 	for i := range args {
 		places += fmt.Sprintf(", $%d", i+2)
 	}
-	rows, err := at.conn.Query(ctx, fmt.Sprintf("select * from recoup.adopted_%d_%s(%s)", adoption, function, places), append([]any{at.token}, args...)...)
-	if err == nil {
-		err = read(rows)
-		rows.Close()
-		if err == nil {
-			err = rows.Err()
-		}
-	}
+	call := fmt.Sprintf("select * from recoup.adopted_%d_%s(%s)", adoption, function, places)
+	err := at.query(ctx, slices.Contains(reading, function), call, read, append([]any{at.token}, args...)...)
 	if said, ok := errors.AsType[*pgconn.PgError](err); err != nil && (!ok || said.Code == insufficientPrivilege) {
 		at.close(ctx)
 	}
 	return failure(doing, err)
+}
+
+// reading are the functions that write nothing. Their transactions are rolled back: at a commit,
+// deferred triggers and held cursors of the owner would run as the user of the session.
+var reading = []string{"read", "scan", "last", "take"}
+
+// query calls a function and has its rows read.
+func (s *source) query(ctx context.Context, discard bool, call string, read func(pgx.Rows) error, args ...any) (err error) {
+	if discard {
+		if _, err := s.conn.Exec(ctx, "begin"); err != nil {
+			return err
+		}
+		defer func() {
+			if _, failed := s.conn.Exec(ctx, "rollback"); failed != nil {
+				s.close(ctx)
+				if err == nil {
+					err = failed
+				}
+			}
+		}()
+	}
+	rows, err := s.conn.Query(ctx, call, args...)
+	if err != nil {
+		return err
+	}
+	defer rows.Close()
+	if err := read(rows); err != nil {
+		return err
+	}
+	rows.Close()
+	return rows.Err()
 }
 
 // rowsAtSource calls a function of an adopted table and collects at most so many of its rows.
