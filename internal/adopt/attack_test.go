@@ -8,7 +8,7 @@ import (
 	"recoup/internal/adopt"
 )
 
-// traps are places where code of a table's owner runs when somebody reads or writes its rows.
+// traps are places where code of a table's owner runs when its rows are read or written.
 // Each calls shop.trap(), which tries to become the superuser who adopts the table. What it does
 // to sequences stays when a transaction is rolled back.
 var traps = map[string]struct {

@@ -32,8 +32,8 @@ func (o *Options) findLoose(config string, secrets bool) {
 }
 
 // addLoose adds a file that has one of the permissions. Links are followed. A file that
-// Kubernetes or Docker mounts as a secret is left out: its mode is theirs, and nobody else
-// is in the container.
+// Kubernetes or Docker mounts as a secret is left out: the platform sets its mode, and no
+// other user is in the container.
 func (o *Options) addLoose(file string, mode fs.FileMode) {
 	if file == "" || runtime.GOOS == "windows" {
 		return

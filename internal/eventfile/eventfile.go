@@ -87,7 +87,7 @@ func dayPrefix(day time.Time) string { return prefix + day.Format(time.DateOnly)
 func manifestName(file string) string { return strings.TrimSuffix(file, extFile) + extManifest }
 
 // maxVersion is the highest version of a day. A day is written again at most once a day for
-// late events, so that only a name that somebody else made up is higher.
+// late events, so that only a made-up name is higher.
 const maxVersion = 999_999_999
 
 // parseName returns the day and the version of the name of a file or its manifest. Other

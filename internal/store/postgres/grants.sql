@@ -13,7 +13,7 @@ exception when duplicate_object or unique_violation then
   null; -- the migration of another database on this server was faster
 end $$;
 
--- Whoever may not make roles does without the others.
+-- The other roles are optional: a user who may not create roles migrates without them.
 do $$
 declare who text;
 begin
@@ -108,7 +108,7 @@ grant delete on recoup.adopted_change, recoup.adopted_entity to recoup_app;
 grant insert (error_id, table_name, details, sealed, sealed_by) on recoup.source_detail to recoup_app;
 grant update (state, scanned_to, scan_end, scanned, governed_at, swept_at, kept_back, kept_why) on recoup.adoption to recoup_app;
 
--- Functions. First nobody but the owner may execute any, then each role gets those
+-- Functions. First no role but the owner may execute any, then each role gets those
 -- that it calls. No role ever gets a trigger function: to fire a trigger needs no privilege,
 -- and a role that has one can attach it to a table of its own, where it would run as the
 -- owner on values of types whose casts are that role's code. Functions of an adopted
@@ -128,7 +128,7 @@ begin
   end loop;
 end $$;
 
--- Guards and views call these as the role that writes or reads, whoever that is.
+-- Guards and views call these as the role that writes or reads.
 grant execute on function recoup.acting(), recoup.clock(), recoup.tolerance(), recoup.timely(timestamptz), recoup.recent(timestamptz),
   cl.refuse(text), cl.near(timestamptz, timestamptz), cl.gate_policy(), cl.redacting(text, uuid),
   recoup.adopted_by(int, name), recoup.caller(), recoup.sees(text), recoup.sees_all(), recoup.readable(), recoup.granted(text) to public;
