@@ -19,7 +19,7 @@ import (
 type world struct {
 	t          testing.TB
 	owner, app *pgx.Conn
-	adopter    *pgx.Conn // as which nodes reach adopted tables
+	adopter    *pgx.Conn // as which nodes reach the adopted table; nil: not connected yet
 	url        string
 	appURL     string
 	role       string // owns the source
@@ -31,12 +31,25 @@ var roles atomic.Int64
 func newWorld(t testing.TB, ddl string) *world {
 	t.Helper()
 	ownerURL, appURL := pgtest.Migrated(t)
-	w := &world{t: t, owner: connect(t, ownerURL), app: connect(t, appURL), url: ownerURL, appURL: appURL, adopter: connect(t, strings.Replace(appURL, "recoup_app@", "recoup_adopter@", 1)), role: fmt.Sprintf("shop_%d", roles.Add(1))}
+	w := &world{t: t, owner: connect(t, ownerURL), app: connect(t, appURL), url: ownerURL, appURL: appURL, role: fmt.Sprintf("shop_%d", roles.Add(1))}
 	w.exec(fmt.Sprintf("create role %[1]s; grant %[1]s to recoup_owner; create schema shop authorization %[1]s", w.role))
 	w.exec(`insert into recoup.error_table (table_name, hub, entity_column, dispositions, default_disposition, ttl, blocks, policy_version)
 		values ('shop.errors', 'shop', 'order_id', '{RETRY,PARKED,ARCHIVE,RESOLVED}', 'RETRY', '30 days', true, '1.0.0')`)
 	w.exec(fmt.Sprintf("set role %s; %s; reset role", w.role, ddl))
 	return w
+}
+
+// node connects as nodes do to the adopted table.
+func (w *world) node() *pgx.Conn {
+	w.t.Helper()
+	if w.adopter == nil {
+		var role string
+		if err := w.owner.QueryRow(w.t.Context(), "select role from recoup.adoption_login").Scan(&role); err != nil {
+			w.t.Fatal(err)
+		}
+		w.adopter = connect(w.t, strings.Replace(w.appURL, "recoup_app@", role+"@", 1))
+	}
+	return w.adopter
 }
 
 func connect(t testing.TB, url string) *pgx.Conn {
@@ -127,7 +140,7 @@ func TestAnAdoptionIsReachedByItsFunctions(t *testing.T) {
 	want := func(conn *pgx.Conn, sql, rows string) {
 		t.Helper()
 		if calls.MatchString(sql) {
-			conn, sql = w.adopter, w.call(sql)
+			conn = w.node()
 		}
 		if got := ask(t, conn, sql); got != strings.TrimSpace(rows) {
 			t.Errorf("%s:\n%s\nwant:\n%s", sql, got, rows)
@@ -162,7 +175,7 @@ func TestAnAdoptionIsReachedByItsFunctions(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := w.adopter.Exec(t.Context(), "set lock_timeout = '5s'"); err != nil {
+	if _, err := w.node().Exec(t.Context(), "set lock_timeout = '5s'"); err != nil {
 		t.Fatal(err)
 	}
 	want(w.app, "select recoup.adopted_1_mirror('{8,9}', '{ARCHIVE,ARCHIVE}', '{2026-01-01,2026-01-01}') as done", `{"done":["9"]}`)

@@ -37,8 +37,9 @@ func (p *Plan) refuseKind() {
 		refuse(s.String()+" is partitioned and has no key: none can be built beside its writers", "give it a primary key first")
 	case !p.rights.MayActAs:
 		p.Refusals = append(p.Refusals, p.rights.refuse())
-	case !p.rights.HasAdopter:
-		refuse("there is no role recoup_adopter, as which nodes reach adopted tables", "run CREATE ROLE recoup_adopter LOGIN as an administrator, then recoup migrate up")
+	case !p.rights.CreatesRole && p.Adopted == nil:
+		refuse(p.rights.User+" cannot create roles: each adoption needs a login role of its own, as which nodes reach the table",
+			fmt.Sprintf("run ALTER ROLE %s CREATEROLE as an administrator, and revoke it afterwards with NOCREATEROLE", quote(p.rights.User)))
 	case !s.OwnerUses:
 		refuse(fmt.Sprintf("%s owns %s and may not use the schema %s: its functions would not reach the table", s.Owner, s, s.Schema),
 			fmt.Sprintf("run GRANT USAGE ON SCHEMA %s TO %s as %s", quote(s.Schema), quote(s.Owner), s.SchemaOwner))

@@ -38,15 +38,6 @@ func (a *Adoption) function(what, parameters, arguments, returns, settings, text
 	}
 }
 
-// called is a function that nodes call. Its first parameter, $1, is the token of the adoption.
-func (a *Adoption) called(what, parameters, arguments, returns, settings, text string) Function {
-	if parameters != "" {
-		parameters, arguments = ", "+parameters, ", "+arguments
-	}
-	text = strings.Replace(text, "begin\n", fmt.Sprintf("begin\n  perform recoup.reach(%d, $1);\n", a.ID), 1)
-	return a.function(what, "token bytea"+parameters, "bytea"+arguments, returns, settings, text)
-}
-
 // body quotes the body of a function with a tag that does not occur in it: names and values
 // of other people are part of it.
 func body(text string) string {
@@ -81,18 +72,18 @@ const (
 // read finds rows by their keys. Its plan does not depend on how many there are: it is
 // always by the index.
 func (a *Adoption) read() Function {
-	return a.called("read", "keys text[]", "text[]", "setof recoup.source_row", " set plan_cache_mode = force_generic_plan"+a.stableText(), fmt.Sprintf(`begin
+	return a.function("read", "keys text[]", "text[]", "setof recoup.source_row", " set plan_cache_mode = force_generic_plan"+a.stableText(), fmt.Sprintf(`begin
   return query %s
     where %s;
 end `, a.row(), a.byKeys()))
 }
 
-// byKeys is the condition of rows whose keys are in $2.
+// byKeys is the condition of rows whose keys are in $1.
 func (a *Adoption) byKeys() string {
 	if len(a.key()) == 1 {
-		return a.keyColumns()[0] + " = any ($2::" + a.key()[0].Base + "[])"
+		return a.keyColumns()[0] + " = any ($1::" + a.key()[0].Base + "[])"
 	}
-	return fmt.Sprintf("(%s) in (select %s from unnest($2) k)", strings.Join(a.keyColumns(), ", "), strings.Join(a.keyParts("k"), ", "))
+	return fmt.Sprintf("(%s) in (select %s from unnest($1) k)", strings.Join(a.keyColumns(), ", "), strings.Join(a.keyParts("k"), ", "))
 }
 
 // scan pages through the keys in their order. It reads nothing else: a row on which a
@@ -100,17 +91,17 @@ func (a *Adoption) byKeys() string {
 // for, or it would sort the table.
 func (a *Adoption) scan() Function {
 	columns := strings.Join(a.keyColumns(), ", ")
-	return a.called("scan", `"after" text, until text, most int`, "text, text, int", "setof text", " set plan_cache_mode = force_custom_plan"+a.stableText(), fmt.Sprintf(`begin
+	return a.function("scan", `"after" text, until text, most int`, "text, text, int", "setof text", " set plan_cache_mode = force_custom_plan"+a.stableText(), fmt.Sprintf(`begin
   return query select %[1]s from %[2]s s
-    where %[3]s is not null and ($2 is null or (%[4]s) > (%[5]s)) and (%[4]s) <= (%[6]s)
-    order by %[4]s limit $4;
-end `, a.keyText("s"), a.Source.Quoted(), a.keyColumns()[0], columns, strings.Join(a.keyParts("$2"), ", "), strings.Join(a.keyParts("$3"), ", ")))
+    where %[3]s is not null and ($1 is null or (%[4]s) > (%[5]s)) and (%[4]s) <= (%[6]s)
+    order by %[4]s limit $3;
+end `, a.keyText("s"), a.Source.Quoted(), a.keyColumns()[0], columns, strings.Join(a.keyParts("$1"), ", "), strings.Join(a.keyParts("$2"), ", ")))
 }
 
 // last finds the last key: once there are triggers, the backfill has to go no further.
 func (a *Adoption) last() Function {
 	columns := a.keyColumns()
-	return a.called("last", "", "", "text", a.stableText(), fmt.Sprintf(`begin
+	return a.function("last", "", "", "text", a.stableText(), fmt.Sprintf(`begin
   return (select %s from %s s
     where %s is not null
     order by %s desc limit 1);
@@ -123,7 +114,7 @@ func (a *Adoption) mirror() Function {
 	const parameters, arguments = "keys text[], dispositions text[], archived timestamptz[]", "text[], text[], timestamptz[]"
 	settings := " set plan_cache_mode = force_generic_plan" + a.stableText()
 	if !a.mirrors() {
-		return a.called("mirror", parameters, arguments, "text[]", settings, "begin\n  return $2;\nend ")
+		return a.function("mirror", parameters, arguments, "text[]", settings, "begin\n  return $1;\nend ")
 	}
 	var parts, same []string
 	for i, part := range a.keyParts("w.key") {
@@ -132,11 +123,11 @@ func (a *Adoption) mirror() Function {
 		same = append(same, a.keyColumns()[i]+" = w."+name)
 	}
 	disposition, archived := quote(a.Mapping.Disposition), quote(a.Mapping.ArchivedAt)
-	return a.called("mirror", parameters, arguments, "text[]", settings, fmt.Sprintf(`declare
+	return a.function("mirror", parameters, arguments, "text[]", settings, fmt.Sprintf(`declare
   done text[];
 begin
   with want as (
-    select w.key, w.disposition, w.archived, %[1]s from unnest($2, $3, $4) w (key, disposition, archived)
+    select w.key, w.disposition, w.archived, %[1]s from unnest($1, $2, $3) w (key, disposition, archived)
   ), held as (
     select w.* from want w join %[2]s s on %[3]s
     where (s.%[4]s, s.%[5]s) is distinct from (w.disposition, w.archived)

@@ -39,7 +39,7 @@ func TestFunctionsGoByTheIndex(t *testing.T) {
 				"select count(*) from recoup.adopted_1_read(array(select key from page))",
 				"select recoup.adopted_1_mirror(array(select key from page), array(select 'PARKED' from page), array(select null::timestamptz from page))",
 			} {
-				if _, err := tx.Exec(t.Context(), w.call(sql)); err != nil {
+				if _, err := tx.Exec(t.Context(), sql); err != nil {
 					t.Fatalf("%s: %v", sql, err)
 				}
 				wholeNow, indexedNow := scans()

@@ -165,8 +165,8 @@ func TestWritersGoOn(t *testing.T) {
 	writers.Wait()
 	t.Logf("the longest that a writer waited: %s", time.Duration(longest.Load()))
 	w.exec("analyze shop.failures")
-	if got := ask(t, w.owner, w.call(`select count(*) as rows, count(distinct f.recoup_key) as keys, (select count(distinct key) from recoup.adopted_1_scan(null, recoup.adopted_1_last(), 10000000) key) = count(*) as scanned,
-		(select count(*) from recoup.adopted_change) > 0 as noted from shop.failures f`)); !strings.Contains(got, `"scanned":true,"noted":true`) {
+	if got := ask(t, w.owner, `select count(*) as rows, count(distinct f.recoup_key) as keys, (select count(distinct key) from recoup.adopted_1_scan(null, recoup.adopted_1_last(), 10000000) key) = count(*) as scanned,
+		(select count(*) from recoup.adopted_change) > 0 as noted from shop.failures f`); !strings.Contains(got, `"scanned":true,"noted":true`) {
 		t.Errorf("%s", got)
 	}
 }

@@ -51,61 +51,15 @@ func selected(query string) string {
 // ownerPatience is how long code of a table's owner may run for a plan.
 const ownerPatience = 30 * time.Second
 
-// adopterRole is the role as which nodes reach adopted tables.
-const adopterRole = "recoup_adopter"
-
-// adopter connects as the role that may do nothing but call the functions of adoptions. What
-// fires triggers of a table's owner runs there and not with the rights of the administrator.
-func (r *Runner) adopter(ctx context.Context) (*pgx.Conn, error) {
-	config := r.Conn.Config()
-	config.User = adopterRole
-	if r.Adoption != "" {
-		given, err := pgx.ParseConfig(r.Adoption)
-		if err != nil {
-			return nil, err
-		}
-		config = given
-	}
-	config.RuntimeParams = map[string]string{"application_name": "recoup adopt", "search_path": "pg_catalog", "statement_timeout": "60000", "lock_timeout": fmt.Sprint(lockTimeout.Milliseconds())}
-	config.DefaultQueryExecMode = pgx.QueryExecModeExec
-	conn, err := pgx.ConnectConfig(ctx, config)
-	if err != nil {
-		return nil, fmt.Errorf("connect as %s (set --adoption-database to an address that does): %w", config.User, err)
-	}
-	return conn, nil
-}
-
-// fillRows calls the function that gives rows without a key one, and returns how many it wrote.
-// Without pages it returns whether rows are left.
-func (r *Runner) fillRows(ctx context.Context, p *Plan, from, to *int64) (rows int64, err error) {
-	var token []byte
-	err = r.transact(ctx, func(tx pgx.Tx) error {
-		if err := actAs(ctx, tx, p.rights.SchemaOwner); err != nil {
-			return err
-		}
-		return tx.QueryRow(ctx, "select token from recoup.adoption_token where adoption_id = $1", p.adoption.ID).Scan(&token)
-	})
-	if err != nil {
-		return 0, err
-	}
-	conn, err := r.adopter(ctx)
-	if err != nil {
-		return 0, err
-	}
-	defer func() { _ = conn.Close(context.WithoutCancel(ctx)) }()
-	err = conn.QueryRow(ctx, "select recoup."+p.adoption.name("fill")+"($1, $2, $3)", token, from, to).Scan(&rows)
-	return rows, err
-}
-
 // fill is the function that gives rows in some pages a key.
 func (a *Adoption) fill() Function {
-	return a.called("fill", "pages bigint, until bigint", "bigint, bigint", "bigint", "", strings.NewReplacer("TABLE", a.Source.Quoted(), "KEY", quote(KeyColumn)).Replace(`declare
+	return a.function("fill", "pages bigint, until bigint", "bigint, bigint", "bigint", "", strings.NewReplacer("TABLE", a.Source.Quoted(), "KEY", quote(KeyColumn)).Replace(`declare
   n bigint;
 begin
-  if $2 is null then
+  if $1 is null then
     return (select count(*) from (select from TABLE t where t.KEY is null limit 1) l);
   end if;
-  with batch as (select t.ctid from TABLE t where t.ctid >= format('(%s,0)', $2)::tid and t.ctid < format('(%s,0)', $3)::tid and t.KEY is null for no key update skip locked)
+  with batch as (select t.ctid from TABLE t where t.ctid >= format('(%s,0)', $1)::tid and t.ctid < format('(%s,0)', $2)::tid and t.KEY is null for no key update skip locked)
   update TABLE t set KEY = gen_random_uuid() from batch where t.ctid = batch.ctid;
   get diagnostics n = row_count;
   return n;

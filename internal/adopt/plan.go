@@ -188,13 +188,19 @@ func (s *Source) free(name string) string {
 func (p *Plan) number(ctx context.Context, tx pgx.Tx) error {
 	if p.Adopted != nil {
 		p.adoption.ID, p.adoption.done, p.adoption.agreed = p.Adopted.ID, p.Adopted.Steps, p.Adopted.Agreed
-		return nil
 	}
-	if err := actAs(ctx, tx, p.rights.SchemaOwner); err != nil {
+	err := actAs(ctx, tx, p.rights.SchemaOwner)
+	if err != nil {
 		return err
 	}
+	if p.Adopted != nil {
+		return tx.QueryRow(ctx, "select role from recoup.adoption_login where adoption_id = $1", p.adoption.ID).Scan(&p.adoption.Role)
+	}
 	const next = "select 1 + coalesce(pg_sequence_last_value(pg_get_serial_sequence('recoup.adoption', 'adoption_id')), 0)"
-	return tx.QueryRow(ctx, next).Scan(&p.adoption.ID)
+	if err = tx.QueryRow(ctx, next).Scan(&p.adoption.ID); err == nil {
+		p.adoption.Role, err = nameRole(ctx, tx, p.adoption.ID)
+	}
+	return err
 }
 
 // forgetKey lets a source whose key is of our making be one that has none, so that its

@@ -88,11 +88,11 @@ func (a *Adoption) retry() Function {
 		parts, same = append(parts, part+" as "+name), append(same, a.keyColumns()[i]+" = w."+name)
 	}
 	settings := " set plan_cache_mode = force_generic_plan set lock_timeout = '2s'" + a.stableText()
-	return a.called("retry", "keys text[]", "text[]", "text[]", settings, fmt.Sprintf(`declare
+	return a.function("retry", "keys text[]", "text[]", "text[]", settings, fmt.Sprintf(`declare
   done text[];
 begin
   with w as (
-    select %s from unnest($2) w (key)
+    select %s from unnest($1) w (key)
   ), off as (
     update %s s set %s
     from w where %s and %s returning w.recoup_key

@@ -33,7 +33,7 @@ func TestPresets(t *testing.T) {
 				t.Helper()
 				conn := w.app
 				if calls.MatchString(sql) {
-					conn, sql = w.adopter, w.call(sql)
+					conn = w.node()
 				}
 				if got := ask(t, conn, sql); got != rows {
 					t.Errorf("%s:\n%s\nwant:\n%s", sql, got, rows)

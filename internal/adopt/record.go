@@ -55,7 +55,10 @@ func (p *Plan) begin(ctx context.Context, tx pgx.Tx, actor string) error {
 		values ($1, $2, $3, $4, $5, $6, nullif($7, ''), $8, $9) returning adoption_id`,
 		p.Table.Name, s.Quoted(), s.OID, s.Owner, names, a.Mapping, p.Preset, max(p.Rows.Rows, 0), actor).Scan(&a.ID)
 	if err == nil {
-		_, err = tx.Exec(ctx, "insert into recoup.adoption_token (adoption_id) values ($1)", a.ID)
+		a.Role, err = nameRole(ctx, tx, a.ID)
+	}
+	if err == nil {
+		_, err = tx.Exec(ctx, "insert into recoup.adoption_login (adoption_id, role) values ($1, $2)", a.ID, a.Role)
 	}
 	if err == nil {
 		_, err = tx.Exec(ctx, `insert into recoup.audit (at, actor, act, target, details)

@@ -55,6 +55,7 @@ func (r *Runner) Release(ctx context.Context, source string) (forgotten bool, er
 	}{
 		{stepFunctions, out.dropFunctions},
 		{stepColumns, out.dropColumns},
+		{stepRole, out.dropRole},
 		{stepRights, out.revoke},
 	} {
 		if err := out.part(ctx, part.name, part.do); err != nil {
@@ -283,7 +284,7 @@ func (o *release) revoke(ctx context.Context, tx pgx.Tx) error {
 		} else {
 			owner := quote(o.record.Owner)
 			_, err = tx.Exec(ctx, "revoke insert ("+changeColumns+") on recoup.adopted_change from "+owner+
-				"; revoke execute on function recoup.reach(int, bytea) from "+owner+"; revoke usage on schema recoup from "+owner, pgx.QueryExecModeSimpleProtocol)
+				"; revoke usage on schema recoup from "+owner, pgx.QueryExecModeSimpleProtocol)
 		}
 		if err != nil {
 			return err

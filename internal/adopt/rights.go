@@ -17,9 +17,8 @@ const findRights = `
 select session_user::text, o.rolname,
   pg_has_role(session_user, o.oid, m.kind), pg_has_role(session_user, s.oid, m.kind),
   has_schema_privilege(s.oid, n.oid, 'usage')
-    and (select bool_and(has_column_privilege(s.oid, t.oid, c, 'insert')) from unnest(string_to_array($2, ', ')) c)
-    and has_function_privilege(s.oid, 'recoup.reach(int, bytea)', 'execute'),
-  has_schema_privilege(s.oid, n.oid, 'create'), to_regrole('recoup_adopter') is not null
+    and (select bool_and(has_column_privilege(s.oid, t.oid, c, 'insert')) from unnest(string_to_array($2, ', ')) c),
+  has_schema_privilege(s.oid, n.oid, 'create'), (select u.rolsuper or u.rolcreaterole from pg_roles u where u.rolname = session_user)
 from pg_namespace n join pg_class t on t.relnamespace = n.oid and t.relname = 'adopted_change' join pg_roles o on o.oid = n.nspowner join pg_roles s on s.rolname = $1,
   (select case when current_setting('server_version_num')::int >= 160000 then 'SET' else 'MEMBER' end as kind) m
 where n.nspname = 'recoup'`
@@ -31,7 +30,7 @@ var errNotMigrated = fmt.Errorf("this database has no schema recoup, or an old o
 func ReadRights(ctx context.Context, tx pgx.Tx, sourceOwner string) (Rights, error) {
 	var r Rights
 	var schema, source bool
-	err := tx.QueryRow(ctx, findRights, sourceOwner, changeColumns).Scan(&r.User, &r.SchemaOwner, &schema, &source, &r.HasUsage, &r.HasCreate, &r.HasAdopter)
+	err := tx.QueryRow(ctx, findRights, sourceOwner, changeColumns).Scan(&r.User, &r.SchemaOwner, &schema, &source, &r.HasUsage, &r.HasCreate, &r.CreatesRole)
 	if errors.Is(err, pgx.ErrNoRows) {
 		return r, errNotMigrated
 	}

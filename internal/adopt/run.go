@@ -25,7 +25,7 @@ const (
 // Runner runs the steps of adoptions on a connection of its own.
 type Runner struct {
 	Conn     *pgx.Conn
-	Adoption string // the address at which tables are filled; empty: that of Conn, as recoup_adopter
+	Adoption string // address at which adopted tables are reached; empty: that of Conn
 	Actor    string
 	Patience time.Duration                              // for a lock; a step that has not got it by then fails
 	Sleep    func(context.Context, time.Duration) error // between attempts
@@ -39,6 +39,7 @@ type Progress struct {
 	Step    string        // its name
 	Does    string        // for people
 	Done    bool          // it is, or was before
+	Note    string        // what is left to do by hand
 	Waits   time.Duration // before the next attempt
 	Blocker string        // who holds the lock
 	Rows    int64         // of those that a filling has written
@@ -82,6 +83,8 @@ func (r *Runner) Apply(ctx context.Context, p *Plan) error {
 
 func (r *Runner) do(ctx context.Context, p *Plan, s Step) error {
 	switch s.Alone {
+	case aloneRole:
+		return r.makeRole(ctx, p, s)
 	case aloneFill:
 		return r.fill(ctx, p, s)
 	case aloneIndex:

@@ -193,24 +193,12 @@ func sorted(rows string) string {
 // calls are those of functions that nodes call.
 var calls = regexp.MustCompile(`recoup\.adopted_1_(read|scan|last|mirror|retry|take|remove)\(`)
 
-// call writes calls of the functions of an adoption with its token.
-func (w *world) call(sql string) string {
-	if !calls.MatchString(sql) {
-		return sql
-	}
-	var token string
-	if err := w.owner.QueryRow(w.t.Context(), `select format('%L::bytea', token) from recoup.adoption_token`).Scan(&token); err != nil {
-		w.t.Fatal(err)
-	}
-	return strings.ReplaceAll(calls.ReplaceAllString(sql, "${0}"+token+", "), ", )", ")")
-}
-
 // one asks as a node does at an adopted table.
 func one(t testing.TB, w *world, sql string) string {
 	t.Helper()
 	conn := w.app
 	if calls.MatchString(sql) {
-		conn, sql = w.adopter, w.call(sql)
+		conn = w.node()
 	}
 	var text *string
 	if err := conn.QueryRow(t.Context(), sql).Scan(&text); err != nil {

@@ -71,7 +71,7 @@ func (a *Adoption) take() Function {
 	if a.Rules.AtEnd == recoup.SourceMove {
 		columns = fmt.Sprintf("case when octet_length(%[1]s::text) > %[2]d then to_jsonb(octet_length(%[1]s::text)) else %[1]s end", columns, maxMoved)
 	}
-	return a.called("take", "keys text[]", "text[]", "setof recoup.source_row", " set plan_cache_mode = force_generic_plan"+a.stableText(), fmt.Sprintf(`begin
+	return a.function("take", "keys text[]", "text[]", "setof recoup.source_row", " set plan_cache_mode = force_generic_plan"+a.stableText(), fmt.Sprintf(`begin
   return query select %s
     from %s s
     where %s;
@@ -87,7 +87,7 @@ func (a *Adoption) remove() Function {
 		same = append(same, a.keyColumns()[i]+" = "+part)
 	}
 	settings := " set lock_timeout = '100ms' set plan_cache_mode = force_generic_plan" + a.stableText()
-	return a.called("remove", "keys text[], marks text[]", "text[], text[]", "setof recoup.removed_row", settings, fmt.Sprintf(`<<recoup_remove>>
+	return a.function("remove", "keys text[], marks text[]", "text[], text[]", "setof recoup.removed_row", settings, fmt.Sprintf(`<<recoup_remove>>
 declare
   k text;
   mark text;
@@ -95,7 +95,7 @@ declare
   rule text;
 begin
   set constraints all immediate;
-  for k, mark in select * from unnest($2, $3) loop
+  for k, mark in select * from unnest($1, $2) loop
     begin
       perform from %[1]s s where %[2]s and concat(s.tableoid, ' ', s.ctid, ' ', s.xmin) = recoup_remove.mark for update of s skip locked;
       if not found then
@@ -122,7 +122,7 @@ end `, a.Source.Quoted(), strings.Join(same, " and ")))
 func (a *Adoption) stepAgree(r Rights) Step {
 	read := a.read()
 	read.Text = strings.Replace(read.Text, "create function", "create or replace function", 1)
-	made := []string{read.Text, "drop function if exists recoup." + a.name("take") + "(bytea, text[])", "drop function if exists recoup." + a.name("remove") + "(bytea, text[], text[])"}
+	made := []string{read.Text, "drop function if exists recoup." + a.name("take") + "(text[])", "drop function if exists recoup." + a.name("remove") + "(text[], text[])"}
 	if a.Rules.Removes() {
 		made = append(append(made, a.define(a.take())...), a.define(a.remove())...)
 	}

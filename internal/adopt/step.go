@@ -30,11 +30,13 @@ type Alone string
 const (
 	aloneFill  Alone = "fill"  // batches, until no row is left
 	aloneIndex Alone = "index" // built concurrently
+	aloneRole  Alone = "role"  // with a password that is not printed
 )
 
 // The names of steps, as an adoption notes them. Triggers are noted by table.
 const (
 	stepRights    = "rights"
+	stepRole      = "role"
 	stepKeyColumn = "key column"
 	stepKeyFill   = "key values"
 	stepKeyIndex  = "key index"
@@ -54,7 +56,7 @@ type Rights struct {
 	MissingRole string // the owner that the user cannot act as
 	HasUsage    bool   // the source's owner may use the schema recoup, and note changes
 	HasCreate   bool   // and make functions there
-	HasAdopter  bool   // there is the role as which nodes reach tables
+	CreatesRole bool   // the user can create roles
 }
 
 // Steps are all that an adoption does, in order.
@@ -63,6 +65,7 @@ func (a *Adoption) Steps(r Rights) []Step {
 	if !r.HasUsage {
 		steps = append(steps, a.stepRights(r))
 	}
+	steps = append(steps, a.stepRole(r))
 	if len(a.Source.Key) == 0 {
 		steps = append(steps, a.stepsKey(r)...)
 	}
@@ -108,9 +111,9 @@ func as(role string, r Rights, statements ...string) []string {
 func (a *Adoption) stepRights(r Rights) Step {
 	owner := quote(a.Source.Owner)
 	return Step{
-		Name: stepRights, Does: fmt.Sprintf("lets %s, who owns the table, note which rows changed, and check who calls its functions", a.Source.Owner),
+		Name: stepRights, Does: fmt.Sprintf("lets %s, who owns the table, note which rows changed", a.Source.Owner),
 		SQL: as(r.SchemaOwner, r, "grant usage on schema recoup to "+owner,
-			"grant insert ("+changeColumns+") on recoup.adopted_change to "+owner, "grant execute on function recoup.reach(int, bytea) to "+owner),
+			"grant insert ("+changeColumns+") on recoup.adopted_change to "+owner),
 	}
 }
 
@@ -124,9 +127,9 @@ func (a *Adoption) stepsKey(r Rights) []Step {
 				fmt.Sprintf("alter table %s alter column %s set default gen_random_uuid()", table, column)), a.asOwnerInSchema(r, a.define(a.fill()))...),
 		},
 		{
-			Name: stepKeyFill, Does: "gives the rows that are there a value, a few hundred pages at a time, as recoup_adopter", Alone: aloneFill,
+			Name: stepKeyFill, Does: "gives the rows that are there a value, a few hundred pages at a time, as " + a.Role, Alone: aloneFill,
 			Lock: "the rows of a batch, for the time of the batch; every row is written once",
-			SQL:  []string{"select recoup." + a.name("fill") + "($1, $2, $3)"},
+			SQL:  []string{"select recoup." + a.name("fill") + "($1, $2)"},
 		},
 		{
 			Name: stepKeyIndex, Does: "builds its unique index beside the writers", Alone: aloneIndex,
@@ -196,11 +199,11 @@ func (a *Adoption) stepFunctions(r Rights) Step {
 	return s
 }
 
-// define makes a function that nobody may call but nodes.
+// define creates a function that only the role of the adoption can call.
 func (a *Adoption) define(f Function) []string {
 	made := []string{f.Text, fmt.Sprintf("revoke execute on function %s(%s) from public", f.Name, f.Arguments)}
 	if f.Called {
-		made = append(made, fmt.Sprintf("grant execute on function %s(%s) to recoup_adopter", f.Name, f.Arguments))
+		made = append(made, a.grant(f))
 	}
 	return made
 }

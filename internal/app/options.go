@@ -23,7 +23,7 @@ import (
 // Options of a node. Zero values stand for what withDefaults says.
 type Options struct {
 	Database string      // sqlite:FILE or postgres://…
-	Adoption string      // postgres://…, where adopted tables are reached; empty: as recoup_adopter at Direct or Database
+	Adoption string      // postgres://…, where adopted tables are reached; empty: at Direct or Database
 	Direct   string      // postgres://…, the database itself where Database is a pooler's; empty: none is known
 	Bus      bus.Options // its URL is empty: there is none
 	Listen   string      // HOST:PORT

@@ -38,7 +38,8 @@ func judgeAdoptions(in *Input) (found []Ill) {
 		case len(a.Lacks) > 0:
 			found = append(found, mute(in, a))
 		case a.Unreachable != "":
-			found = append(found, unreachable(in, a))
+			found = append(found, ill(recoup.FindingCritical, a.Source, "Nodes cannot connect to it: "+a.Unreachable+
+				". Its changes are noted and wait. Adopt it again, which repairs its login role, or let the role log in (pg_hba.conf).", "recoup adopt "+a.Source+" --apply"))
 		case len(a.Lost) > 0:
 			found = append(found, ill(recoup.FindingCritical, a.Source, "Nodes cannot read it, because columns were renamed or dropped that its adoption names: "+
 				strings.Join(a.Lost, ", ")+". Its writers go on, ungoverned. Release it, then adopt it as it is now.", "recoup release "+cmp.Or(a.Renamed, a.Source)))
@@ -77,13 +78,6 @@ func mute(in *Input, a store.AdoptionFact) Ill {
 	}
 	return ill(recoup.FindingCritical, a.Source, fmt.Sprintf("Statements that write it fail: its triggers act as %s, who lacks %s.", a.Noter, strings.Join(a.Lacks, " and ")),
 		sqlCommand(&in.Facts, grants...)).with(Remedy{Statements: grants})
-}
-
-// unreachable is a table to which nodes cannot connect.
-func unreachable(in *Input, a store.AdoptionFact) Ill {
-	statements := []string{"create role recoup_adopter login", "grant usage on schema recoup to recoup_adopter"}
-	return ill(recoup.FindingCritical, a.Source, "Nodes cannot connect to it: "+a.Unreachable+". Its changes are noted and wait. Let the role recoup_adopter log in, or set RECOUP_ADOPTION_DATABASE to an address that does.",
-		sqlCommand(&in.Facts, statements...))
 }
 
 // judgeSource compares what the policy makes of the rows of an adopted table with what the

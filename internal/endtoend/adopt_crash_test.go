@@ -96,7 +96,7 @@ func (c *adopter) works() {
 	}
 	var id string
 	c.query("select adoption_id::text from recoup.adoption", &id)
-	if !c.ask("select count(*) = (select count(*) from shop.failures) from recoup.adopted_" + id + "_scan((select token from recoup.adoption_token), null, recoup.adopted_" + id + "_last((select token from recoup.adoption_token)), 100000)") {
+	if !c.ask("select count(*) = (select count(*) from shop.failures) from recoup.adopted_" + id + "_scan(null, recoup.adopted_" + id + "_last(), 100000)") {
 		c.Error("rows are missing")
 	}
 }

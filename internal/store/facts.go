@@ -66,6 +66,7 @@ const (
 
 // AdoptionFact is how an adopted table is.
 type AdoptionFact struct {
+	ID           int
 	Source       string
 	State        recoup.AdoptionState
 	BegunAt      time.Time
@@ -74,7 +75,7 @@ type AdoptionFact struct {
 	Retired      bool      // the policy in force has none of that name
 	Missing      []string  // triggers and functions of it that are missing or disabled
 	Altered      []string  // functions that are not as they were made
-	Unreachable  string    // why nodes cannot connect to adopted tables; empty: they can
+	Unreachable  string    // why nodes cannot connect to it; empty: they can
 	Lost         []string  // columns that its functions name and that it has no longer
 	Renamed      string    // what it is called now, if that is another name
 	Given        bool      // to another owner than it had when it was adopted

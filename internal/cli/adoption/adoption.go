@@ -93,6 +93,8 @@ func reporter(s *command.Session) func(adopt.Progress) {
 				p.Blocker = "somebody"
 			}
 			s.Notef("%s: waits for a lock held by %s", p.Step, p.Blocker)
+		case p.Note != "":
+			s.Notef("%s: %s", p.Step, p.Note)
 		case p.Done:
 			s.Notef("%s: done", p.Step)
 		}

@@ -1,22 +1,20 @@
 package postgres
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"net"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 )
-
-// Adopter is the role as which nodes call the functions of adopted tables. It may do nothing
-// else: code of a table's owner can run in its sessions (decision 0105).
-const Adopter = "recoup_adopter"
 
 const (
 	// sourceTimeout is how long a call of a function of an adopted table may take. The server
@@ -27,7 +25,9 @@ const (
 	maxSourceBytes = 256 << 20
 )
 
-// sources are the connections to adopted tables, one for each adoption that is worked at.
+// sources are the connections to adopted tables, one for each adoption that is worked at. Each
+// adoption has a login role that can call its functions and nothing else: code of the table's
+// owner can run in the role's sessions (decision 0105).
 type sources struct {
 	config *pgx.ConnConfig
 	mu     sync.Mutex
@@ -37,26 +37,19 @@ type sources struct {
 // source is a connection to one adopted table. Its statements consist of one call of a function
 // by its full name: the owner's code can change every setting of the session.
 type source struct {
-	mu    sync.Mutex
-	conn  *pgx.Conn // nil: closed
-	token []byte
+	mu   sync.Mutex
+	conn *pgx.Conn // nil: closed
 }
 
 // newSources makes the connections' settings from the address of the store's own, or another.
 func newSources(config *pgx.ConnConfig, o Options) (*sources, error) {
 	config = config.Copy()
-	config.User = Adopter
-	for _, url := range []string{o.Direct, o.Adoption} {
-		if url == "" {
-			continue
-		}
+	if url := cmp.Or(o.Adoption, o.Direct); url != "" {
 		given, err := parse(url)
 		if err != nil {
 			return nil, err
 		}
-		if config = given; url == o.Direct && o.Adoption == "" {
-			config.User = Adopter
-		}
+		config = given
 	}
 	config.RuntimeParams = map[string]string{
 		"application_name": "recoup adoption", "search_path": "pg_catalog", "timezone": "UTC", "datestyle": "ISO, YMD",
@@ -92,11 +85,16 @@ func (b *bounded) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// connect opens a connection to adopted tables.
-func (s *sources) connect(ctx context.Context) (*pgx.Conn, error) {
-	conn, err := pgx.ConnectConfig(ctx, s.config)
+// connectSource opens a connection to an adopted table, as the role of its adoption.
+func (s *Store) connectSource(ctx context.Context, adoption int) (*pgx.Conn, error) {
+	config := s.sources.config.Copy()
+	err := s.pool.QueryRow(ctx, "select role, password from recoup.adoption_login where adoption_id = $1", adoption).Scan(&config.User, &config.Password)
 	if err != nil {
-		return nil, failure("connect to adopted tables as "+s.config.User+" (set --adoption-database to another address)", err)
+		return nil, failure("read the login of an adoption", err)
+	}
+	conn, err := pgx.ConnectConfig(ctx, config)
+	if err != nil {
+		return nil, failure("connect to an adopted table as "+config.User, err)
 	}
 	return conn, nil
 }
@@ -116,7 +114,7 @@ func (s *source) close(ctx context.Context) {
 	if s.conn != nil {
 		_ = s.conn.Close(context.WithoutCancel(ctx))
 	}
-	s.conn, s.token = nil, nil
+	s.conn = nil
 }
 
 // closeAll closes all connections to adopted tables.
@@ -139,7 +137,7 @@ func (s *Store) LeaveSource(ctx context.Context, adoption int) {
 }
 
 // atSource calls a function of an adopted table in a transaction of its own, and has its rows
-// read. Args follow the token.
+// read.
 func atSource(ctx context.Context, s *Store, doing string, adoption int, function string, read func(pgx.Rows) error, args ...any) error {
 	at := s.sources.of(adoption)
 	at.mu.Lock()
@@ -147,21 +145,18 @@ func atSource(ctx context.Context, s *Store, doing string, adoption int, functio
 	ctx, cancel := context.WithTimeout(ctx, sourceTimeout)
 	defer cancel()
 	if at.conn == nil {
-		if err := s.pool.QueryRow(ctx, "select token from recoup.adoption_token where adoption_id = $1", adoption).Scan(&at.token); err != nil {
-			return failure(doing, err)
-		}
-		conn, err := s.sources.connect(ctx)
+		conn, err := s.connectSource(ctx, adoption)
 		if err != nil {
 			return err
 		}
 		at.conn = conn
 	}
-	places := "$1"
-	for i := range args {
-		places += fmt.Sprintf(", $%d", i+2)
+	places := make([]string, len(args))
+	for i := range places {
+		places[i] = fmt.Sprintf("$%d", i+1)
 	}
-	call := fmt.Sprintf("select * from recoup.adopted_%d_%s(%s)", adoption, function, places)
-	err := at.query(ctx, slices.Contains(reading, function), call, read, append([]any{at.token}, args...)...)
+	call := fmt.Sprintf("select * from recoup.adopted_%d_%s(%s)", adoption, function, strings.Join(places, ", "))
+	err := at.query(ctx, slices.Contains(reading, function), call, read, args...)
 	if said, ok := errors.AsType[*pgconn.PgError](err); err != nil && (!ok || said.Code == insufficientPrivilege) {
 		at.close(ctx)
 	}

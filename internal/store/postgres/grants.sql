@@ -17,7 +17,7 @@ end $$;
 do $$
 declare who text;
 begin
-  foreach who in array '{recoup_writer,recoup_reader,recoup_adopter}'::text[] loop
+  foreach who in array '{recoup_writer,recoup_reader}'::text[] loop
     begin
       if to_regrole(who) is null then
         execute format('create role %I login', who);
@@ -116,7 +116,7 @@ grant update (state, scanned_to, scan_end, scanned, governed_at, swept_at, kept_
 do $$
 declare
   ours  regprocedure;
-  roles text := (select string_agg(quote_ident(rolname), ', ') from pg_roles where rolname in ('recoup_app', 'recoup_writer', 'recoup_reader', 'recoup_adopter'));
+  roles text := (select string_agg(quote_ident(rolname), ', ') from pg_roles where rolname in ('recoup_app', 'recoup_writer', 'recoup_reader'));
 begin
   for ours in select p.oid from pg_proc p
       where p.pronamespace in ('recoup'::regnamespace, 'cl'::regnamespace) and pg_has_role(p.proowner, 'usage')
@@ -161,9 +161,6 @@ begin
       cl.gate_zero_recovery, cl.gate_zero_air to recoup_reader;
     grant select (error_id, table_name, details) on recoup.source_detail to recoup_reader;
     grant execute on function recoup.id(text) to recoup_reader;
-  end if;
-  if to_regrole('recoup_adopter') is not null then -- nodes at adopted tables, whose owners grant their functions
-    grant usage on schema recoup to recoup_adopter;
   end if;
 end $$;
 

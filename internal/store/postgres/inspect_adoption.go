@@ -13,7 +13,7 @@ import (
 // away of what an adoption needs, and since when changes wait for a node.
 func readAdoptions(ctx context.Context, q querier, _ store.Inspection, f *store.Facts) error {
 	rows, err := q.Query(ctx, `
-		select a.source, a.state, a.begun_at, c.oid is null, a.table_name,
+		select a.adoption_id, a.source, a.state, a.begun_at, c.oid is null, a.table_name,
 		  not exists (select from recoup.error_table t where t.table_name = a.table_name and not t.retired),
 		  array(select t.name || ' on ' || p.relid::regclass::text
 		    from (select relid from pg_partition_tree(c.oid) union select c.oid) p (relid),
@@ -49,7 +49,7 @@ func readAdoptions(ctx context.Context, q querier, _ store.Inspection, f *store.
 	}
 	f.Adoptions, err = pgx.CollectRows(rows, func(row pgx.CollectableRow) (a store.AdoptionFact, err error) {
 		var waiting *time.Time
-		err = row.Scan(&a.Source, &a.State, &a.BegunAt, &a.Gone, &a.Table, &a.Retired, &a.Missing, &waiting, &a.Unreadable, &a.Example.Key, &a.Example.Cause,
+		err = row.Scan(&a.ID, &a.Source, &a.State, &a.BegunAt, &a.Gone, &a.Table, &a.Retired, &a.Missing, &waiting, &a.Unreadable, &a.Example.Key, &a.Example.Cause,
 			&a.Columns, &a.Lost, &a.Renamed, &a.Given, &a.Agreed, &a.KeptBack, &a.KeptWhy, &a.Noter, &a.Lacks, &a.Altered)
 		if waiting != nil {
 			a.WaitingSince = *waiting
@@ -59,17 +59,14 @@ func readAdoptions(ctx context.Context, q querier, _ store.Inspection, f *store.
 	return err
 }
 
-// reachSources tries whether this node can connect to adopted tables, if there are any.
+// reachSources checks whether this node can connect to the adopted tables.
 func (s *Store) reachSources(ctx context.Context, f *store.Facts) {
-	if len(f.Adoptions) == 0 {
-		return
-	}
-	conn, err := s.sources.connect(ctx)
-	if err == nil {
-		_ = conn.Close(ctx)
-		return
-	}
 	for i := range f.Adoptions {
-		f.Adoptions[i].Unreachable = err.Error()
+		conn, err := s.connectSource(ctx, f.Adoptions[i].ID)
+		if err != nil {
+			f.Adoptions[i].Unreachable = err.Error()
+			continue
+		}
+		_ = conn.Close(ctx)
 	}
 }

@@ -69,7 +69,7 @@ func wantRows(t *testing.T, owner string) {
 // fillAdoption adds rows of an adopted table, which only this store can have.
 func fillAdoption(owner prompt) {
 	owner.run(`insert into recoup.adoption (table_name, source, source_oid, owner, key_columns, mapping, begun_by) values ('a.errors', 'a.failures', 1, 'a', '{id}', '{"entity": "id"}', 'ada')`)
-	owner.run(`insert into recoup.adoption_token (adoption_id) values (1)`)
+	owner.run(`insert into recoup.adoption_login (adoption_id, role) values (1, 'recoup_adopter_1_1')`)
 	owner.run(`insert into recoup.adopted_row (adoption_id, key, error_id, digest) values (1, '7', gen_random_uuid(), '\x')`)
 	owner.run(`insert into recoup.adopted_mirror (adoption_id, error_id) values (1, gen_random_uuid())`)
 	owner.run(`insert into recoup.adopted_change (adoption_id, keys) values (1, '{7}')`)

@@ -98,7 +98,7 @@ const selectPrivileges = `
 	select line from (select 'role ' || rolname || ' | ' || concat_ws(', ', case when rolcanlogin then 'login' end, case when rolsuper then 'superuser' end, case when rolcreatedb then 'createdb' end,
 	    case when rolcreaterole then 'createrole' end, case when rolreplication then 'replication' end, case when rolbypassrls then 'bypassrls' end,
 	    (select 'member of ' || string_agg(m.roleid::regrole::text, ', ' order by 1) from pg_auth_members m where m.member = r.oid))
-	  from pg_roles r where rolname in ('recoup_app', 'recoup_writer', 'recoup_reader', 'recoup_adopter')
+	  from pg_roles r where rolname in ('recoup_app', 'recoup_writer', 'recoup_reader')
 	union all
 	select rtrim(replace(line, 'NNN', format('NNN (%s tables)', count(*)))) from line group by line) x (line)
 	order by line collate "C"`

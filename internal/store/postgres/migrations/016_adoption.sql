@@ -4,16 +4,15 @@
 -- made for each of them (triggers, columns, functions adopted_N_…) is made by 'recoup
 -- adopt' and goes by 'recoup release'. The functions are there from BACKFILLING on, and
 -- go while it is RELEASING, when nobody may rely on them any more. Nodes call them as the
--- role recoup_adopter, which can do nothing else (decision 0105). The first argument of each
--- is the token of the adoption:
---   adopted_N_read(token, keys text[]) returns setof recoup.source_row: the rows that are there
---   adopted_N_scan(token, after text, until text, most int) returns setof text: keys, in their order
---   adopted_N_last(token) returns text: the last key
---   adopted_N_mirror(token, keys text[], dispositions text[], archived timestamptz[]) returns
+-- login role of the adoption, which can do nothing else (decision 0105):
+--   adopted_N_read(keys text[]) returns setof recoup.source_row: the rows that are there
+--   adopted_N_scan(after text, until text, most int) returns setof text: keys, in their order
+--   adopted_N_last() returns text: the last key
+--   adopted_N_mirror(keys text[], dispositions text[], archived timestamptz[]) returns
 --     text[]: the keys that are done with; the rest is locked by others, for now
---   adopted_N_retry(token, keys text[]) returns text[]: the keys whose jobs run again
---   adopted_N_take(token, keys text[]) returns setof recoup.source_row: rows with all of their columns
---   adopted_N_remove(token, keys text[], marks text[]) returns setof recoup.removed_row: deletes
+--   adopted_N_retry(keys text[]) returns text[]: the keys whose jobs run again
+--   adopted_N_take(keys text[]) returns setof recoup.source_row: rows with all of their columns
+--   adopted_N_remove(keys text[], marks text[]) returns setof recoup.removed_row: deletes
 --     rows that still have their marks, and says which it has and which are refused; the rest is
 --     gone, changed, or locked by others. These two are there only if the rows are to be removed
 --     (decision 0087)
@@ -70,21 +69,13 @@ create table recoup.adoption (
   made        jsonb not null default '{}'  -- its functions as they were made (recoup.adopted_functions)
 );
 
--- The token with which nodes call the functions of an adoption. Code of the table's owner may
--- run in their session: it does not know the tokens of other adoptions.
-create table recoup.adoption_token (
+-- The login role as which nodes call the functions of an adoption. Code of the table's owner can
+-- run in its sessions, so each adoption has a role of its own.
+create table recoup.adoption_login (
   adoption_id int primary key references recoup.adoption on delete cascade,
-  token       bytea not null default sha256(convert_to(gen_random_uuid()::text || gen_random_uuid()::text, 'UTF8'))
+  role        name not null unique,
+  password    text not null default replace(gen_random_uuid()::text || gen_random_uuid()::text, '-', '')
 );
-
--- reach raises an error unless a token is that of an adoption.
-create function recoup.reach(id int, secret bytea) returns void language plpgsql stable
-security definer set search_path = pg_catalog, pg_temp as $$
-begin
-  if not exists (select from recoup.adoption_token t where t.adoption_id = id and t.token = secret) then
-    raise insufficient_privilege using message = format('adoption %s: wrong token', id);
-  end if;
-end $$;
 
 -- adopted_functions describes the functions of an adoption and its view: owner, rights, settings
 -- and body.
