@@ -76,6 +76,9 @@ func TestPersonEscalates(t *testing.T) {
 	if !e.Blocking {
 		t.Error("an escalated error no longer blocks")
 	}
+	for _, tier := range []int{1, 2} {
+		w.refused(&e, lifecycle.Escalate{By: "bob", Reason: "again", Tier: tier}, "INVALID_TRANSITION")
+	}
 }
 
 // A missed review notifies the owner once and moves nothing.
