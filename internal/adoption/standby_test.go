@@ -42,7 +42,7 @@ func TestBackfillWaitsForAStandby(t *testing.T) {
 // behind writes until the standby is as far behind as it should be.
 func (w *world) behind(so func(time.Duration) bool) {
 	w.Helper()
-	for {
+	for range 600 {
 		lag, err := w.db.ReplicationLag(w.Context())
 		w.Must(err)
 		if so(lag) {
@@ -51,4 +51,5 @@ func (w *world) behind(so func(time.Duration) bool) {
 		w.exec("create table if not exists shop.noise (n int); insert into shop.noise values (1)")
 		w.Must(retry.Sleep(w.Context(), 100*time.Millisecond))
 	}
+	w.Fatal("the standby does not follow")
 }

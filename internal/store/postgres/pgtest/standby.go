@@ -2,8 +2,11 @@ package pgtest
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/url"
+	"os"
+	"path/filepath"
 	"syscall"
 	"testing"
 )
@@ -35,11 +38,32 @@ func (s *Server) copyFrom(primary *Server) error {
 		return err
 	}
 	out, err := s.command(program, "--pgdata", s.data(), "--host", primary.dir, "--username", superuser,
-		"--write-recovery-conf", "--checkpoint", "fast", "--no-sync").CombinedOutput()
+		"--checkpoint", "fast", "--no-sync").CombinedOutput()
 	if err != nil {
 		return fmt.Errorf("pgtest: pg_basebackup: %w\n%s", err, out)
 	}
-	return nil
+	return s.follow(primary)
+}
+
+// follow makes the copied files those of a standby. A newer pg_basebackup writes connection
+// options that an older server does not accept, so it is not left to do that.
+func (s *Server) follow(primary *Server) error {
+	settings, err := os.OpenFile(filepath.Join(s.data(), "postgresql.auto.conf"), os.O_APPEND|os.O_WRONLY, 0)
+	if err != nil {
+		return fmt.Errorf("pgtest: %w", err)
+	}
+	_, err = fmt.Fprintf(settings, "primary_conninfo = 'host=%s user=%s'\n", primary.dir, superuser)
+	if err = errors.Join(err, settings.Close()); err != nil {
+		return fmt.Errorf("pgtest: %w", err)
+	}
+	signal := filepath.Join(s.data(), "standby.signal")
+	if err := os.WriteFile(signal, nil, 0o600); err != nil {
+		return fmt.Errorf("pgtest: %w", err)
+	}
+	if s.as == nil {
+		return nil
+	}
+	return os.Chown(signal, int(s.as.Uid), int(s.as.Gid))
 }
 
 // Promote makes a standby a primary, and returns when it takes writes.
