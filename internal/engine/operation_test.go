@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"testing"
 	"time"
 
@@ -13,6 +14,7 @@ import (
 	"recoup/internal/lifecycle"
 	"recoup/internal/store"
 	"recoup/internal/test/node"
+	"recoup/internal/test/tier"
 )
 
 // parkAll asks for all errors of a table to be parked.
@@ -179,6 +181,25 @@ func TestOperationIsRefusedWhole(t *testing.T) {
 		}
 		_, err := w.Engine.Freeze(w.Context(), ada, parkAll(dol))
 		_ = w.Refused(err, fault.CodeBusinessRuleViolation)
+	})
+}
+
+// A filter that selects more errors than an operation may have is refused, and no operation is left.
+func TestOperationIsBounded(t *testing.T) {
+	tier.Nightly(t, "reports 100,001 errors")
+	everywhere(t, func(w *world) {
+		reports := make([]recoup.Report, engine.MaxOperation+1)
+		for i := range reports {
+			reports[i] = failing(dol, fmt.Sprintf("e%d", i), "NETWORK_TIMEOUT")
+		}
+		for part := range slices.Chunk(reports, engine.MaxBatch) {
+			w.Report(part...)
+		}
+		_, err := w.Engine.Freeze(w.Context(), ada, parkAll(dol))
+		w.wantFields(err, nil, "filter")
+		if left, _, err := w.Engine.Operations(w.Context(), ada, "", store.Page{}); err != nil || len(left) > 0 {
+			w.Errorf("an operation that was refused is left: %+v: %v", left, err)
+		}
 	})
 }
 

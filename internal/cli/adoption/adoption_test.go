@@ -104,7 +104,9 @@ func TestPlanPrintsWhatRuns(t *testing.T) {
 	if out, stderr, status := clitest.Run(t, "adopt", "shop.failures", "--as", "shop.errors", "--apply", "--yes", "--database", byCommand); status != 0 {
 		t.Fatal(out, stderr)
 	}
-	dump := func(url string) string { return roles.ReplaceAllString(pgtest.DumpSchema(t, url), "recoup_adopter_16385_") }
+	dump := func(url string) string {
+		return roles.ReplaceAllString(pgtest.DumpSchema(t, url), "recoup_adopter_16385_")
+	}
 	if dump(byHand) != dump(byCommand) {
 		t.Error("what the plan prints makes another definition than what --apply runs")
 	}
