@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"recoup"
 	"recoup/fault"
 	"recoup/internal/recovery"
 )
@@ -149,4 +150,30 @@ func FuzzReadRows(f *testing.F) {
 			}
 		}
 	})
+}
+
+// A row is recognised by its intake id, by its import key or by its contents, never by two of them.
+func TestIdentify(t *testing.T) {
+	candidate := recoup.Intake{CompanyName: "Acme", Domain: "acme.example"}
+	id := recoup.ID{1}
+	for name, c := range map[string]struct {
+		id      recoup.ID
+		key     string
+		want    string
+		refused bool
+	}{
+		"id":   {id: id, want: id.String()},
+		"key":  {key: "7", want: "7"},
+		"both": {id: id, key: "7", refused: true},
+	} {
+		row := recovery.Row{Intake: candidate}
+		row.Intake.ID, row.Intake.ImportKey = c.id, c.key
+		if err := row.Identify(); (err != nil) != c.refused || err == nil && row.Intake.ImportKey != c.want {
+			t.Errorf("%s: key %q, %v", name, row.Intake.ImportKey, err)
+		}
+	}
+	one, other := recovery.Row{Intake: candidate}, recovery.Row{Intake: candidate}
+	if one.Identify() != nil || other.Identify() != nil || one.Intake.ImportKey == "" || one.Intake.ImportKey != other.Intake.ImportKey {
+		t.Errorf("rows that say the same: keys %q and %q", one.Intake.ImportKey, other.Intake.ImportKey)
+	}
 }
