@@ -48,7 +48,7 @@ func families() []family {
 			bare: word + `(?:;[ \t]?` + word + `)*;?`,
 		},
 		{
-			name: "password", keys: []string{"password", "passwd", "passphrase", "passcode", "pwd"},
+			name: "password", keys: []string{"password", "passwd", "passphrase", "passcode", "pwd", "requirepass", "masterauth", "primaryauth"},
 			bare: word, prose: always, quoted: true,
 		},
 		{
@@ -251,16 +251,26 @@ func (k keyed) valueAfter(s string, name, i int) extent {
 		between := s[i+m[sign] : begin]
 		prose := v.bare && between[0] == ':' && len(between) > 1 && between != ":="
 		counted := m[plural] < m[plural+1] && digitsOnly.MatchString(s[v.from:v.to])
-		elsewhere := v.bare && strings.Contains(between, "\n") && !alone(s, v) || between == ":" && resource(s[:name])
+		elsewhere := v.bare && strings.Contains(between, "\n") && !alone(s, v) || between == ":" && resource(s[:name]) || prose && states(s, v)
 		if !counted && !elsewhere && (!prose || k.prose(s[v.from:v.to]) || k.apart && compound(s, name)) {
 			return v
 		}
 	case m[tag] >= 0 && tagged:
 		return enclosed(s, begin)
-	case m[tag] < 0 && (flag && !strings.HasPrefix(s[begin:], "-") || k.quoted && begin < len(s) && isQuote(s[begin])):
+	case m[tag] < 0 && (flag && !strings.HasPrefix(s[begin:], "-") && !states(s, extent{from: begin, to: wordEnd(s, begin)}) || k.quoted && begin < len(s) && isQuote(s[begin])):
 		return k.extent(s, begin)
 	}
 	return extent{}
+}
+
+// statements begin what a program says of a value: "password: Invalid value". The value may
+// follow, and the rule of telling words finds it.
+var statements = wordSet("invalid value expected got received must should cannot required missing is was not has contains string new")
+
+// states reports whether a bare value is the first word of a statement.
+func states(s string, v extent) bool {
+	const longest = 9
+	return v.to-v.from <= longest && strings.HasPrefix(s[v.to:], " ") && statements[strings.ToLower(s[v.from:v.to])]
 }
 
 // resource reports whether a text ends within the name of a resource of AWS, where
