@@ -48,7 +48,7 @@ func families() []family {
 			bare: word + `(?:;[ \t]?` + word + `)*;?`,
 		},
 		{
-			name: "password", keys: []string{"password", "passwd", "passphrase", "passcode", "pwd", "requirepass", "masterauth", "primaryauth"},
+			name: "password", keys: []string{"password", "passwd", "passphrase", "passcode", "pwd", "requirepass", "masterauth", "primaryauth", "rootpw"},
 			bare: word, prose: always, quoted: true,
 		},
 		{
@@ -251,7 +251,7 @@ func (k keyed) valueAfter(s string, name, i int) extent {
 		between := s[i+m[sign] : begin]
 		prose := v.bare && between[0] == ':' && len(between) > 1 && between != ":="
 		counted := m[plural] < m[plural+1] && digitsOnly.MatchString(s[v.from:v.to])
-		elsewhere := v.bare && strings.Contains(between, "\n") && !alone(s, v) || between == ":" && resource(s[:name]) || prose && states(s, v)
+		elsewhere := v.bare && strings.Contains(between, "\n") && !alone(s, v) || between == ":" && resource(s[:name]) || (prose || s[v.from:v.to] == "value") && states(s, v)
 		if !counted && !elsewhere && (!prose || k.prose(s[v.from:v.to]) || k.apart && compound(s, name)) {
 			return v
 		}

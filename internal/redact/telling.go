@@ -79,6 +79,7 @@ type phrase struct {
 	broken   bool   // a line ends between the word and the value, without such a sign
 	comma    bool   // a comma stands between them: only a value that is clearly one is taken
 	id       bool   // the word continues with "id", as session id does, or with a user
+	linked   bool   // a connector has been read
 	valued   bool   // a word that announces a value has been read: "Invalid value:"
 	from, to int    // where the value lies
 }
@@ -100,11 +101,19 @@ func (p *phrase) begins() bool {
 	case ofToken:
 		return !parserWords[p.before] && (!glued || keyQualifiers[p.before])
 	case ofCode:
-		return codeQualifiers[p.before] || !glued && !strings.HasPrefix(p.name, "code")
+		return codeQualifiers[p.before] || !glued && (!strings.HasPrefix(p.name, "code") || p.yours())
 	case ofSession, ofPair, ofLicense:
 		return !glued
 	}
 	return !glued || keyQualifiers[p.before]
+}
+
+// yours reports whether one word stands between "your" and the telling word: your Example
+// code.
+func (p *phrase) yours() bool {
+	_, from := previousWord(p.text, max(0, p.word-32), p.word)
+	your, _ := previousWord(p.text, max(0, p.word-32), from)
+	return your == "your"
 }
 
 // wordBefore returns the word that ends before i, in lower case. One separator

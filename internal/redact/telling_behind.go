@@ -9,13 +9,15 @@ func (p *phrase) behind(least, end int) bool {
 	const longest, words = 96, 6
 	least = max(least, p.word-longest)
 	p.given, p.assigned, p.broken, p.comma = false, false, false, false
-	field := false
+	field, yours := false, false
 	at := p.word
 	for range words {
 		word, from := previousWord(p.text, least, at)
 		switch {
 		case word == "" && strings.HasSuffix(p.text[least:from], `":`) && strings.Contains(p.text[least:from], `value: "`):
 			return p.valueBefore(least, from-1) // Invalid value: "X": data[token]
+		case word == "" && yours && p.kind == ofCode:
+			return p.closes(end) && p.valueBefore(least, from) // 123456 - your security code
 		case word == "is" || word == "as":
 			return p.closes(end) && p.valueBefore(least, from)
 		case word == "for" && field:
@@ -25,6 +27,7 @@ func (p *phrase) behind(least, end int) bool {
 		case !determiners[word] && !codeQualifiers[word] && !keyQualifiers[word]:
 			return false
 		}
+		yours = yours || word == "your"
 		at = from
 	}
 	return false
@@ -78,7 +81,7 @@ func (p *phrase) valueBefore(least, at int) bool {
 	case p.kind == ofCode && strings.HasPrefix(v, "G-"): // of Google
 		p.from += 2
 		return p.code(v[2:])
-	case p.kind == ofCode || oneTime[p.before] || p.before == "time":
+	case p.kind == ofCode || onceWords[p.before]:
 		if p.code(v) {
 			return true
 		}

@@ -18,10 +18,10 @@ func tellingWords() map[string]secretKind {
 	words := map[string]secretKind{
 		"token": ofToken, "secret": ofToken, "secret id": ofToken, "secret_id": ofToken, "unseal": ofToken, "verifier": ofToken,
 		"key": ofKey, "seed": ofSeed, "credential": ofPair, "credentials": ofPair, "license": ofLicense, "licence": ofLicense,
-		"code": ofCode, "codes": ofCode, "pin": ofCode, "otp": ofCode, "puk": ofCode, "passcode": ofCode,
-		"session": ofSession, "session_id": ofSession, "session-id": ofSession, "sessionid": ofSession, "sessid": ofSession, "phpsessid": ofSession, "jsessionid": ofSession, "connect.sid": ofSession,
+		"code": ofCode, "codes": ofCode, "pin": ofCode, "otp": ofCode, "puk": ofCode, "passcode": ofCode, "bestätigungscode": ofCode,
+		"session": ofSession, "session_id": ofSession, "session-id": ofSession, "sessionid": ofSession, "sessid": ofSession, "phpsessid": ofSession, "jsessionid": ofSession, "sid": ofSession, "connect.sid": ofSession,
 	}
-	for _, word := range []string{"requirepass", "masterauth", "primaryauth", "storepass", "keypass", "psk", "pw", "pass", "key-string", "community string", "snmp-server community", "snmp community"} {
+	for _, word := range []string{"requirepass", "masterauth", "primaryauth", "storepass", "keypass", "psk", "pw", "pass", "key-string", "rootpw", "authtok", "community string", "snmp-server community", "snmp community"} {
 		words[word] = ofPassword
 	}
 	for _, word := range toldWords() {

@@ -38,7 +38,7 @@ func (p *phrase) read() bool {
 				return false
 			}
 		default:
-			p.given = p.given || role == gives
+			p.given, p.linked = p.given || role == gives, true
 			if valueWords[word] {
 				p.valued, p.comma, p.broken = true, false, false
 			}
@@ -90,14 +90,15 @@ func (p *phrase) gap() bool {
 			if !p.after(" ", `"`, "'") {
 				return false
 			}
-			p.comma, blank = p.comma || !isQuote(p.text[p.at-1]) || !p.after(` "`, " '", `"`, "'"), true
+			listed := isQuote(p.text[p.at-1]) || p.word > 0 && p.text[p.word-1] == '('
+			p.comma, blank = p.comma || !listed || !p.after(` "`, " '", `"`, "'"), true
 		case (b == ')' || b == ']') && p.after("=", ":", " =", " :", " ->"):
 			blank = true
-		case b == '.' && (p.after("..") || p.text[p.at-1] == '.'):
+		case b == '.' && (p.after("..") || p.text[p.at-1] == '.' || p.text[p.at-1] == ' ' && p.after(` "`)):
 		case b == '*' && (p.after("*") || p.text[p.at-1] == '*'):
 		case b == '/' && p.kind == ofPair && p.after(" "):
 		default:
-			return blank || (p.given || p.id) && p.assigned
+			return blank || p.linked && p.assigned
 		}
 		p.at++
 	}
@@ -149,7 +150,7 @@ func (p *phrase) owner() bool {
 		case b == ' ' || b == '\t' || b == '+':
 			p.at++
 		case n > 0 && (b == '=' || b == ':' && (p.at+1 == len(p.text) || !alphanumeric(p.text[p.at+1]))):
-			p.given = true
+			p.given, p.linked = true, true
 			return true
 		default:
 			return false
@@ -196,7 +197,7 @@ func (p *phrase) next() bool {
 	for p.at < len(p.text) && (isQuote(p.text[p.at]) || strings.IndexByte(`)]\,`, p.text[p.at]) >= 0) {
 		p.at++
 	}
-	p.broken, p.comma, p.assigned = false, false, false
+	p.broken, p.comma, p.assigned, p.linked = false, false, false, true
 	begin := p.at
 	for n := range maxNext + 1 {
 		if !p.gap() {

@@ -31,7 +31,7 @@ func (p *phrase) value() bool {
 	if v == "" || fieldName(p.text, p.from, p.to) || p.to < len(p.text) && p.text[p.to] == '(' || masked(v) || p.resource(v) {
 		return false
 	}
-	if p.kind == ofCode && p.code(v) {
+	if (p.kind == ofCode || p.kind == ofPassword && onceWords[p.before]) && p.code(v) {
 		return true
 	}
 	return !plainShape(v) && p.secret(v)

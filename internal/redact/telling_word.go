@@ -28,9 +28,9 @@ var (
 			links: "invalid incorrect wrong bad rejected revoked expired unknown unrecognized unrecognised malformed not found valid string has been the a now to too " +
 				"with in request header failed refused denied error mismatch unauthorized compromised leaked exposed and phrase plaintext hex base raw secret token key seed " +
 				"attempt but from you we that your new old current previous temporary initial default successfully already again does did do be equal share word question proceed installation " +
-				"continue this an attribute field auf neu then have had also equals guard",
+				"continue this an attribute field reminder hint auf neu then have had also equals guard",
 			gives: "provided supplied given sent used received entered specified presented submitted passed is was are set changed reset updated using got ist lautet war est es " +
-				"generated regenerated created issued rotated refreshed replaced tried value expected actual should typed posted stored saved assigned shared attempted geändert lautete",
+				"generated regenerated created issued rotated refreshed replaced tried value expected actual should typed posted stored saved assigned shared attempted want wanted geändert lautete",
 			names: "for of für pour para per voor",
 		} {
 			for word := range strings.FieldsSeq(words) {
@@ -41,7 +41,7 @@ var (
 	}()
 
 	// verbs end the owner of a secret: "for role app set to".
-	verbs = wordSet("is was set changed reset ist war lautet est es")
+	verbs = wordSet("is was has set changed reset ist war lautet est es")
 
 	// valueWords announce a value, also on the next line and after a comma.
 	valueWords = wordSet("value got received entered actual")
@@ -55,17 +55,17 @@ var (
 		"symmetric preshared psk wep wpa live test merchant service session client bearer app application publishable instrumentation pass data cookie jwt csrf xsrf " +
 		"refresh id oauth sso personal bot user db database smtp ldap bind vault consul nomad registry extended rsa ec ed ethereum eth bitcoin btc solana hex totp otp mfa tfa setup " +
 		"project organization org provider sender routing push fcm apns stripe openai github gitlab slack sendgrid twilio aws azure gcp google datadog anthropic mailgun cloudflare " +
-		"product serial activation priv store trust keystore role consumer")
+		"product serial activation registration wifi fi priv store trust keystore role consumer")
 
 	// codeQualifiers are the words that make a code a credential.
 	codeQualifiers = wordSet("authorization authorisation verification authentication confirmation security activation recovery backup pairing access invite invitation device user login " +
-		"reset auth guard unlock claim enrollment enrolment gate door puk pin sms otp totp mfa fa tfa factor time digit passcode wrong grant your voucher redemption secret signin link sign")
+		"reset auth guard unlock claim enrollment enrolment gate door puk pin sms otp totp mfa fa tfa factor time digit passcode wrong grant your voucher redemption secret signin link sign magic use registration")
 
 	// sharedWords stand before keys and secrets that people choose.
-	sharedWords = wordSet("shared preshared enable wifi wpa")
+	sharedWords = wordSet("shared preshared enable wifi fi wpa")
 
 	// determiners may stand between a telling word and what stands before it.
-	determiners = wordSet("the your my his her our their a an one new old temporary users user account example google email")
+	determiners = wordSet("the your my his her our their a an one new old temporary users user account example google email input")
 
 	// fieldWords are the names of what has a name and a value.
 	fieldWords = wordSet("field parameter key column attribute property argument option variable header setting flag")
@@ -76,6 +76,9 @@ var (
 	// parserWords stand before the tokens of a parser, and before a header that another
 	// rule reads.
 	parserWords = wordSet("authorization unexpected unrecognized illegal parser lexer syntax terminal")
+
+	// onceWords stand before passwords that are codes: one-time password.
+	onceWords = wordSet("time otp sms")
 
 	// oneTime are the words before the seed of one-time passwords.
 	oneTime = wordSet("totp otp hotp mfa tfa fa authenticator setup")

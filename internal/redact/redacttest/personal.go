@@ -129,6 +129,7 @@ func (m maker) commands() []Sample {
 		add("command", before, " host")
 	}
 	add("command", "echo ", " | sudo -S id")
+	add("command", `db.auth('ada', '`, "')")
 	add("sql", "INSERT INTO users (name, password) VALUES ('ada', '", "')")
 	login, sasl := m.filler(alnum, 22)+"aB7q", base64.StdEncoding.EncodeToString([]byte("ada-"+m.filler(alnum, 14)))
 	return append(list, Sample{Rule: "command", Text: "vault login " + login, Secret: login}, Sample{Rule: "protocol", Text: "AUTH PLAIN " + sasl, Secret: sasl},
