@@ -80,6 +80,10 @@ func families() []family {
 			},
 		},
 		{
+			name: "secret", of: "session", keys: []string{"session"}, apart: true,
+			bare: word, prose: opaqueOrPair, only: func(v string) bool { return len(v) >= 20 && !plainShape(v) && machineMade(v, 2*shortHex) },
+		},
+		{
 			name: "phone", of: "named", keys: []string{"phone", "telephone", "phone_number", "msisdn", "mobile", "telefon", "telefono", "téléfono", "téléphone", "telefone", "whatsapp", "fax"},
 			bare: `[+(]?\d[\d ()./-]{5,20}\d`, prose: always, only: dialable,
 		},

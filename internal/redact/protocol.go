@@ -128,8 +128,8 @@ func sentinelPassword(s string, _ int, a argument) bool { return a.chosen(s) }
 
 // redisPassword accepts AUTH X and AUTH user X.
 func redisPassword(s string, command int, a argument) bool {
-	quoted := command > 0 && isQuote(s[command-1]) && a.quoted
-	return (quoted || upperCase(s[command:command+len("AUTH")])) && a.chosen(s)
+	quoted := isQuote(s[command+len("AUTH")])
+	return (!quoted || a.quoted) && (quoted || upperCase(s[command:command+len("AUTH")])) && a.chosen(s)
 }
 
 // mechanismNames are arguments of AUTH with digits in them.

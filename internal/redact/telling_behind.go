@@ -9,7 +9,7 @@ func (p *phrase) behind(least, end int) bool {
 	const longest, words = 96, 6
 	least = max(least, p.word-longest)
 	p.given, p.assigned, p.broken, p.comma = false, false, false, false
-	field, yours := false, false
+	field, yours := strings.HasSuffix(p.text[:p.word], "--"), false // value 'X' for '--password'
 	at := p.word
 	for range words {
 		word, from := previousWord(p.text, least, at)

@@ -34,6 +34,9 @@ func (p *phrase) read() bool {
 			return p.value() || p.contrast()
 		case role == names:
 			p.at = to
+			if p.object() {
+				return true
+			}
 			if !p.owner() {
 				return false
 			}
@@ -86,7 +89,7 @@ func (p *phrase) gap() bool {
 			p.at += encodedQuoteWidth(p.text[p.at:]) - 1
 			p.assigned = true
 		case b == '-' && p.at+1 < len(p.text) && strings.IndexByte(" >", p.text[p.at+1]) >= 0:
-		case b == ',' || b == ';':
+		case b == ',' || b == ';' || b == '?':
 			if !p.after(" ", `"`, "'") {
 				return false
 			}
@@ -94,6 +97,8 @@ func (p *phrase) gap() bool {
 			p.comma, blank = p.comma || !listed || !p.after(` "`, " '", `"`, "'"), true
 		case (b == ')' || b == ']') && p.after("=", ":", " =", " :", " ->"):
 			blank = true
+		case b == ')' && p.linked && p.after(" ", ":"): // secret (value) X
+			p.comma = p.comma || !p.valued
 		case b == '.' && (p.after("..") || p.text[p.at-1] == '.' || p.text[p.at-1] == ' ' && p.after(` "`)):
 		case b == '*' && (p.after("*") || p.text[p.at-1] == '*'):
 		case b == '/' && p.kind == ofPair && p.after(" "):
@@ -125,6 +130,20 @@ func encodedQuoteWidth(s string) int {
 	return 0
 }
 
+// object reports whether the secret itself follows "for": validation error for X.
+func (p *phrase) object() bool {
+	if p.kind != ofToken && p.kind != ofKey || p.at+1 >= len(p.text) || !alphanumeric(p.text[p.at+1]) {
+		return false
+	}
+	ahead := *p
+	ahead.at, ahead.comma = p.at+1, true
+	if !ahead.value() || !mixedCase(p.text[ahead.from:ahead.to]) {
+		return false
+	}
+	*p = ahead
+	return true
+}
+
 // owner goes over the owner of a secret: "for user ada", "for 'app'@'localhost'", "for the
 // elastic built-in user". A colon or a verb must follow, because "wrong password for ada 3
 // times" has no value.
@@ -133,7 +152,7 @@ func (p *phrase) owner() bool {
 	limit := min(len(p.text), p.at+longest)
 	for n := 0; p.at < limit; {
 		from := p.at
-		for p.at < limit && strings.IndexByte(" \t\r\n:=,;+", p.text[p.at]) < 0 {
+		for p.at < limit && (strings.IndexByte(" \t\r\n:=,;+", p.text[p.at]) < 0 || p.text[p.at] == ':' && !p.after(" ", "\n", "\r", `"`, "'") && p.at+1 < len(p.text)) {
 			p.at++
 		}
 		if p.at > from {
@@ -149,7 +168,7 @@ func (p *phrase) owner() bool {
 		switch b := p.text[p.at]; {
 		case b == ' ' || b == '\t' || b == '+':
 			p.at++
-		case n > 0 && (b == '=' || b == ':' && (p.at+1 == len(p.text) || !alphanumeric(p.text[p.at+1]))):
+		case n > 0 && (b == '=' || b == ':'):
 			p.given, p.linked = true, true
 			return true
 		default:

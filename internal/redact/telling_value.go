@@ -25,9 +25,21 @@ func (p *phrase) value() bool {
 	}
 	v := p.text[p.from:p.to]
 	if form := strings.IndexByte(v, '+'); form > 0 && p.text[p.from-1] == '+' { // the blank of a form
-		v = v[:form]
-		p.to, p.at = p.from+form, p.from+form
+		cut := *p
+		cut.to, cut.at = p.from+form, p.from+form
+		if cut.accepts(v[:form]) {
+			*p = cut
+			return true
+		}
+		if strings.IndexByte(v, '%') >= 0 || wordEnd(v, 0) == form {
+			return false // the sentence goes on
+		}
 	}
+	return p.accepts(v)
+}
+
+// accepts reports whether the value v, which lies from p.from to p.to, is a secret.
+func (p *phrase) accepts(v string) bool {
 	if v == "" || fieldName(p.text, p.from, p.to) || p.to < len(p.text) && p.text[p.to] == '(' || masked(v) || p.resource(v) {
 		return false
 	}
@@ -48,9 +60,9 @@ func (p *phrase) secret(v string) bool {
 	case p.kind == ofLicense || groupedKey(v) && (p.kind == ofKey || p.kind == ofToken):
 		return groupedKey(v)
 	case p.kind == ofSession:
-		return machineMade(v, shortHex) && (p.id || p.name != "session" || len(v) >= 20 && machineMade(v, 2*shortHex))
+		return machineMade(v, shortHex) && (p.id || p.name != "session" && p.name != "cookie" || len(v) >= 20 && machineMade(v, 2*shortHex))
 	case p.name == "pass":
-		return !p.broken && chosenWord(v) && (signed(v) || changes(v) > 2)
+		return !p.broken && chosenWord(v) && (signed(v) && changes(v) > 0 || changes(v) > 2)
 	case p.chosen() && !p.broken:
 		head, _, _ := strings.Cut(v, "/")
 		return chosenWord(v) || p.given && chosenWord(head) || p.before != "" && verdicts[p.before] && p.number(v) || appPassword.MatchString(v)
@@ -69,13 +81,17 @@ func (p *phrase) secret(v string) bool {
 // signed reports whether a text has a sign in it that identifiers do not have.
 func signed(v string) bool { return strings.ContainsAny(v, "!#$^*~?@%") }
 
-// fieldName reports whether a text is the name of the next field with its equals sign, or a
-// tag of YAML: user="ada", !vault.
+// fieldName reports whether a text is another field, a tag of YAML or a type: user="ada",
+// session=X, !vault, *http.Request.
 func fieldName(s string, from, to int) bool {
-	if s[from] == '!' {
+	switch s[from] {
+	case '!':
 		return wordEnd(s, from+1) == to
+	case '*': // a pointer or an emphasis: *io.PipeWriter, *key*
+		return strings.Trim(strings.ToLower(s[from:to]), "abcdefghijklmnopqrstuvwxyz._*") == ""
 	}
-	return s[to-1] == '=' && to < len(s) && isQuote(s[to]) && wordEnd(s, from) == to-1
+	sign := wordEnd(s, from)
+	return sign < to && s[sign] == '=' && (sign < to-1 && s[sign+1] != '=' || to < len(s) && isQuote(s[to]))
 }
 
 // chosen reports whether people choose the secrets that the telling word stands for.
@@ -88,7 +104,7 @@ var (
 	appPassword = regexp.MustCompile(`^[a-z]{4}(?:-[a-z]{4}){3}$`)
 
 	// groups matches codes and keys that are written in groups.
-	groups = regexp.MustCompile(`^(?:[A-Z]{1,2}-)?[A-Z0-9]{3,8}(?:-[A-Z0-9]{3,8})+$`)
+	groups = regexp.MustCompile(`^(?:[A-Z][A-Z0-9]?-)?[A-Z0-9]{3,8}(?:-[A-Z0-9]{3,8})+$`)
 )
 
 // groupedKey reports whether a text is a license key: three groups and more.
@@ -123,10 +139,13 @@ func (p *phrase) number(v string) bool {
 	return len(v) >= 6 && len(v) <= 16 && groupEnd(v, 0) == len(v) && !p.counted()
 }
 
-// counted reports whether a noun follows the value: 1000 times, 3000 characters.
+// counted reports whether the value is a number of something: 1000 times, has 3000 lines.
 func (p *phrase) counted() bool {
+	if strings.HasSuffix(p.text[:p.from], "has ") {
+		return true
+	}
 	next := strings.TrimLeft(p.text[p.to:], " ")
-	for _, noun := range [...]string{"times", "attempts", "char", "digits", "seconds", "bytes", "ms", "of "} {
+	for _, noun := range [...]string{"times", "attempts", "char", "digits", "seconds", "bytes", "ms", "of ", "lines", "rows", "days"} {
 		if strings.HasPrefix(next, noun) {
 			return true
 		}

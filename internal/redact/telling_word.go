@@ -28,7 +28,7 @@ var (
 			links: "invalid incorrect wrong bad rejected revoked expired unknown unrecognized unrecognised malformed not found valid string has been the a now to too " +
 				"with in request header failed refused denied error mismatch unauthorized compromised leaked exposed and phrase plaintext hex base raw secret token key seed " +
 				"attempt but from you we that your new old current previous temporary initial default successfully already again does did do be equal share word question proceed installation " +
-				"continue this an attribute field reminder hint auf neu then have had also equals guard",
+				"continue this an attribute field property option parameter argument validation verification check reminder hint auf neu then have had also equals guard",
 			gives: "provided supplied given sent used received entered specified presented submitted passed is was are set changed reset updated using got ist lautet war est es " +
 				"generated regenerated created issued rotated refreshed replaced tried value expected actual should typed posted stored saved assigned shared attempted want wanted geändert lautete",
 			names: "for of für pour para per voor",
@@ -44,7 +44,7 @@ var (
 	verbs = wordSet("is was has set changed reset ist war lautet est es")
 
 	// valueWords announce a value, also on the next line and after a comma.
-	valueWords = wordSet("value got received entered actual")
+	valueWords = wordSet("value got received entered actual tried")
 
 	// sessionWords may stand between session and its id.
 	sessionWords = wordSet("id identifier cookie key token ids")
@@ -55,7 +55,7 @@ var (
 		"symmetric preshared psk wep wpa live test merchant service session client bearer app application publishable instrumentation pass data cookie jwt csrf xsrf " +
 		"refresh id oauth sso personal bot user db database smtp ldap bind vault consul nomad registry extended rsa ec ed ethereum eth bitcoin btc solana hex totp otp mfa tfa setup " +
 		"project organization org provider sender routing push fcm apns stripe openai github gitlab slack sendgrid twilio aws azure gcp google datadog anthropic mailgun cloudflare " +
-		"product serial activation registration wifi fi priv store trust keystore role consumer")
+		"product serial activation registration wifi fi luks priv store trust keystore role consumer")
 
 	// codeQualifiers are the words that make a code a credential.
 	codeQualifiers = wordSet("authorization authorisation verification authentication confirmation security activation recovery backup pairing access invite invitation device user login " +

@@ -168,7 +168,7 @@ func (m maker) stored() []Sample {
 		keep("parameter", "/callback?state=x&code=", token, ""), keep("parameter", "https://maps.example.org/js?key=", token, ""), keep("parameter", "/sso?ticket=", "ST"+token, ""),
 		keep("scheme", "SSWS ", "00"+token, ""), keep("scheme", "GenieKey ", token, ""), keep("scheme", "AWS4-HMAC-SHA256 SignedHeaders=host, Signature=", hex64, ""),
 		keep("beside", "aws secret half ", aws, ""), keep("beside", "the key's SecretAccessKey\t", aws, ""), keep("beside", "twilio auth ", m.filler(hexa, 32), ""), keep("beside", "sonar login ", hex40, ""),
-		keep("password", "pin=", m.filler(digits, 6), ""), keep("password", "clave=", m.filler(alnum, 9), ""), keep("secret", "otp=", m.filler(digits, 6), ""), keep("secret", "auth=", m.filler(alnum, 20), ""),
+		keep("password", "pin=", m.filler(digits, 6), ""), keep("password", "clave=", m.filler(alnum, 9), ""), keep("secret", "otp=", m.filler(digits, 6), ""), keep("secret", "auth=", m.filler(alnum, 20), ""), keep("secret", "session=", token, ""),
 		keep("body", `prompt="Summarise the file of `, m.filler(lower, 9)+" "+m.filler(lower, 7), ` for me"`), keep("body", `{"request_body":"`, m.filler(lower, 30), `"}`),
 		keep("body", `"messages":[{"role":"user","content":"`, m.filler(lower, 12)+" "+m.filler(lower, 7), `"}]`),
 	}
