@@ -90,7 +90,7 @@ func (c *countingReader) ReadRune() (rune, int, error) {
 
 // TestHostileInput runs a mebibyte of each of the worst.
 func TestHostileInput(t *testing.T) {
-	for _, unit := range []string{"7", "@", "eyJ", `"`} {
+	for _, unit := range []string{"7", "@", "eyJ", `"`, `\`} {
 		s := strings.Repeat(unit, 1<<20/len(unit))
 		if clean, evidence := Default().String(s); clean != s || evidence != nil {
 			t.Errorf("%q…: %v", unit, evidence)

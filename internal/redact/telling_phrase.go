@@ -89,25 +89,35 @@ func (p *phrase) gap() bool {
 			p.at += encodedQuoteWidth(p.text[p.at:]) - 1
 			p.assigned = true
 		case b == '-' && p.at+1 < len(p.text) && strings.IndexByte(" >", p.text[p.at+1]) >= 0:
-		case b == ',' || b == ';' || b == '?':
-			if !p.after(" ", `"`, "'") {
-				return false
-			}
-			listed := isQuote(p.text[p.at-1]) || p.word > 0 && p.text[p.word-1] == '('
-			p.comma, blank = p.comma || !listed || !p.after(` "`, " '", `"`, "'"), true
-		case (b == ')' || b == ']') && p.after("=", ":", " =", " :", " ->"):
-			blank = true
-		case b == ')' && p.linked && p.after(" ", ":"): // secret (value) X
-			p.comma = p.comma || !p.valued
-		case b == '.' && (p.after("..") || p.text[p.at-1] == '.' || p.text[p.at-1] == ' ' && p.after(` "`)):
-		case b == '*' && (p.after("*") || p.text[p.at-1] == '*'):
-		case b == '/' && p.kind == ofPair && p.after(" "):
+		case p.mark(b):
+			blank = blank || b != '*' && b != '.'
 		default:
 			return blank || p.linked && p.assigned
 		}
 		p.at++
 	}
 	return false
+}
+
+// mark reports whether a mark of punctuation may stand between a telling word and its value.
+func (p *phrase) mark(b byte) bool {
+	last := p.text[p.at-1]
+	switch {
+	case b == ',' || b == ';' || b == '?':
+		listed := isQuote(last) || p.word > 0 && p.text[p.word-1] == '('
+		p.comma = p.comma || !listed || !p.after(` "`, " '", `"`, "'")
+		return p.after(" ", `"`, "'")
+	case (b == ')' || b == ']') && p.after("=", ":", " =", " :", " ->"):
+		return true
+	case b == ')': // secret (value) X
+		p.comma = p.comma || !p.valued
+		return p.linked && p.after(" ", ":")
+	case b == '.': // Password ....: X, (password . "X")
+		return p.after("..") || last == '.' || last == ' ' && p.after(` "`)
+	case b == '*':
+		return p.after("*") || last == '*'
+	}
+	return b == '/' && p.kind == ofPair && p.after(" ")
 }
 
 // after reports whether one of several texts follows the byte that is read.
