@@ -9,8 +9,15 @@ func commandRules() []rule {
 	const value = `(?:"([^"\n]+)"|'([^'\n]+)'|([^\s"'|&;<>()\[\]]+))`
 	return []rule{
 		{name: "command", of: "curl", gate: []string{"curl", "wget", "http "}, expr: `(?:curl|wget|http)\b.*?\s(?:-u|--user|--proxy-user|-U|-a|--auth)[ =]?["']?([^\s"':/]+:[^\s"']+)`, check: notAddressed},
-		{name: "command", of: "-p word", gate: []string{"sshpass", "docker login", "podman login", "helm registry", "mongo", "az login", "oc login", "mariadb", "influx", "skopeo", "plink", "cqlsh", "sqlcmd", "bcp "}, expr: `(?:sshpass|(?:docker|podman|skopeo|az|oc) login|helm registry login|mongo\w*|influx|mariadb|plink|cqlsh|sqlcmd|bcp)\b.*?\s-(?:p|pw|P)[ =]?["']?([^\s"'-][^\s"']*)`},
+		{name: "command", of: "-p word", gate: []string{"sshpass", "docker login", "podman login", "helm registry", "mongo", "az login", "oc login", "mariadb", "influx", "skopeo", "plink", "cqlsh", "sqlcmd", "bcp ", "twine", "ipmitool"}, expr: `(?:sshpass|(?:docker|podman|skopeo|az|oc) login|helm registry login|mongo\w*|influx|mariadb|plink|cqlsh|sqlcmd|bcp|twine|ipmitool)\b.*?\s-(?:p|pw|P)[ =]?["']?([^\s"'-][^\s"']*)`},
 		{name: "command", of: "-pword", gate: []string{"mysql", "0z x ", "0z a ", "0z e ", "0za ", "0zr ", "unrar", "mariadb"}, expr: `(?:mysql\w*|mariadb\w*|7z[ar]?|(?:un)?rar)\b.*?\s-(?:p|hp)["']?([^\s"'-][^\s"']*)`, check: notPort},
+		{name: "command", of: "-p chosen", gate: []string{"mysql", "psql", "useradd", "usermod", "restic", "zip -"}, expr: `(?:(?:mysql\w*|psql|useradd|usermod|restic)\b.*?\s-p|\b(?:un)?zip\b.*?\s-P)[ =]["']?([^\s"'-][^\s"']*)`, check: chosenAt},
+		{name: "command", of: "/p:", gate: []string{"freerdp", "mstsc"}, expr: `(?:freerdp|mstsc)\b.*?\s/p:["']?([^\s"']+)`},
+		{name: "command", of: "auth()", gate: []string{".auth(", "auth=("}, expr: `(?:\.auth|\bauth=)\(["'][^"'\s]+["'],\s*["']([^"']+)`},
+		{name: "command", of: "-k", gate: []string{"openssl enc", "ssh-keygen"}, expr: `(?:openssl enc\b.*?\s-k|ssh-keygen\b.*?\s-[NP]) ["']?([^\s"'-][^\s"']*)`},
+		{name: "command", of: "argument", gate: []string{"net user ", "change_password ", "add_user ", "addauth digest "}, expr: `(?i)(?:\bnet user [^\s/]+|\b(?:change_password|add_user) \S+|\baddauth digest)\s+["']?([^\s"'/-][^\s"']*)`, check: chosenAt},
+		{name: "command", of: "vault", gate: []string{"vault login ", "operator unseal "}, expr: `\bvault (?:login|operator unseal)\s+(?:-\S+\s+)*([\w.+/=-]{16,})`, check: opaqueAt},
+		{name: "command", of: "sudo -S", gate: []string{"sudo -s"}, expr: `\becho\s+(?:-\w+\s+)*["']?([^\s"'|$]+)["']?\s*\|\s*sudo\s+-S`},
 		{name: "command", of: "-a", gate: []string{"redis-cli", "valkey-cli"}, expr: `(?:redis|valkey)-cli\b.*?\s-a[ =]?["']?([^\s"']+)`},
 		{name: "command", of: "-w", gate: []string{"ldapsearch", "ldapmodify", "ldapadd", "ldapwhoami", "ldappasswd"}, expr: `ldap\w+\b.*?\s-[wsa] ?["']?([^\s"'-][^\s"']*)`},
 		{name: "command", of: "user%password", gate: []string{"smbclient", "rpcclient", "smbget", "net use", "mount"}, expr: `(?i)(?:(?:smbclient|rpcclient|smbget)\b.*?\s(?:-U|--user)[ =]?["']?[^\s"'%]+%|net use\b.*?\s/user:\S+\s+)([^\s"']+)`},
@@ -18,8 +25,15 @@ func commandRules() []rule {
 		{name: "command", of: "htpasswd", gate: []string{"htpasswd", "chpasswd"}, expr: `htpasswd\s+-\w*b\w*\s+\S+\s+\S+\s+["']?([^\s"']+)|echo\s+["']?\w+:([^\s"'|]+)["']?\s*\|\s*(?:sudo\s+)?chpasswd`},
 		{name: "netrc", gate: []string{"login "}, multiline: true, expr: `login` + gap + `[^\s]+` + gap + `(?:account` + gap + `[^\s]+` + gap + `)?pass(?:word|wd)` + gap + `([^\s]+)`},
 		{name: "sql", gate: []string{"identified"}, expr: `(?i)identified\s+(?:with\s+\S+\s+)?(?:by|as)\s+(?:password\s+)?` + value, check: givenPassword},
+		insertRule(),
 		{name: "told", gate: toldWords(), find: findTold},
 	}
+}
+
+// chosenAt accepts an argument that looks like a password: the name of a database may stand
+// in the same place.
+func chosenAt(s string, from, to int) bool {
+	return !masked(s[from:to]) && !plainShape(s[from:to]) && chosenWord(s[from:to])
 }
 
 // notPort tells the password of -ppassword from what other programs call -p, and

@@ -151,13 +151,15 @@ func percentUTF8(s string, i int) (rune, bool, int) {
 	return '%', true, 1
 }
 
-// backslash reads the escapes of JSON and of Go, also those in JSON within JSON.
+// backslash reads the escapes of JSON and of Go, also those in JSON within JSON. A longer
+// run of backslashes is no escape: each of them would read the rest of the run.
 func backslash(s string) (rune, bool, int) {
+	const longest = 64
 	i := 1
-	for i < len(s) && s[i] == '\\' {
+	for i < len(s) && i < longest && s[i] == '\\' {
 		i++
 	}
-	if i == len(s) {
+	if i == len(s) || i == longest {
 		return '\\', true, 1
 	}
 	digits := map[byte]int{'u': 4, 'x': 2, 'U': 8}[s[i]]

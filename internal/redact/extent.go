@@ -13,6 +13,7 @@ type extent struct {
 
 // extent returns where the value that begins at i lies.
 func (k keyed) extent(s string, i int) extent {
+	i += max(len(wrapper.FindString(s[i:]))-1, len(valueTag.FindString(s[i:])))
 	begin := i
 	if p := len(quotePrefix.FindString(s[i:])); p > 0 {
 		i += p - 1
@@ -71,7 +72,12 @@ func (k keyed) word(s string) int { return len(strings.TrimRight(k.value.FindStr
 
 var (
 	// quotePrefix matches what Python, C# and shells write before a quote: b'…', $'…'.
-	quotePrefix = regexp.MustCompile(`^[bBuUrRfF$@]{1,2}["'` + "`" + `]`)
+	quotePrefix = regexp.MustCompile(`^[bBuUrRfFN$@]{1,2}["'` + "`" + `]`)
+
+	// wrapper matches what PHP, Rust, Swift and Python write before a quoted value:
+	// string(12) "…", Some("…"), SecretStr('…'). valueTag matches the tags of YAML.
+	wrapper  = regexp.MustCompile(`^(?:string\(\d+\)[ \t]*|[A-Z]\w{2,24}\()["']`)
+	valueTag = regexp.MustCompile(`^!(?:vault|secret|encrypted|!str|!binary)[ \t]+`)
 
 	// openingQuote matches quotes that are closed by the same text: escaped ones and
 	// three in a row. doubledQuote matches the two of CSV, in front of a word.
@@ -164,7 +170,7 @@ func indentation(line string) int { return len(line) - len(strings.TrimLeft(line
 
 // noSecret matches values that are no secrets: nothing, masks, punctuation, and
 // the parameters of SQL, formats and templates.
-var noSecret = regexp.MustCompile(`(?i)^(?:<?nil>?|null|none|true|false|yes|no|undefined|empty|\*+|[^A-Za-z0-9]{1,3}|` +
+var noSecret = regexp.MustCompile(`(?i)^(?:<?nil>?|null|none|true|false|yes|no|undefined|empty|[<(]?(?:redacted|filtered|hidden|masked|removed|scrubbed)[>)]?|\*+|[^A-Za-z0-9]{1,3}|` +
 	`\$\d{1,3}|%[+#]?[svqdx]|\$?\{+ *[\w.]*(?: *\}+)?)$`)
 
 // parameter matches a named parameter of SQL, which stands apart: password = :name.

@@ -28,6 +28,7 @@ func nearMisses() []string {
 		"+1 ", "+1", "(1) ", "0171 ", "01 ", "0", "DE89", "DE89 ", "%", "%25", "%41", `\u0041`, `\u`, "&#6", "&#64;", "\u200b", "ａ", "а", "YWFh", "cGFzc3dvcmQ9eA", "70617373", "curl ", "curl -u ", "curl -u a:b ", "mysql -p ", "login a ",
 		"login a password b ", "password is ", "password is a1b2c3 ", "a.b.", "MIIEpAIBAAKCAQEA", "Private-Lines: 1\n", "-----END PRIVATE KEY-----", "?code=", "prompt: a b c ", `{"kty":"d":"`, "s.", "aws ", "twilio ",
 		"token ", "api key ", "password for ", "password for user ", "key provided: ", "secret\n", "token \\\\\"", "AKIA", "AKIA a/", "app/x@", "sqlplus a/", "seed abcd ", "5Kabcdefgh", "api key a1b2", "PIN 1",
+		"code is your ", "your code ", "AUTH ", "AUTH a ", "LOGIN a ", "PASS ", "IDENTIFY a ", "session id ", "password, ", "password is as the ", "credentials a / ", "token ... ", "expected token a, got ", "codes: a1b2c3d4 ", "echo a | sudo -S", "response=", "for password ", "insert into a(b)values(", "insert into a(token)values('", "('a'),",
 	}
 }
 
@@ -89,7 +90,7 @@ func (c *countingReader) ReadRune() (rune, int, error) {
 
 // TestHostileInput runs a mebibyte of each of the worst.
 func TestHostileInput(t *testing.T) {
-	for _, unit := range []string{"7", "@", "eyJ", `"`} {
+	for _, unit := range []string{"7", "@", "eyJ", `"`, `\`} {
 		s := strings.Repeat(unit, 1<<20/len(unit))
 		if clean, evidence := Default().String(s); clean != s || evidence != nil {
 			t.Errorf("%q…: %v", unit, evidence)

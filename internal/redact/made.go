@@ -26,6 +26,9 @@ var (
 	algorithm = regexp.MustCompile(`(?i)^(?:[a-z]+-)*(?:sha\d|md[45]|sha-?(?:1|2|3|224|256|384|512)|hs(?:256|384|512)|rs(?:256|384|512)|es(?:256|384|512)k?|ps(?:256|384|512)|aes-?\d+|rsa-?\d+|ed25519|ed448|x25519|x509|curve25519|secp\d+[kr]1|p-?(?:256|384|521)|pbkdf2|argon2(?:id|i|d)?|` +
 		`oauth-?[12]|oauth2?\.0|oidc|utf-?(?:8|16)|utf8mb4|base-?(?:16|32|58|64)(?:url)?|pkcs-?\d+|jwt|saml2?|2fa|http[12]?|tls1|k8s|i18n|s3|ec2|ntlmv2|bcrypt|crc32c?|hmac|mysql\d+|oracle\d+[cg]?|scrypt)(?:[-_./:][a-z0-9]{1,8}){0,4}$`)
 
+	// typeName matches the names of types that have digits in them: uint16, Ed25519PublicKey.
+	typeName = regexp.MustCompile(`^(?i:(?:\w+\.)?(?:u?int|float|complex|char|varchar)\d+|(?:\w+\.)?(?:ed|x|curve)(?:25519|448)(?:private|public)?key\w*)$`)
+
 	// filename matches the name of a file, also with a line behind it.
 	filename = regexp.MustCompile(`^[\w./\\-]+\.(?:go|js|ts|tsx|jsx|py|java|kt|rb|rs|c|cc|cpp|h|cs|php|sh|sql|ya?ml|json|toml|xml|html?|txt|csv|log|pem|key|crt|cer|der|p12|pfx|jks|conf|cfg|ini|env|lock|md|gz|zip|tar|pub|asc|gpg|kdbx|parquet|proto|service)(?::\d+)*$`)
 )
@@ -39,7 +42,7 @@ func plainShape(v string) bool {
 	}
 	ulid := len(v) == 26 && strings.HasPrefix(v, "01") && strings.ToUpper(v) == v
 	return ulid || v[0] == '/' && !keyBytes(v) || v[0] == '.' || v[0] == '~' || strings.Contains(v, "://") || strings.Contains(v, "**") || strings.Contains(v, "...") || strings.Contains(v, "…") ||
-		numeric.MatchString(v) || filename.MatchString(v) || algorithm.MatchString(v)
+		numeric.MatchString(v) || filename.MatchString(v) || algorithm.MatchString(v) || typeName.MatchString(v)
 }
 
 // keyBytes reports whether a text is a key in base 64, which may begin like a path.

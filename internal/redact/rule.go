@@ -89,7 +89,7 @@ func expression(expr string, check func(s string, from, to int) bool) finder {
 // defaultRules is the table, from the specific to the general: where two rules
 // find overlapping text, the earlier one names it.
 func defaultRules() []rule {
-	rules := slices.Concat(vendorRules(), serviceRules(), besideRules(), generalRules(), personalRules(), commandRules(), storedRules(), tellingRules())
+	rules := slices.Concat(vendorRules(), serviceRules(), besideRules(), generalRules(), personalRules(), commandRules(), protocolRules(), storedRules(), tellingRules())
 	for _, family := range families() {
 		rules = append(rules, family.rule())
 	}
@@ -106,7 +106,7 @@ func generalRules() []rule {
 	return []rule{
 		{name: "jwt", gate: []string{"eyJ"}, expr: `eyJ[\w-]{10,}\.[\w-]{10,}(?:\.[\w-]*){0,3}`},
 		{name: "pem", gate: []string{"-----BEGIN"}, multiline: true, find: findPEM},
-		{name: "bearer", gate: []string{"bearer"}, expr: `(?i)bearer(?:[ \t]|%20)+([\w.~+/=-]{8,})`, check: opaqueAt},
+		{name: "bearer", gate: []string{"bearer"}, expr: `(?i)bearer(?:,?[ \t]|%20)+([\w.~+/=-]{8,})`, check: opaqueAt},
 		{name: "basic", gate: []string{"basic"}, expr: `(?i)basic(?:[ \t]|%20)+([\w+/=-]{8,})`, check: basicCredentials},
 		{
 			// What follows the colon is a port if it has only digits, else a

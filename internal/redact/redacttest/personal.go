@@ -105,12 +105,40 @@ func (m maker) told() []Sample {
 	} {
 		add("command", before, " host")
 	}
+	list = append(list, m.commands()...)
 	add("netrc", "machine example.org login ada password ", "\n")
 	add("netrc", "machine example.org\n  login ada\n  password ", "\n")
 	add("sql", "CREATE USER ada IDENTIFIED BY '", "'")
 	add("sql", "alter user ada identified with caching_sha2_password by '", "'")
 	add("sql", "ALTER USER ada IDENTIFIED BY ", "")
 	return list
+}
+
+// commands makes the passwords in commands that programs send to servers, and in command lines
+// where only the look of an argument says that it is a password.
+func (m maker) commands() []Sample {
+	var list []Sample
+	add := func(rule, before, after string) {
+		secret := m.fill("pass", 0)
+		list = append(list, Sample{Rule: rule, Text: before + secret + after, Secret: secret})
+	}
+	for _, before := range []string{"AUTH ", "AUTH default ", "a1 LOGIN ada ", "SASL PLAIN ada ", "PASS ", "sentinel auth-pass mymaster ", "NickServ IDENTIFY ", "NickServ REGISTER ", "ACL SETUSER ada on >"} {
+		add("protocol", before, "")
+	}
+	for _, before := range []string{"mysql -u root -p ", "useradd -p ", "xfreerdp /u:ada /p:", "openssl enc -k ", "net user ada ", "rabbitmqctl change_password ada "} {
+		add("command", before, " host")
+	}
+	add("command", "echo ", " | sudo -S id")
+	add("command", `db.auth('ada', '`, "')")
+	add("sql", "INSERT INTO users (name, password) VALUES ('ada', '", "')")
+	login, sasl := m.filler(alnum, 22)+"aB7q", base64.StdEncoding.EncodeToString([]byte("ada-"+m.filler(alnum, 14)))
+	return append(list, Sample{Rule: "command", Text: "vault login " + login, Secret: login}, Sample{Rule: "protocol", Text: "AUTH PLAIN " + sasl, Secret: sasl},
+		Sample{Rule: "protocol", Text: "AUTH LOGIN " + sasl, Secret: sasl}, m.digestResponse())
+}
+
+func (m maker) digestResponse() Sample {
+	response := m.mixed(hexa, 32)
+	return Sample{Rule: "protocol", Text: `Digest realm="x", response="` + response + `"`, Secret: response}
 }
 
 // stored makes what programs keep and sign.
@@ -140,7 +168,7 @@ func (m maker) stored() []Sample {
 		keep("parameter", "/callback?state=x&code=", token, ""), keep("parameter", "https://maps.example.org/js?key=", token, ""), keep("parameter", "/sso?ticket=", "ST"+token, ""),
 		keep("scheme", "SSWS ", "00"+token, ""), keep("scheme", "GenieKey ", token, ""), keep("scheme", "AWS4-HMAC-SHA256 SignedHeaders=host, Signature=", hex64, ""),
 		keep("beside", "aws secret half ", aws, ""), keep("beside", "the key's SecretAccessKey\t", aws, ""), keep("beside", "twilio auth ", m.filler(hexa, 32), ""), keep("beside", "sonar login ", hex40, ""),
-		keep("password", "pin=", m.filler(digits, 6), ""), keep("password", "clave=", m.filler(alnum, 9), ""), keep("secret", "otp=", m.filler(digits, 6), ""), keep("secret", "auth=", m.filler(alnum, 20), ""),
+		keep("password", "pin=", m.filler(digits, 6), ""), keep("password", "clave=", m.filler(alnum, 9), ""), keep("secret", "otp=", m.filler(digits, 6), ""), keep("secret", "auth=", m.filler(alnum, 20), ""), keep("secret", "session=", token, ""),
 		keep("body", `prompt="Summarise the file of `, m.filler(lower, 9)+" "+m.filler(lower, 7), ` for me"`), keep("body", `{"request_body":"`, m.filler(lower, 30), `"}`),
 		keep("body", `"messages":[{"role":"user","content":"`, m.filler(lower, 12)+" "+m.filler(lower, 7), `"}]`),
 	}

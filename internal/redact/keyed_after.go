@@ -1,0 +1,108 @@
+package redact
+
+import (
+	"regexp"
+	"strings"
+)
+
+const (
+	// Go's JSON encoder writes angle brackets as escapes.
+	less    = `(?:<|\\+u003[cC])`
+	greater = `(?:>|\\+u003[eE])`
+
+	// encodedQuote is a quote as URLs, HTML and JSON escape it.
+	encodedQuote = `(?:%(?:25)*2[27]|&(?:quot|apos|#3[49]);|\\+u002[27])`
+
+	// tail is what a name may have after it: a plural, a number, and words that say
+	// that it is still the same.
+	tail = `(s?)(?:[_.-]?\d{1,4})?(?i:[_.-]?(?:confirmation|confirm|value|pem))?`
+
+	// The groups of afterName: the plural, the sign between a name and its value,
+	// and the end of a tag.
+	plural, sign, tag = 2, 4, 6
+)
+
+var (
+	// afterName matches what may stand between a name and its value: name=,
+	// "name": , user[name]=, name[]=, <name>, <name a="b">, --name .
+	afterName = regexp.MustCompile(`^` + tail + `(?:(?:\\*["'` + "`" + `]|` + encodedQuote + `)?(?:\[\w{0,16}\]|\]|(?i:%5[bd]))*\s*` +
+		`(=` + greater + `|:=|={1,2}|:|%(?:25)*3[aAdD])\s*|((?:[ \t][^<>]{0,128})?` + greater + `)|[ \t]+)`)
+	tagBegin = regexp.MustCompile(less)
+	cdata    = regexp.MustCompile(`^` + less + `!\[CDATA\[`)
+	tailOnly = regexp.MustCompile(`^` + tail + `$`)
+)
+
+// valueAfter returns where the value lies whose name stands from name to i, or an
+// empty range if what follows is none.
+func (k keyed) valueAfter(s string, name, i int) extent {
+	m := afterName.FindStringSubmatchIndex(s[i:])
+	if m == nil || !k.stands(s, name) {
+		return extent{}
+	}
+	begin := i + m[1]
+	flag, tagged := opened(s, i)
+	switch {
+	case m[sign] >= 0:
+		v := k.extent(s, begin)
+		between := s[i+m[sign] : begin]
+		prose := v.bare && between[0] == ':' && len(between) > 1 && between != ":="
+		counted := m[plural] < m[plural+1] && digitsOnly.MatchString(s[v.from:v.to])
+		elsewhere := v.bare && strings.Contains(between, "\n") && !alone(s, v) || between == ":" && resource(s[:name]) || (prose || s[v.from:v.to] == "value") && states(s, v)
+		if !counted && !elsewhere && (!prose || k.prose(s[v.from:v.to]) || k.apart && compound(s, name)) {
+			return v
+		}
+	case m[tag] >= 0 && tagged:
+		return enclosed(s, begin)
+	case m[tag] < 0 && (flag && !strings.HasPrefix(s[begin:], "-") && !states(s, extent{from: begin, to: wordEnd(s, begin)}) || k.quoted && begin < len(s) && isQuote(s[begin])):
+		return k.extent(s, begin)
+	}
+	return extent{}
+}
+
+// statements begin what a program says of a value: "password: Invalid value". The value may
+// follow, and the rule of telling words finds it.
+var statements = wordSet("invalid value expected got received must should cannot required missing is was not has contains string new")
+
+// states reports whether a bare value is the first word of a statement.
+func states(s string, v extent) bool {
+	const longest = 9
+	return v.to-v.from <= longest && strings.HasPrefix(s[v.to:], " ") && statements[strings.ToLower(s[v.from:v.to])]
+}
+
+// resource reports whether a text ends within the name of a resource of AWS, where
+// secret: stands before a name.
+func resource(before string) bool {
+	word := before[strings.LastIndexAny(before, " \t\"'=,")+1:]
+	return strings.HasPrefix(word, "arn:") && strings.HasSuffix(word, ":")
+}
+
+// enclosed returns what stands in a tag that has been opened before i: text up to
+// the tag's end, or quoted as XML does it.
+func enclosed(s string, i int) extent {
+	if m := cdata.FindStringIndex(s[i:]); m != nil {
+		return within(s, i+m[1], "]]")
+	}
+	if end := tagBegin.FindStringIndex(s[i:]); len(end) == 2 && strings.HasPrefix(s[i+end[1]:], "/") {
+		return extent{from: i, to: i + end[0]}
+	}
+	return extent{}
+}
+
+// alone reports whether a value on a line of its own looks like one: a single word
+// with a digit in it. What else follows a colon there is a stack or a list.
+func alone(s string, v extent) bool {
+	rest, _, _ := strings.Cut(s[v.to:], "\n")
+	return strings.TrimSpace(rest) == "" && strings.ContainsAny(s[v.from:v.to], "0123456789") && !strings.ContainsAny(s[v.from:v.to], "/:(")
+}
+
+// opened reports whether the name that ends at i is a flag (--db-password) or the
+// name of a tag (<db:password>).
+func opened(s string, i int) (flag, tagged bool) {
+	const longest = 64
+	from := i
+	for from > max(0, i-longest) && (alphanumeric(s[from-1]) || strings.IndexByte("_-.:", s[from-1]) >= 0) {
+		from--
+	}
+	tagged = from > 0 && (s[from-1] == '<' || s[from-1] == '\\' && strings.HasPrefix(strings.ToLower(s[from:i]), "u003c"))
+	return strings.Contains(s[from:i], "--"), tagged
+}

@@ -1,0 +1,90 @@
+package redact
+
+import "strings"
+
+// behind reports whether the value stands before the telling word: "123456 is your
+// verification code", "tried X as the password", value "X" for field "password". It reads
+// no further back than to least. The telling word ends at end.
+func (p *phrase) behind(least, end int) bool {
+	const longest, words = 96, 6
+	least = max(least, p.word-longest)
+	p.given, p.assigned, p.broken, p.comma = false, false, false, false
+	field, yours := strings.HasSuffix(p.text[:p.word], "--"), false // value 'X' for '--password'
+	at := p.word
+	for range words {
+		word, from := previousWord(p.text, least, at)
+		switch {
+		case word == "" && strings.HasSuffix(p.text[least:from], `":`) && strings.Contains(p.text[least:from], `value: "`):
+			return p.valueBefore(least, from-1) // Invalid value: "X": data[token]
+		case word == "" && yours && p.kind == ofCode:
+			return p.closes(end) && p.valueBefore(least, from) // 123456 - your security code
+		case word == "is" || word == "as":
+			return p.closes(end) && p.valueBefore(least, from)
+		case word == "for" && field:
+			return p.valueBefore(least, from)
+		case fieldWords[word]:
+			field = true
+		case !determiners[word] && !codeQualifiers[word] && !keyQualifiers[word]:
+			return false
+		}
+		yours = yours || word == "your"
+		at = from
+	}
+	return false
+}
+
+// previousWord returns the word that ends before at, in lower case, and where it begins.
+func previousWord(s string, least, at int) (string, int) {
+	for at > least && strings.IndexByte(" \t+-_.\"'`([", s[at-1]) >= 0 {
+		at--
+	}
+	from := at
+	for from > least && letter(s[from-1]) {
+		from--
+	}
+	return strings.ToLower(s[from:at]), from
+}
+
+// closes reports whether the sentence ends after the telling word, or goes on with a word
+// that says nothing of the value.
+func (p *phrase) closes(end int) bool {
+	rest := p.text[end:]
+	if rest == "" || strings.IndexByte(".,;:!?)\n\r\"'&+", rest[0]) >= 0 {
+		return true
+	}
+	for _, follows := range [...]string{" for ", " to ", " but ", " and "} {
+		if strings.HasPrefix(rest, follows) {
+			return true
+		}
+	}
+	return false
+}
+
+// valueBefore reads the value that ends before at.
+func (p *phrase) valueBefore(least, at int) bool {
+	for at > least && strings.IndexByte(" \t+\"'`)", p.text[at-1]) >= 0 {
+		at--
+	}
+	stops := " \t\r\n\"'`<>,;&()[]{}|"
+	if p.text[at] == '+' { // a form
+		stops += "=+"
+	}
+	from := at
+	for from > least && strings.IndexByte(stops, p.text[from-1]) < 0 {
+		from--
+	}
+	p.from, p.to = from, at
+	v := p.text[from:at]
+	switch {
+	case v == "" || masked(v):
+		return false
+	case p.kind == ofCode && strings.HasPrefix(v, "G-"): // of Google
+		p.from += 2
+		return p.code(v[2:])
+	case p.kind == ofCode || onceWords[p.before]:
+		if p.code(v) {
+			return true
+		}
+	}
+	return !plainShape(v) && p.secret(v)
+}

@@ -1,0 +1,195 @@
+package redact
+
+import (
+	"regexp"
+	"strings"
+)
+
+// value reports whether what stands at the end of the phrase is a secret.
+func (p *phrase) value() bool {
+	p.from = p.at
+	p.to = p.from + valueLength(p.text[p.from:])
+	p.at = p.to
+	if m := uuidShape.FindStringIndex(p.text[p.from:min(p.to, p.from+uuidLength)]); m != nil && ends(p.text, p.from+uuidLength) {
+		p.to = p.from + uuidLength
+	}
+	if p.valued && p.kind == ofPassword && isQuote(p.text[p.from-1]) { // Invalid value: "X"
+		p.to = within(p.text[:lineEnd(p.text, p.from-1)], p.from, p.text[p.from-1:p.from]).to
+		p.to = p.from + len(strings.TrimRight(p.text[p.from:p.to], `\`))
+		p.at = p.to
+		return p.from < p.to && !masked(p.text[p.from:p.to])
+	}
+	if p.given && p.assigned && p.kind == ofPassword && !isQuote(p.text[p.from-1]) {
+		p.to = p.from + signedLength(p.text[p.from:], p.to-p.from)
+		p.at = p.to
+	}
+	v := p.text[p.from:p.to]
+	if form := strings.IndexByte(v, '+'); form > 0 && p.text[p.from-1] == '+' { // the blank of a form
+		cut := *p
+		cut.to, cut.at = p.from+form, p.from+form
+		if cut.accepts(v[:form]) {
+			*p = cut
+			return true
+		}
+		if strings.IndexByte(v, '%') >= 0 || wordEnd(v, 0) == form {
+			return false // the sentence goes on
+		}
+	}
+	return p.accepts(v)
+}
+
+// accepts reports whether the value v, which lies from p.from to p.to, is a secret.
+func (p *phrase) accepts(v string) bool {
+	if v == "" || fieldName(p.text, p.from, p.to) || p.to < len(p.text) && p.text[p.to] == '(' || masked(v) || p.resource(v) {
+		return false
+	}
+	if (p.kind == ofCode || p.kind == ofPassword && onceWords[p.before]) && p.code(v) {
+		return true
+	}
+	return !plainShape(v) && p.secret(v)
+}
+
+// secret judges a value by the telling word before it: what counts as a password need not
+// look like a key.
+func (p *phrase) secret(v string) bool {
+	switch {
+	case p.comma:
+		return len(v) >= 16 && machineMade(v, 2*shortHex)
+	case p.kind == ofCode:
+		return p.name == "passcode" && chosenWord(v)
+	case p.kind == ofLicense || groupedKey(v) && (p.kind == ofKey || p.kind == ofToken):
+		return groupedKey(v)
+	case p.kind == ofSession:
+		return machineMade(v, shortHex) && (p.id || p.name != "session" && p.name != "cookie" || len(v) >= 20 && machineMade(v, 2*shortHex))
+	case p.name == "pass":
+		return !p.broken && chosenWord(v) && (signed(v) && changes(v) > 0 || changes(v) > 2)
+	case p.chosen() && !p.broken:
+		head, _, _ := strings.Cut(v, "/")
+		return chosenWord(v) || p.given && chosenWord(head) || p.before != "" && verdicts[p.before] && p.number(v) || appPassword.MatchString(v)
+	case p.kind == ofSeed:
+		return base32Seed(v) || oneTime[p.before] && machineMade(v, shortHex)
+	case p.kind == ofKey && !keyQualifiers[p.before]:
+		return machineMade(v, longHex) && mixedCase(v)
+	case p.given && p.assigned && !p.broken:
+		return len(v) >= 6 && looselyMade(v)
+	case p.kind == ofKey:
+		return machineMade(v, longHex) || oneTime[p.before] && base32Seed(v)
+	}
+	return machineMade(v, shortHex) || oneTime[p.before] && base32Seed(v) || isQuote(p.text[p.from-1]) && signed(v) && looselyMade(v)
+}
+
+// signed reports whether a text has a sign in it that identifiers do not have.
+func signed(v string) bool { return strings.ContainsAny(v, "!#$^*~?@%") }
+
+// fieldName reports whether a text is another field, a tag of YAML or a type: user="ada",
+// session=X, !vault, *http.Request.
+func fieldName(s string, from, to int) bool {
+	switch s[from] {
+	case '!':
+		return wordEnd(s, from+1) == to
+	case '*': // a pointer or an emphasis: *io.PipeWriter, *key*
+		return strings.Trim(strings.ToLower(s[from:to]), "abcdefghijklmnopqrstuvwxyz._*") == ""
+	}
+	sign := wordEnd(s, from)
+	return sign < to && s[sign] == '=' && (sign < to-1 && s[sign+1] != '=' || to < len(s) && isQuote(s[to]))
+}
+
+// chosen reports whether people choose the secrets that the telling word stands for.
+func (p *phrase) chosen() bool {
+	return p.kind == ofPassword || p.kind == ofPair && p.id || (p.kind == ofKey || p.kind == ofToken) && sharedWords[p.before]
+}
+
+var (
+	// appPassword matches the passwords that mail providers make for programs.
+	appPassword = regexp.MustCompile(`^[a-z]{4}(?:-[a-z]{4}){3}$`)
+
+	// groups matches codes and keys that are written in groups.
+	groups = regexp.MustCompile(`^(?:[A-Z][A-Z0-9]?-)?[A-Z0-9]{3,8}(?:-[A-Z0-9]{3,8})+$`)
+)
+
+// groupedKey reports whether a text is a license key: three groups and more.
+func groupedKey(v string) bool {
+	upper, _, digits := mixture(v)
+	return strings.Count(v, "-") > 1 && groups.MatchString(v) && upper > 2 && digits > 1
+}
+
+// code reports whether a value is a code: four to eight digits and no count of something,
+// or letters and digits.
+func (p *phrase) code(v string) bool {
+	upper, lower, digits := mixture(v)
+	switch {
+	case p.comma || p.broken:
+		return false
+	case digits == len(v):
+		least := 4
+		if p.before == "security" && p.assigned {
+			least = 3
+		}
+		return least <= digits && digits <= 8 && pinNumber(p.text, p.from, p.to) && !p.counted()
+	case groups.MatchString(v):
+		return digits > 0 && p.name != "pin" && p.name != "otp"
+	case upper+lower+digits == len(v) && len(v) >= 8 && (upper == 0 || lower == 0):
+		return digits > 0 && changes(v) > 1 && strings.HasPrefix(p.name, "code")
+	}
+	return !plainShape(v) && machineMade(v, shortHex)
+}
+
+// number reports whether a password is one of digits only, and no count of attempts.
+func (p *phrase) number(v string) bool {
+	return len(v) >= 6 && len(v) <= 16 && groupEnd(v, 0) == len(v) && !p.counted()
+}
+
+// counted reports whether the value is a number of something: 1000 times, has 3000 lines.
+func (p *phrase) counted() bool {
+	if strings.HasSuffix(p.text[:p.from], "has ") {
+		return true
+	}
+	next := strings.TrimLeft(p.text[p.to:], " ")
+	for _, noun := range [...]string{"times", "attempts", "char", "digits", "seconds", "bytes", "ms", "of ", "lines", "rows", "days"} {
+		if strings.HasPrefix(next, noun) {
+			return true
+		}
+	}
+	return false
+}
+
+// resource reports whether a value is the name of an object of Kubernetes:
+// secret "db-creds-7f9c8d6b5" not found.
+func (p *phrase) resource(v string) bool {
+	if p.kind != ofToken && p.kind != ofPair || strings.ToLower(v) != v || strings.IndexByte(v, '-') < 0 || uuidShape.MatchString(v) {
+		return false
+	}
+	rest := strings.TrimLeft(p.text[p.to:], "\"'`\\ ")
+	for _, follows := range [...]string{"not found", "in namespace", "already exists", "does not exist", "of type", "is forbidden", "was not found", "in the namespace"} {
+		if strings.HasPrefix(rest, follows) {
+			return true
+		}
+	}
+	return false
+}
+
+// valueLength returns the length of the value that s begins with: up to a blank, a quote,
+// a bracket or a separator of fields, without the punctuation of the sentence.
+func valueLength(s string) int {
+	end := 0
+	for end < len(s) && strings.IndexByte(" \t\r\n\"'`<>,;&()[]{}|", s[end]) < 0 {
+		if s[end] == '\\' && end+1 < len(s) && strings.IndexByte(`nrt"'u\`, s[end+1]) >= 0 {
+			break
+		}
+		end++
+	}
+	return len(strings.TrimRight(s[:end], ".!?:"))
+}
+
+// signedLength extends a value to the next blank: a generated password may have commas,
+// semicolons and angle brackets in it. It returns length if other fields seem to follow.
+func signedLength(s string, length int) int {
+	end := length
+	for end < len(s) && strings.IndexByte(" \t\r\n", s[end]) < 0 {
+		if strings.IndexByte("\"'`()[]{}=\\|", s[end]) >= 0 || end > 64 {
+			return length
+		}
+		end++
+	}
+	return max(length, len(strings.TrimRight(s[:end], ".,;:!?>")))
+}
