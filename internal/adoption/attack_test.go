@@ -13,6 +13,7 @@ import (
 	"recoup/internal/store"
 	"recoup/internal/store/postgres/pgtest"
 	"recoup/internal/test/node"
+	"recoup/retry"
 )
 
 // intruder is what an owner of a table runs where he can: it inserts an admin key, and writes
@@ -220,7 +221,7 @@ func TestOwnersStopOnlyTheirOwnAdoption(t *testing.T) {
 					return
 				}
 			}
-			time.Sleep(50 * time.Millisecond)
+			w.Must(retry.Sleep(t.Context(), 50*time.Millisecond))
 		}
 		t.Fatalf("adoption %s: reached is never %v", adoption, reached)
 	}
