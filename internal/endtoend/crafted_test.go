@@ -2,6 +2,7 @@ package endtoend
 
 import (
 	"bytes"
+	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
@@ -11,6 +12,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"recoup/internal/eventfile"
 	"recoup/internal/parquet/parquettest"
@@ -45,5 +47,28 @@ func TestCraftedEventFiles(t *testing.T) {
 				t.Logf("%d MB", took>>20)
 			}
 		})
+	}
+}
+
+// A FIFO in the place of a file of events is refused by name. Opening it would block until
+// somebody writes to it.
+func TestPlantedFIFO(t *testing.T) {
+	for _, name := range []string{"events-2026-02-05.v1.parquet", "events-2026-02-05.v1.json"} {
+		folder := t.TempDir()
+		manifest := `{"day":"2026-02-05T00:00:00Z","file":"events-2026-02-05.v1.parquet","version":1,"rows":1,"bytes":1,"sha256":"00","first_ts":"1970-01-01T00:00:00Z","last_ts":"2026-02-06T00:00:00Z"}`
+		if err := os.WriteFile(filepath.Join(folder, "events-2026-02-05.v1.json"), []byte(manifest), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		path := filepath.Join(folder, name)
+		_ = os.Remove(path) // the manifest
+		if err := syscall.Mkfifo(path, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+		out, err := exec.CommandContext(ctx, program.Path(t), "events", "--from-archive", folder, "--limit", "10").CombinedOutput()
+		if ctx.Err() != nil || err == nil || !strings.Contains(string(out), path+" is not a regular file") {
+			t.Errorf("%v: %s", err, out)
+		}
+		cancel()
 	}
 }

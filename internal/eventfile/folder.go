@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"time"
 )
 
@@ -120,9 +121,49 @@ func (f *Folder) List(_ context.Context, begin string) ([]string, error) {
 	return names, nil
 }
 
-// Open opens a file.
+// Open opens a regular file. Links that lead out of the folder, FIFOs, devices and folders are
+// ErrDamaged: opening a FIFO or reading a device may never end.
 func (f *Folder) Open(_ context.Context, name string) (File, error) {
-	return os.Open(filepath.Join(f.path, filepath.Base(name)))
+	root, err := os.OpenRoot(f.path)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = root.Close() }()
+	name = filepath.Base(name)
+	switch info, err := root.Stat(name); {
+	case errors.Is(err, os.ErrNotExist):
+		return nil, err
+	case err != nil:
+		return nil, f.refuse(root, name, err)
+	case !info.Mode().IsRegular():
+		return nil, f.irregular(name, info)
+	}
+	// O_NONBLOCK: a FIFO that has replaced the file since then must not block the open.
+	file, err := root.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		return nil, err
+	}
+	info, err := file.Stat()
+	if err == nil && !info.Mode().IsRegular() {
+		err = f.irregular(name, info)
+	}
+	if err != nil {
+		return nil, errors.Join(err, file.Close())
+	}
+	return file, nil
+}
+
+// refuse explains why a name cannot be looked up.
+func (f *Folder) refuse(root *os.Root, name string, err error) error {
+	if link, failed := root.Lstat(name); failed == nil && link.Mode()&os.ModeSymlink != 0 {
+		return fmt.Errorf("%w: %s is a symbolic link that leads out of the folder: remove it (%w)", ErrDamaged, filepath.Join(f.path, name), err)
+	}
+	return err
+}
+
+// irregular is the error for a name that is not a regular file.
+func (f *Folder) irregular(name string, info os.FileInfo) error {
+	return fmt.Errorf("%w: %s is not a regular file (mode %s): remove it", ErrDamaged, filepath.Join(f.path, name), info.Mode())
 }
 
 // Remove removes a file.
