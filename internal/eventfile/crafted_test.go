@@ -173,7 +173,7 @@ func TestIrregularFile(t *testing.T) {
 					place, err := eventfile.OpenFolder(folder, false)
 					if err == nil {
 						var file eventfile.File
-						if file, err = place.Open(context.Background(), filepath.Base(path)); err == nil {
+						if file, err = place.Open(context.Background(), filepath.Base(path), 1<<20); err == nil {
 							_ = file.Close()
 						}
 					}
@@ -201,7 +201,7 @@ func TestLinkInFolder(t *testing.T) {
 	if err := errors.Join(err, os.Symlink("events-2026-02-05.v1.parquet", filepath.Join(folder, "link"))); err != nil {
 		t.Fatal(err)
 	}
-	file, err := place.Open(t.Context(), "link")
+	file, err := place.Open(t.Context(), "link", 4)
 	if err != nil {
 		t.Fatal(err)
 	}

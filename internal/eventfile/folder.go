@@ -89,7 +89,7 @@ func (f *Folder) rename(from, to string) error {
 
 // Verify reads a file and compares it with a checksum.
 func (f *Folder) Verify(ctx context.Context, name string, size int64, sum string) error {
-	file, err := f.Open(ctx, name)
+	file, err := f.Open(ctx, name, size)
 	if err != nil {
 		return err
 	}
@@ -123,7 +123,7 @@ func (f *Folder) List(_ context.Context, begin string) ([]string, error) {
 
 // Open opens a regular file. Links that lead out of the folder, FIFOs, devices and folders are
 // ErrDamaged: opening a FIFO or reading a device may never end.
-func (f *Folder) Open(_ context.Context, name string) (File, error) {
+func (f *Folder) Open(_ context.Context, name string, limit int64) (File, error) {
 	root, err := os.OpenRoot(f.path)
 	if err != nil {
 		return nil, err
@@ -144,8 +144,12 @@ func (f *Folder) Open(_ context.Context, name string) (File, error) {
 		return nil, err
 	}
 	info, err := file.Stat()
-	if err == nil && !info.Mode().IsRegular() {
+	switch {
+	case err != nil:
+	case !info.Mode().IsRegular():
 		err = f.irregular(name, info)
+	case info.Size() > limit:
+		err = fmt.Errorf("%w (%d bytes, not %d)", ErrChecksum, info.Size(), limit)
 	}
 	if err != nil {
 		return nil, errors.Join(err, file.Close())
