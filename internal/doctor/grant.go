@@ -115,6 +115,17 @@ func judgeRoles(in *Input) (found []Ill) {
 	return found
 }
 
+// judgePublicSchema has no remedy for --fix: other programs may create objects in the schema.
+func judgePublicSchema(in *Input) []Ill {
+	if in.Facts.Server == nil || !in.Facts.Server.PublicCreate {
+		return nil
+	}
+	return []Ill{ill(recoup.FindingWarning, "schema public",
+		"PUBLIC has CREATE on it, the default of PostgreSQL 13 and 14. Any role can create functions and operators there, and sessions with public in their search path may call them. "+
+			"Recoup's own sessions use pg_catalog; those of other programs may not. Before its owner revokes it, grant CREATE to the roles that need it.",
+		sqlCommand(&in.Facts, "REVOKE CREATE ON SCHEMA public FROM PUBLIC"))}
+}
+
 func judgeRowSecurity(in *Input) (found []Ill) {
 	if in.Facts.Server == nil {
 		return nil

@@ -168,6 +168,9 @@ type ServerFacts struct {
 	ArchiveFail time.Time // zero: never
 	Unsecured   []string  // tables without row security while others have it
 	Roles       []RoleFact
+
+	// PublicCreate is set if every role may create objects in the schema public.
+	PublicCreate bool
 }
 
 // ConnectionLimit bounds the sessions of a database or of a role.

@@ -35,7 +35,7 @@ func (s *Store) Inspect(ctx context.Context, i store.Inspection) (store.Facts, e
 		{"the clock", readClock}, {"the schema", readSchema}, {"privileges", readGrants}, {"names of the policy", readNames},
 		{"dead tables", readDeadTables}, {"tables of others", readLookalikes}, {"adopted tables", readAdoptions}, {"partitions", readPartitions},
 		{"settings", readServerSettings}, {"sessions", readSessions}, {"tables", readTables}, {"what holds the horizon", readHolders},
-		{"replication slots", readSlots}, {"the archiver", readArchiver}, {"row security", readUnsecured}, {"roles", readRoles}, {"backups", readBackups},
+		{"replication slots", readSlots}, {"the archiver", readArchiver}, {"row security", readUnsecured}, {"roles", readRoles}, {"the schema public", readPublicSchema}, {"backups", readBackups},
 	}
 	for _, rule := range rowRules {
 		looks = append(looks, look{rule.name, rule.read})
