@@ -43,3 +43,16 @@ func TestDoctorPublicSchema(t *testing.T) {
 		fix(t, o)
 	}
 }
+
+// A schema that cannot be read is one finding. Nothing in it is reported as missing or foreign.
+func TestDoctorWithoutSchema(t *testing.T) {
+	t.Parallel()
+	base, _ := pgtest.Migrated(t)
+	pgtest.HoldToClock(t, base)
+	execute(t, superuser(base), "revoke select on pg_catalog.pg_attrdef from public")
+	found := findingsOf(t, healthy(t, base), "unseen", "schema", "triggers", "functions", "constraints", "indexes", "grants")
+	if len(found) != 1 || found[0].Severity != recoup.FindingWarning || found[0].Subject != "the schema" ||
+		found[0].Evidence != "The schema could not be read: this role may not read it; it was not checked." {
+		t.Errorf("found %d: %+v", len(found), found)
+	}
+}

@@ -10,13 +10,17 @@ import (
 )
 
 // judgeGrants compares privileges with those that migrations grant. A role that does not
-// exist lacks nothing.
+// exist lacks nothing, nor does one of which it is not known.
 func judgeGrants(in *Input) (found []Ill) {
 	f, d := &in.Facts, compare(&in.Facts, store.ObjectGrant)
 	if f.Server == nil {
 		return nil
 	}
-	for _, o := range slices.Concat(d.missing, d.changed) {
+	lacking := slices.Concat(d.missing, d.changed)
+	if !f.Seen(store.FactRoles) {
+		lacking = nil
+	}
+	for _, o := range lacking {
 		role, on := relation(o)
 		if slices.ContainsFunc(f.Server.Roles, func(r store.RoleFact) bool { return r.Name == role && r.Missing }) || !there(f, on) {
 			continue
