@@ -14,85 +14,27 @@ import (
 // longer what it was.
 var errKeyEnded = errors.New("api: the key has ended")
 
-// keyWatch looks after a key for as long as it has long polls: revoking it must end
-// them too, or a claim that began before would still be handed work.
-type keyWatch struct {
-	polls int             // how many wait
-	again chan struct{}   // keys have changed on this node
-	ctx   context.Context // ends with the key, or when nothing waits any more
-	end   context.CancelCauseFunc
-}
-
-// watch returns a context that ends with the key. leave is to be called when the
-// caller no longer waits.
+// watch returns a context that ends with the key: revoking it must end its long polls too, or a
+// claim that began before would still be handed work. leave is to be called when the caller no
+// longer waits.
 func (k *keyring) watch(ctx context.Context, key *recoup.Key, now func() time.Time) (_ context.Context, leave func()) {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	w := k.watched[key.Hash]
-	if w == nil {
-		w = &keyWatch{again: make(chan struct{}, 1)}
-		w.ctx, w.end = context.WithCancelCause(context.WithoutCancel(ctx))
-		k.watched[key.Hash] = w
-		go k.look(w, key, now)
-	}
-	w.polls++
-	ctx, cancel := context.WithCancelCause(ctx)
-	stop := context.AfterFunc(w.ctx, func() { cancel(context.Cause(w.ctx)) })
-	return ctx, func() {
-		stop()
-		cancel(nil)
-		k.unwatch(w, key.Hash)
-	}
+	return k.watched.Watch(ctx, key.Hash, func(ctx context.Context) error { return k.check(ctx, key, now) })
 }
 
-func (k *keyring) unwatch(w *keyWatch, hash [32]byte) {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	if w.polls--; w.polls == 0 {
-		w.end(nil)
-		if k.watched[hash] == w {
-			delete(k.watched, hash)
-		}
-	}
-}
-
-// look asks the store about a key when keys have changed on this node, and every few
-// seconds in case they have on another. A store that does not answer ends nothing.
-func (k *keyring) look(w *keyWatch, watched *recoup.Key, now func() time.Time) {
+// check returns errKeyEnded for a key that has ended or changed. A store that does not answer
+// ends nothing.
+func (k *keyring) check(ctx context.Context, watched *recoup.Key, now func() time.Time) error {
 	hash := watched.Hash
-	tick := time.NewTicker(keyMemory)
-	defer tick.Stop()
-	for {
-		select {
-		case <-w.ctx.Done():
-			return
-		case <-w.again:
-		case <-tick.C:
-		}
-		ctx, cancel := context.WithTimeout(w.ctx, keyTimeout)
-		key, err := k.store.KeyByHash(ctx, hash, true)
-		cancel()
-		if errors.Is(err, store.ErrNotFound) || err == nil && (!key.Valid(now()) || key.Role != watched.Role || !slices.Equal(key.Hubs, watched.Hubs)) {
-			k.mu.Lock()
-			k.changes++ // a look that began before must not bring the key back
-			delete(k.known, hash)
-			delete(k.running, hash)
-			delete(k.watched, hash)
-			k.mu.Unlock()
-			w.end(errKeyEnded)
-			return
-		}
+	key, err := k.store.KeyByHash(ctx, hash, true)
+	if err != nil && !errors.Is(err, store.ErrNotFound) || err == nil && key.Valid(now()) && key.Role == watched.Role && slices.Equal(key.Hubs, watched.Hubs) {
+		return nil
 	}
-}
-
-// recheck makes every watch look at once. The caller holds the lock.
-func (k *keyring) recheck() {
-	for _, w := range k.watched {
-		select {
-		case w.again <- struct{}{}:
-		default: // it is about to look anyway
-		}
-	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.changes++ // a look that began before must not bring the key back
+	delete(k.known, hash)
+	delete(k.running, hash)
+	return errKeyEnded
 }
 
 // poll runs a claim for as long as the caller's key holds. One that ends empty

@@ -10,6 +10,7 @@ import (
 	"recoup"
 	"recoup/fault"
 	"recoup/internal/store"
+	"recoup/internal/stream"
 )
 
 // KeyStore is what authentication needs of a store.
@@ -25,7 +26,7 @@ type keyring struct {
 	seen    map[[32]byte]bool      // hashes of keys, whatever has become of them
 	unknown map[[32]byte]time.Time // hashes of no key, until when that is remembered
 	running map[[32]byte]*lookup
-	watched map[[32]byte]*keyWatch
+	watched stream.Credentials
 	used    map[recoup.ID]time.Time
 	changes int // how often keys have changed
 }
@@ -64,7 +65,7 @@ var errNoKey = fmt.Errorf("key: %w", store.ErrNotFound)
 
 func newKeyring(s KeyStore) *keyring {
 	return &keyring{
-		store: s, known: map[[32]byte]remembered{}, seen: map[[32]byte]bool{}, unknown: map[[32]byte]time.Time{}, running: map[[32]byte]*lookup{}, watched: map[[32]byte]*keyWatch{}, used: map[recoup.ID]time.Time{},
+		store: s, known: map[[32]byte]remembered{}, seen: map[[32]byte]bool{}, unknown: map[[32]byte]time.Time{}, running: map[[32]byte]*lookup{}, used: map[recoup.ID]time.Time{},
 	}
 }
 
@@ -189,7 +190,7 @@ func (k *keyring) forget() {
 	clear(k.known)
 	clear(k.unknown)
 	clear(k.running) // who asks from now on must not hear what was true before
-	k.recheck()
+	k.watched.Recheck()
 }
 
 // touch notes that a key was used.

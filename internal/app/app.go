@@ -166,7 +166,7 @@ func (n *Node) assemble(ctx context.Context) error {
 	open := ""
 	if n.o.Demo {
 		open = "demo"
-	} else if err := n.firstKey(ctx, ids); err != nil {
+	} else if err := n.adminKey(ctx, ids); err != nil {
 		return err
 	}
 	return n.open(ids, open)

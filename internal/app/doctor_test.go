@@ -270,6 +270,7 @@ func TestDoctorOnPostgres(t *testing.T) {
 	server := pgtest.Start(t, pgtest.Options{Settings: []string{"fsync=on", "full_page_writes=on", "archive_mode=on", "archive_command=/bin/true"}})
 	base, app1 := server.Migrated(t)
 	pgtest.HoldToClock(t, base)
+	execute(t, superuser(base), "revoke create on schema public from public") // which PostgreSQL 13 and 14 grant
 	node := live.Start(t, healthy(t, app1))
 	for _, f := range examine(t, healthy(t, base)).Findings {
 		t.Errorf("on a fresh database it found: %+v", f)

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"recoup"
 	"recoup/internal/api"
@@ -15,6 +16,15 @@ import (
 
 // adminKeyOff is the value of --admin-key-file with which no key is created.
 const adminKeyOff = "off"
+
+// adminKey creates an admin key on a first start, and warns on every start that finds no valid
+// one.
+func (n *Node) adminKey(ctx context.Context, ids *recoup.IDSource) error {
+	if err := n.firstKey(ctx, ids); err != nil {
+		return err
+	}
+	return n.warnWithoutAdmin(ctx)
+}
 
 // firstKey creates an admin key on a first start and hands it out once. A key that cannot be
 // handed out is revoked, and the node starts without one.
@@ -33,9 +43,43 @@ func (n *Node) firstKey(ctx context.Context, ids *recoup.IDSource) error {
 	}
 	if failed := n.o.FirstKey(key.Secret); failed != nil {
 		_, err = n.store.RevokeKey(ctx, key.ID, store.Act{By: recoup.System, Reason: "the key could not be handed out", At: now})
-		n.o.Logger.Warn("the first admin key could not be written and was revoked: create one with 'recoup keys create --role admin --name NAME', with the --database of this node", "error", failed)
+		n.o.Logger.Warn("the first admin key could not be written and was revoked", "error", failed)
 	}
 	return err
+}
+
+// warnWithoutAdmin logs a warning if no admin key is valid, with the command that creates one.
+// Only that command helps then: a server creates keys for admins alone.
+func (n *Node) warnWithoutAdmin(ctx context.Context) error {
+	now := n.o.Now()
+	for page := (store.Page{Limit: store.MaxPage}); ; {
+		keys, next, err := n.store.Keys(ctx, page)
+		if err != nil {
+			return err
+		}
+		if slices.ContainsFunc(keys, func(k recoup.Key) bool { return api.Role(k.Role) == api.Admin && k.Valid(now) }) {
+			return nil
+		}
+		if next.IsZero() {
+			break
+		}
+		page.Cursor = next
+	}
+	n.o.Logger.Warn("no valid admin key: every admin key has expired or was revoked, or none was created; create one with 'recoup keys create --role admin --name NAME --database " + n.keysDatabase() + "'")
+	return nil
+}
+
+// keysDatabase is the value of --database for commands on this machine. The address of
+// PostgreSQL may contain a password and is left out.
+func (n *Node) keysDatabase() string {
+	kind, file, err := splitDatabase(n.o.Database)
+	if err != nil || kind != "sqlite" {
+		return "postgres://…"
+	}
+	if absolute, err := filepath.Abs(file); err == nil {
+		file = absolute // a reader of a journal does not know the current folder
+	}
+	return "sqlite:" + file
 }
 
 // KeyFile is the file that the first admin key is written to: the one that is set, or one

@@ -191,7 +191,7 @@ var layers = []layer{
 	{
 		pkg:     "recoup/internal/stream",
 		imports: []string{"recoup", "recoup/internal/store"},
-		why:     "it hands on what has changed; who may see it and how it is sent, others know",
+		why:     "it hands on what has changed, and ends streams with their credential; who may see it and how it is sent, others know",
 	},
 	{
 		pkg:     "recoup/internal/lease",
@@ -335,7 +335,7 @@ var layers = []layer{
 	},
 	{
 		pkg:     "recoup/internal/console",
-		imports: []string{"recoup", "recoup/fault", "recoup/client", "recoup/internal/store", "recoup/internal/webfile"},
+		imports: []string{"recoup", "recoup/fault", "recoup/client", "recoup/internal/store", "recoup/internal/stream", "recoup/internal/webfile"},
 		why:     "it makes pages of what the API answers, and can do nothing that the API cannot; of a store it knows who is signed in",
 	},
 	{

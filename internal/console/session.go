@@ -161,7 +161,7 @@ func (c *Console) begin(w http.ResponseWriter, r *http.Request, secret string) (
 		c.Logger.Error("no session could be begun", "cause", err)
 		return http.StatusServiceUnavailable, "The server cannot sign anybody in right now. Try again in a moment."
 	}
-	c.ring.recheck() // it may have ended an older one
+	c.ring.watched.Recheck() // it may have ended an older one
 	c.setCookie(w, r, sessionCookie, token, 0)
 	return 0, ""
 }
@@ -191,7 +191,7 @@ func signOut(v *visit) (any, error) {
 		if err := v.console.Sessions.EndSession(v.r.Context(), sha256.Sum256([]byte(v.session.token))); err != nil {
 			return nil, err
 		}
-		v.console.ring.recheck()
+		v.console.ring.watched.Recheck()
 	}
 	v.console.setCookie(v.w, v.r, sessionCookie, "", -1)
 	v.goTo("sign-in")

@@ -9,15 +9,12 @@ import (
 	"time"
 
 	"recoup/internal/store"
+	"recoup/internal/stream"
 )
 
 const (
-	// sessionMemory is how long a cookie of no session is remembered, and how often an open
-	// stream asks whether its session has ended on another node.
-	sessionMemory = 3 * time.Second
-
-	sessionTimeout = 5 * time.Second // of a lookup for a stream
-	maxRemembered  = 10000           // sessions, and cookies of none
+	sessionMemory = 3 * time.Second // how long a cookie of no session is remembered
+	maxRemembered = 10000           // sessions, and cookies of none
 )
 
 // sessionRing remembers which sessions this node has seen, and watches those that have streams.
@@ -25,19 +22,11 @@ type sessionRing struct {
 	mu      sync.Mutex
 	seen    map[[32]byte]bool      // hashes of sessions: these are looked up on reserved connections
 	unknown map[[32]byte]time.Time // hashes of no session, until when that is remembered
-	watched map[[32]byte]*sessionWatch
-}
-
-// sessionWatch ends the streams of a session with it.
-type sessionWatch struct {
-	streams int
-	again   chan struct{} // sessions have ended on this node
-	ctx     context.Context
-	end     context.CancelCauseFunc
+	watched stream.Credentials
 }
 
 func newSessionRing() *sessionRing {
-	return &sessionRing{seen: map[[32]byte]bool{}, unknown: map[[32]byte]time.Time{}, watched: map[[32]byte]*sessionWatch{}}
+	return &sessionRing{seen: map[[32]byte]bool{}, unknown: map[[32]byte]time.Time{}}
 }
 
 func (s *sessionRing) has(hash [32]byte) bool {
@@ -103,69 +92,13 @@ func (c *Console) look(ctx context.Context, hash [32]byte, now time.Time, seen b
 }
 
 // watch returns a context that ends with a session, with errSignedOut as its cause. leave is to
-// be called when the stream has ended.
+// be called when the stream has ended. A store that does not answer ends nothing.
 func (c *Console) watch(ctx context.Context, s session) (_ context.Context, leave func()) {
 	hash := sha256.Sum256([]byte(s.token))
-	c.ring.mu.Lock()
-	defer c.ring.mu.Unlock()
-	w := c.ring.watched[hash]
-	if w == nil {
-		w = &sessionWatch{again: make(chan struct{}, 1)}
-		w.ctx, w.end = context.WithCancelCause(context.WithoutCancel(ctx))
-		c.ring.watched[hash] = w
-		go c.keepLooking(w, hash)
-	}
-	w.streams++
-	ctx, cancel := context.WithCancelCause(ctx)
-	stop := context.AfterFunc(w.ctx, func() { cancel(context.Cause(w.ctx)) })
-	return ctx, func() {
-		stop()
-		cancel(nil)
-		c.ring.unwatch(w, hash)
-	}
-}
-
-func (s *sessionRing) unwatch(w *sessionWatch, hash [32]byte) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if w.streams--; w.streams == 0 {
-		w.end(nil)
-		if s.watched[hash] == w {
-			delete(s.watched, hash)
+	return c.ring.watched.Watch(ctx, hash, func(ctx context.Context) error {
+		if _, err := c.look(ctx, hash, c.Now(), true); errors.Is(err, errSignedOut) {
+			return err
 		}
-	}
-}
-
-// keepLooking asks the store for a session when sessions have ended on this node, and every
-// few seconds in case they have on another. A store that does not answer ends nothing.
-func (c *Console) keepLooking(w *sessionWatch, hash [32]byte) {
-	tick := time.NewTicker(sessionMemory)
-	defer tick.Stop()
-	for {
-		select {
-		case <-w.ctx.Done():
-			return
-		case <-w.again:
-		case <-tick.C:
-		}
-		ctx, cancel := context.WithTimeout(w.ctx, sessionTimeout)
-		_, err := c.look(ctx, hash, c.Now(), true)
-		cancel()
-		if errors.Is(err, errSignedOut) {
-			w.end(errSignedOut)
-			return
-		}
-	}
-}
-
-// recheck has every watch look at once.
-func (s *sessionRing) recheck() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for _, w := range s.watched {
-		select {
-		case w.again <- struct{}{}:
-		default: // it is about to look anyway
-		}
-	}
+		return nil
+	})
 }

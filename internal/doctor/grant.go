@@ -10,13 +10,17 @@ import (
 )
 
 // judgeGrants compares privileges with those that migrations grant. A role that does not
-// exist lacks nothing.
+// exist lacks nothing, nor does one of which it is not known.
 func judgeGrants(in *Input) (found []Ill) {
 	f, d := &in.Facts, compare(&in.Facts, store.ObjectGrant)
 	if f.Server == nil {
 		return nil
 	}
-	for _, o := range slices.Concat(d.missing, d.changed) {
+	lacking := slices.Concat(d.missing, d.changed)
+	if !f.Seen(store.FactRoles) {
+		lacking = nil
+	}
+	for _, o := range lacking {
 		role, on := relation(o)
 		if slices.ContainsFunc(f.Server.Roles, func(r store.RoleFact) bool { return r.Name == role && r.Missing }) || !there(f, on) {
 			continue
@@ -113,6 +117,17 @@ func judgeRoles(in *Input) (found []Ill) {
 		}
 	}
 	return found
+}
+
+// judgePublicSchema has no remedy for --fix: other programs may create objects in the schema.
+func judgePublicSchema(in *Input) []Ill {
+	if in.Facts.Server == nil || !in.Facts.Server.PublicCreate {
+		return nil
+	}
+	return []Ill{ill(recoup.FindingWarning, "schema public",
+		"PUBLIC has CREATE on it, the default of PostgreSQL 13 and 14. Any role can create functions and operators there, and sessions with public in their search path may call them. "+
+			"Recoup's own sessions use pg_catalog; those of other programs may not. Before its owner revokes it, grant CREATE to the roles that need it.",
+		sqlCommand(&in.Facts, "REVOKE CREATE ON SCHEMA public FROM PUBLIC"))}
 }
 
 func judgeRowSecurity(in *Input) (found []Ill) {

@@ -162,7 +162,7 @@ const ahead = 1
 
 func judgePartitions(in *Input) (found []Ill) {
 	f := &in.Facts
-	if f.Server == nil || in.Policy == nil { // no node has started, so none has made any
+	if f.Server == nil || in.Policy == nil || !f.Seen(store.FactPartitions) { // without a policy no node has made any
 		return nil
 	}
 	for _, parent := range []string{"error_event", "transition"} {

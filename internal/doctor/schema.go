@@ -18,10 +18,10 @@ type drift struct {
 }
 
 // compare finds the drift of a kind. What is of a table that is missing as a whole goes
-// with it.
+// with it. A schema that could not be read, in part or as a whole, has none.
 func compare(f *store.Facts, kind string) (d drift) {
-	if len(f.Present) == 0 {
-		return d // it could not be read
+	if !f.Seen(store.FactSchema) || kind == store.ObjectGrant && !f.Seen(store.FactGrants) {
+		return d
 	}
 	gone := goneTables(f)
 	present := map[string]store.Object{}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"recoup"
+	"recoup/internal/store"
 )
 
 // From where on a server is found wanting.
@@ -193,9 +194,18 @@ func judgeListener(in *Input) []Ill {
 		"recoup serve --listen "+in.Node.Listen+" --tls-cert tls.crt --tls-key tls.key")}
 }
 
+// judgeUnseen reports what was not checked. A schema that was not checked is a warning:
+// guards may be missing.
 func judgeUnseen(in *Input) (found []Ill) {
 	for _, u := range in.Facts.Unseen {
-		found = append(found, ill(recoup.FindingNote, u.What, "It could not be looked at: "+u.Why+".", ""))
+		severity, evidence := recoup.FindingNote, "This was not checked: "+u.Why+"."
+		switch u.What {
+		case store.FactSchema:
+			severity, evidence = recoup.FindingWarning, "The schema could not be read: "+u.Why+"; it was not checked."
+		case store.FactGrants:
+			severity = recoup.FindingWarning
+		}
+		found = append(found, ill(severity, u.What, evidence, ""))
 	}
 	return found
 }

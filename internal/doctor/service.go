@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"recoup"
+	"recoup/internal/store"
 )
 
 // From where on the service is found wanting.
@@ -127,6 +128,7 @@ func judgeEncryption(in *Input) (found []Ill) {
 func judgeBackups(in *Input) []Ill {
 	f := &in.Facts
 	switch {
+	case f.File != nil && !f.Seen(store.FactBackups), f.Server != nil && !f.Seen(store.FactArchiver):
 	case f.File != nil && f.LastBackup.IsZero() && in.Now.Sub(f.Since) > oldBackup && !f.Since.IsZero():
 		return []Ill{ill(recoup.FindingWarning, "backup", "None was ever made of this file by recoup backup, and it is "+span(in.Now.Sub(f.Since))+" old.", "recoup backup recoup-$(date +%F).db --database sqlite:"+f.File.Path)}
 	case f.File != nil && !f.LastBackup.IsZero() && in.Now.Sub(f.LastBackup) > oldBackup:

@@ -2,15 +2,21 @@ package endtoend
 
 import (
 	"bytes"
+	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"testing"
+	"time"
 
 	"recoup/internal/eventfile"
 	"recoup/internal/parquet/parquettest"
@@ -45,5 +51,61 @@ func TestCraftedEventFiles(t *testing.T) {
 				t.Logf("%d MB", took>>20)
 			}
 		})
+	}
+}
+
+// A FIFO in the place of a file of events is refused by name. Opening it would block until
+// somebody writes to it.
+func TestPlantedFIFO(t *testing.T) {
+	for _, name := range []string{"events-2026-02-05.v1.parquet", "events-2026-02-05.v1.json"} {
+		folder := t.TempDir()
+		manifest := `{"day":"2026-02-05T00:00:00Z","file":"events-2026-02-05.v1.parquet","version":1,"rows":1,"bytes":1,"sha256":"00","first_ts":"1970-01-01T00:00:00Z","last_ts":"2026-02-06T00:00:00Z"}`
+		if err := os.WriteFile(filepath.Join(folder, "events-2026-02-05.v1.json"), []byte(manifest), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		path := filepath.Join(folder, name)
+		_ = os.Remove(path) // the manifest
+		if err := syscall.Mkfifo(path, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+		out, err := exec.CommandContext(ctx, program.Path(t), "events", "--from-archive", folder, "--limit", "10").CombinedOutput()
+		if ctx.Err() != nil || err == nil || !strings.Contains(string(out), path+" is not a regular file") {
+			t.Errorf("%v: %s", err, out)
+		}
+		cancel()
+	}
+}
+
+// An object of a bucket is copied up to the size that its manifest records, and a manifest up to
+// 4 MB. What is larger is refused before the rest is read.
+func TestOversizedObject(t *testing.T) {
+	const most, endless = 32 << 20, 256 << 20
+	for large, want := range map[string]string{
+		"events-2026-02-05.v1.parquet": "it was changed or damaged after it was written",
+		"events-2026-02-05.v1.json":    "its manifest has more than 4194304 bytes",
+	} {
+		var sent atomic.Int64
+		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			switch {
+			case r.URL.Query().Has("list-type"):
+				_, _ = io.WriteString(w, "<ListBucketResult><Contents><Key>events-2026-02-05.v1.json</Key></Contents><Contents><Key>events-2026-02-05.v1.parquet</Key></Contents></ListBucketResult>")
+			case strings.HasSuffix(r.URL.Path, large):
+				for block := make([]byte, 64<<10); sent.Load() < endless; sent.Add(int64(len(block))) {
+					if _, err := w.Write(block); err != nil {
+						return
+					}
+				}
+			default:
+				_, _ = io.WriteString(w, `{"day":"2026-02-05T00:00:00Z","file":"events-2026-02-05.v1.parquet","version":1,"rows":1,"bytes":1000,"sha256":"00","first_ts":"1970-01-01T00:00:00Z","last_ts":"2026-02-06T00:00:00Z"}`)
+			}
+		}))
+		cmd := exec.CommandContext(t.Context(), program.Path(t), "events", "--from-archive", "s3://acme", "--limit", "10")
+		cmd.Env = append(os.Environ(), "AWS_ENDPOINT_URL="+server.URL, "AWS_ACCESS_KEY_ID=k", "AWS_SECRET_ACCESS_KEY=s", "TMPDIR="+t.TempDir())
+		out, err := cmd.CombinedOutput()
+		server.Close()
+		if err == nil || !strings.Contains(string(out), want) || !strings.Contains(string(out), large) || sent.Load() > most {
+			t.Errorf("%s: %v after %d MB: %s", large, err, sent.Load()>>20, out)
+		}
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"net/url"
 	"os/exec"
 	"strings"
 	"syscall"
@@ -40,6 +41,12 @@ func TestDoctor(t *testing.T) {
 	server := pgtest.Start(t, pgtest.Options{Settings: []string{"fsync=on", "full_page_writes=on", "archive_mode=on", "archive_command=/bin/true"}})
 	owner, app := server.Migrated(t)
 	pgtest.HoldToClock(t, owner)
+	super, err := url.Parse(owner)
+	if err != nil {
+		t.Fatal(err)
+	}
+	super.User = url.User("postgres")
+	runSQL(t, super.String(), "revoke create on schema public from public") // which PostgreSQL 13 and 14 grant
 	s := newSite(t, live.Database{Kind: "postgres", Owner: owner, Nodes: app})
 	s.start()
 	through := []string{"--server", "http://" + *s.address.Load(), "--key", s.key()}

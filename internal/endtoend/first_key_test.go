@@ -71,3 +71,47 @@ func TestFirstKeyFileIsNew(t *testing.T) {
 		}
 	}
 }
+
+// Every start without a valid admin key logs a warning with the command that creates one. The
+// warning ends once that command has run.
+func TestStartWithoutAdminKeyWarns(t *testing.T) {
+	onBoth(t, func(t *testing.T, d database) {
+		s := newSite(t, d)
+		restart := func() string {
+			t.Helper()
+			before := len(s.log.String())
+			s.start()
+			if err := s.signal(syscall.SIGTERM); err != nil {
+				t.Fatal(err)
+			}
+			return s.log.String()[before:]
+		}
+		const warning = "no valid admin key"
+		if log := restart(); strings.Contains(log, warning) {
+			t.Errorf("the first start has created a key, and warns: %s", log)
+		}
+		keys := func(args ...string) []byte {
+			t.Helper()
+			out, err := exec.CommandContext(t.Context(), program.Path(t), append(append([]string{"keys"}, args...), "--database", s.database, "--json")...).Output()
+			if err != nil {
+				t.Fatalf("%v: %v: %s", args, err, out)
+			}
+			return out
+		}
+		found := regexp.MustCompile(`"key_id": *"([^"]+)"`).FindAllSubmatch(keys("list"), -1)
+		if len(found) != 1 {
+			t.Fatalf("found the keys %q", found)
+		}
+		keys("revoke", string(found[0][1]), "--reason", "lost")
+		keys("create", "--role", "reader", "--name", "grafana") // is not enough
+		for start := range 2 {
+			if log := restart(); strings.Count(log, warning) != 1 || !strings.Contains(log, "recoup keys create --role admin --name NAME --database "+d.Kind+":") {
+				t.Errorf("start %d after the key was revoked: %s", start+1, log)
+			}
+		}
+		keys("create", "--role", "admin", "--name", "ada")
+		if log := restart(); strings.Contains(log, warning) {
+			t.Errorf("with an admin key: %s", log)
+		}
+	})
+}

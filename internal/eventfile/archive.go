@@ -207,7 +207,7 @@ func (a *Archive) open(ctx context.Context, file *recoup.EventFile) error {
 	if err := a.Close(); err != nil {
 		return err
 	}
-	body, err := a.place.Open(ctx, file.Name)
+	body, err := a.place.Open(ctx, file.Name, file.Bytes)
 	if err != nil {
 		return err
 	}

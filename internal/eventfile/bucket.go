@@ -47,7 +47,7 @@ func (b bucket) Verify(ctx context.Context, name string, size int64, sum string)
 }
 
 func translate(err error) error {
-	if errors.Is(err, objectstore.ErrDiffers) {
+	if errors.Is(err, objectstore.ErrDiffers) || errors.Is(err, objectstore.ErrTooLarge) {
 		return fmt.Errorf("%w: %w", ErrChecksum, err)
 	}
 	return err
@@ -55,12 +55,12 @@ func translate(err error) error {
 
 // Open copies an object to this machine, so that what is read is what was compared with
 // its checksum.
-func (b bucket) Open(ctx context.Context, name string) (File, error) {
+func (b bucket) Open(ctx context.Context, name string, limit int64) (File, error) {
 	file, err := b.Scratch(time.Time{})
 	if err != nil {
 		return nil, err
 	}
-	err = b.Get(ctx, name, file)
+	err = translate(b.Get(ctx, name, limit, file))
 	if err == nil {
 		_, err = file.Seek(0, io.SeekStart)
 	}

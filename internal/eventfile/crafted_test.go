@@ -2,16 +2,20 @@ package eventfile_test
 
 import (
 	"bytes"
+	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
+	"time"
 
 	"recoup"
 	"recoup/internal/eventfile"
@@ -139,5 +143,70 @@ func TestOversized(t *testing.T) {
 	}
 	if _, _, err := archive(t, f).Events(t.Context(), store.EventFilter{}, store.Page{Limit: 10}); !errors.Is(err, eventfile.ErrDamaged) || !strings.Contains(err.Error(), "more than 4194304 bytes") {
 		t.Errorf("%v", err)
+	}
+}
+
+// A file of a day that is a FIFO, a device, a folder or a link out of the folder is refused by
+// its name. Opening a FIFO would block until somebody writes to it.
+func TestIrregularFile(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		put  func(path string) error
+		want string
+	}{
+		"FIFO":           {func(path string) error { return syscall.Mkfifo(path, 0o600) }, "is not a regular file (mode prw-------)"},
+		"link to device": {func(path string) error { return os.Symlink("/dev/zero", path) }, "is a symbolic link that leads out of the folder"},
+		"link to a file": {func(path string) error { return os.Symlink("/etc/hostname", path) }, "is a symbolic link that leads out of the folder"},
+		"folder":         {func(path string) error { return os.Mkdir(path, 0o700) }, "is not a regular file (mode drwx------)"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			for _, ext := range []string{".parquet", ".json"} {
+				folder := t.TempDir()
+				plant(t, folder, 1, []byte("x"))
+				path := filepath.Join(folder, "events-2026-02-05.v1"+ext)
+				if err := errors.Join(os.Remove(path), c.put(path)); err != nil {
+					t.Fatal(err)
+				}
+				opened := make(chan error, 1)
+				go func() {
+					place, err := eventfile.OpenFolder(folder, false)
+					if err == nil {
+						var file eventfile.File
+						if file, err = place.Open(context.Background(), filepath.Base(path), 1<<20); err == nil {
+							_ = file.Close()
+						}
+					}
+					opened <- err
+				}()
+				select {
+				case err := <-opened:
+					if !errors.Is(err, eventfile.ErrDamaged) || !strings.Contains(err.Error(), path+" "+c.want) {
+						t.Errorf("%s: %v", ext, err)
+					}
+				case <-time.After(10 * time.Second):
+					t.Errorf("%s: opening it has not ended", ext)
+				}
+			}
+		})
+	}
+}
+
+// A link to another file of the folder is followed.
+func TestLinkInFolder(t *testing.T) {
+	t.Parallel()
+	folder := t.TempDir()
+	plant(t, folder, 1, []byte("text"))
+	place, err := eventfile.OpenFolder(folder, false)
+	if err := errors.Join(err, os.Symlink("events-2026-02-05.v1.parquet", filepath.Join(folder, "link"))); err != nil {
+		t.Fatal(err)
+	}
+	file, err := place.Open(t.Context(), "link", 4)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := io.ReadAll(file)
+	if err := errors.Join(err, file.Close()); err != nil || string(text) != "text" {
+		t.Errorf("%q: %v", text, err)
 	}
 }

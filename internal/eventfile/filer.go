@@ -251,16 +251,16 @@ const maxManifest = 4 << 20
 
 func readManifest(ctx context.Context, p Place, day time.Time, version int) (m recoup.EventFile, err error) {
 	name := manifestName(fileName(day, version))
-	file, err := p.Open(ctx, name)
+	file, err := p.Open(ctx, name, maxManifest)
+	if errors.Is(err, ErrChecksum) {
+		return m, fmt.Errorf("%s: %w: its manifest has more than %d bytes", name, ErrDamaged, maxManifest)
+	}
 	if err != nil {
 		return m, err
 	}
-	text, err := io.ReadAll(io.LimitReader(file, maxManifest+1))
+	text, err := io.ReadAll(io.LimitReader(file, maxManifest))
 	if err := errors.Join(err, file.Close()); err != nil {
 		return m, err
-	}
-	if len(text) > maxManifest {
-		return m, fmt.Errorf("%s: %w: its manifest has more than %d bytes", name, ErrDamaged, maxManifest)
 	}
 	if err := json.Unmarshal(text, &m); err != nil || !m.Day.Equal(day) || m.Version != version || m.Name != fileName(day, version) {
 		return m, fmt.Errorf("%s: %w: its manifest cannot be read", name, ErrDamaged)

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"time"
 )
 
@@ -88,7 +89,7 @@ func (f *Folder) rename(from, to string) error {
 
 // Verify reads a file and compares it with a checksum.
 func (f *Folder) Verify(ctx context.Context, name string, size int64, sum string) error {
-	file, err := f.Open(ctx, name)
+	file, err := f.Open(ctx, name, size)
 	if err != nil {
 		return err
 	}
@@ -120,9 +121,53 @@ func (f *Folder) List(_ context.Context, begin string) ([]string, error) {
 	return names, nil
 }
 
-// Open opens a file.
-func (f *Folder) Open(_ context.Context, name string) (File, error) {
-	return os.Open(filepath.Join(f.path, filepath.Base(name)))
+// Open opens a regular file. Links that lead out of the folder, FIFOs, devices and folders are
+// ErrDamaged: opening a FIFO or reading a device may never end.
+func (f *Folder) Open(_ context.Context, name string, limit int64) (File, error) {
+	root, err := os.OpenRoot(f.path)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = root.Close() }()
+	name = filepath.Base(name)
+	switch info, err := root.Stat(name); {
+	case errors.Is(err, os.ErrNotExist):
+		return nil, err
+	case err != nil:
+		return nil, f.refuse(root, name, err)
+	case !info.Mode().IsRegular():
+		return nil, f.irregular(name, info)
+	}
+	// O_NONBLOCK: a FIFO that has replaced the file since then must not block the open.
+	file, err := root.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		return nil, err
+	}
+	info, err := file.Stat()
+	switch {
+	case err != nil:
+	case !info.Mode().IsRegular():
+		err = f.irregular(name, info)
+	case info.Size() > limit:
+		err = fmt.Errorf("%w (%d bytes, not %d)", ErrChecksum, info.Size(), limit)
+	}
+	if err != nil {
+		return nil, errors.Join(err, file.Close())
+	}
+	return file, nil
+}
+
+// refuse explains why a name cannot be looked up.
+func (f *Folder) refuse(root *os.Root, name string, err error) error {
+	if link, failed := root.Lstat(name); failed == nil && link.Mode()&os.ModeSymlink != 0 {
+		return fmt.Errorf("%w: %s is a symbolic link that leads out of the folder: remove it (%w)", ErrDamaged, filepath.Join(f.path, name), err)
+	}
+	return err
+}
+
+// irregular is the error for a name that is not a regular file.
+func (f *Folder) irregular(name string, info os.FileInfo) error {
+	return fmt.Errorf("%w: %s is not a regular file (mode %s): remove it", ErrDamaged, filepath.Join(f.path, name), info.Mode())
 }
 
 // Remove removes a file.

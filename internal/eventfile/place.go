@@ -29,8 +29,11 @@ type Place interface {
 	// another size or SHA-256, in hexadecimal.
 	Verify(ctx context.Context, name string, size int64, sum string) error
 
+	// Open opens a file. It returns os.ErrNotExist if there is none, and ErrChecksum if it has
+	// more than limit bytes: a bucket copies it to this machine, at most that many bytes.
+	Open(ctx context.Context, name string, limit int64) (File, error)
+
 	List(ctx context.Context, begin string) ([]string, error) // the names that begin so, sorted
-	Open(ctx context.Context, name string) (File, error)      // os.ErrNotExist: there is none
 	Remove(ctx context.Context, name string) error            // one that is not there is removed
 }
 

@@ -88,7 +88,7 @@ func TestPlace(t *testing.T) {
 				t.Errorf("%q: %v, %v", begin, names, err)
 			}
 		}
-		file, err := k.Open(t.Context(), "a")
+		file, err := k.Open(t.Context(), "a", 9)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -101,7 +101,7 @@ func TestPlace(t *testing.T) {
 		if err := errors.Join(k.Remove(t.Context(), "a"), k.Remove(t.Context(), "a")); err != nil {
 			t.Error(err)
 		}
-		_, opened := k.Open(t.Context(), "a")
+		_, opened := k.Open(t.Context(), "a", 9)
 		if err := k.Verify(t.Context(), "a", 9, ""); !errors.Is(err, os.ErrNotExist) || !errors.Is(opened, os.ErrNotExist) {
 			t.Errorf("%v, %v", err, opened)
 		}

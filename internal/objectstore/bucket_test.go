@@ -57,7 +57,7 @@ func TestObjects(t *testing.T) {
 			t.Fatalf("%s: %v", name, err)
 		}
 		var got bytes.Buffer
-		if err := b.Get(t.Context(), name, &got); err != nil || got.String() != "text of "+name {
+		if err := b.Get(t.Context(), name, int64(len("text of "+name)), &got); err != nil || got.String() != "text of "+name {
 			t.Errorf("%s has %q, %v", name, &got, err)
 		}
 	}
@@ -78,7 +78,7 @@ func TestObjects(t *testing.T) {
 		t.Error(err)
 	}
 	_, headed := b.Head(t.Context(), "b")
-	if err := b.Get(t.Context(), "b", &bytes.Buffer{}); !errors.Is(err, os.ErrNotExist) || !errors.Is(headed, os.ErrNotExist) {
+	if err := b.Get(t.Context(), "b", 100, &bytes.Buffer{}); !errors.Is(err, os.ErrNotExist) || !errors.Is(headed, os.ErrNotExist) {
 		t.Errorf("%v, %v", err, headed)
 	}
 }
@@ -204,6 +204,35 @@ func TestUnconditional(t *testing.T) {
 	b := open(t, "s3://acme", getenv(server.URL), 0)
 	if err := put(t, b, "a", "text"); err == nil || !strings.Contains(err.Error(), "If-None-Match") || slices.Contains(paths, "PUT/acme/a") {
 		t.Errorf("%v after %v", err, paths)
+	}
+}
+
+// An object that is larger than its limit is refused after one request, and no more than the
+// limit is written, whether the store announces its length or not.
+func TestTooLarge(t *testing.T) {
+	t.Parallel()
+	for _, announced := range []bool{true, false} {
+		asked := 0
+		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			asked++
+			if announced {
+				w.Header().Set("Content-Length", "11")
+			}
+			for range 11 {
+				_, _ = w.Write([]byte("x"))
+				_ = http.NewResponseController(w).Flush()
+			}
+		}))
+		b := open(t, "s3://acme", getenv(server.URL), 0)
+		var got bytes.Buffer
+		err := b.Get(t.Context(), "a", 10, &got)
+		if !errors.Is(err, objectstore.ErrTooLarge) || !strings.Contains(err.Error(), "s3://acme/a: the object is larger than expected: more than 10 bytes") || got.Len() > 10 || asked != 1 {
+			t.Errorf("announced %v: %v; written %d bytes after %d requests", announced, err, got.Len(), asked)
+		}
+		if err := b.Get(t.Context(), "a", 11, &got); err != nil || got.Len() != 11 {
+			t.Errorf("announced %v: %d bytes, %v", announced, got.Len(), err)
+		}
+		server.Close()
 	}
 }
 

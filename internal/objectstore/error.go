@@ -19,8 +19,9 @@ import (
 
 // What may be wrong with an object.
 var (
-	ErrExists  = errors.New("there is another object of that name")
-	ErrDiffers = errors.New("the object is not what was stored")
+	ErrExists   = errors.New("there is another object of that name")
+	ErrDiffers  = errors.New("the object is not what was stored")
+	ErrTooLarge = errors.New("the object is larger than expected")
 )
 
 // Error is a request that failed. It has neither keys nor signatures in it.

@@ -130,7 +130,7 @@ func (b *Bucket) Verify(ctx context.Context, name string, size int64, sum string
 	}
 	if info.Size == size && info.SHA256 == "" {
 		hash := sha256.New()
-		if err := b.Get(ctx, name, hash); err != nil {
+		if err := b.Get(ctx, name, size, hash); err != nil {
 			return err
 		}
 		info.SHA256 = hex.EncodeToString(hash.Sum(nil))
@@ -155,19 +155,32 @@ func (b *Bucket) Head(ctx context.Context, name string) (info Info, err error) {
 	return info, err
 }
 
-// Get reads an object, or ErrNotExist of package os. What was written of an attempt that
+// Get reads an object, or returns ErrNotExist of package os. An object of more than limit bytes
+// is ErrTooLarge, and at most limit bytes of it are written. What was written of an attempt that
 // broke is taken back if to can: Reset and Truncate are asked for.
-func (b *Bucket) Get(ctx context.Context, name string, to io.Writer) error {
-	return b.ask(ctx, call{method: http.MethodGet, name: name}, func(answer *http.Response) error {
+func (b *Bucket) Get(ctx context.Context, name string, limit int64, to io.Writer) error {
+	large := false // which is not tried again
+	err := b.ask(ctx, call{method: http.MethodGet, name: name}, func(answer *http.Response) error {
 		if err := rewind(to); err != nil {
 			return err
 		}
-		n, err := io.Copy(to, answer.Body)
+		if large = answer.ContentLength > limit; large {
+			return nil
+		}
+		n, err := io.Copy(to, io.LimitReader(answer.Body, limit))
 		if err == nil && answer.ContentLength >= 0 && n != answer.ContentLength {
 			err = io.ErrUnexpectedEOF
 		}
+		if err == nil && n == limit { // a store that announces no length may send more
+			more, _ := io.CopyN(io.Discard, answer.Body, 1)
+			large = more > 0
+		}
 		return err
 	})
+	if err == nil && large {
+		err = fmt.Errorf("%s/%s: %w: more than %d bytes", b, name, ErrTooLarge, limit)
+	}
+	return err
 }
 
 // rewind has a writer forget what was written to it.

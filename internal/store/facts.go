@@ -2,6 +2,7 @@ package store
 
 import (
 	"cmp"
+	"slices"
 	"time"
 
 	"recoup"
@@ -169,6 +170,9 @@ type ServerFacts struct {
 	ArchiveFail time.Time // zero: never
 	Unsecured   []string  // tables without row security while others have it
 	Roles       []RoleFact
+
+	// PublicCreate is set if every role may create objects in the schema public.
+	PublicCreate bool
 }
 
 // ConnectionLimit bounds the sessions of a database or of a role.
@@ -212,8 +216,25 @@ type FileFacts struct {
 	Shared     bool // others than its owner may read or write it
 }
 
-// Unseen is something that could not be looked at, and why.
+// Unseen is something that could not be looked at, and why. What is one of the facts below, a
+// rule that rows are held to, or another name.
 type Unseen struct{ What, Why string }
+
+// The facts that findings are derived from by their absence. If one of them could not be read,
+// an empty list says nothing.
+const (
+	FactSchema     = "the schema" // Expected and Present, without grants
+	FactGrants     = "privileges"
+	FactPartitions = "partitions"
+	FactRoles      = "roles"
+	FactArchiver   = "the archiver"
+	FactBackups    = "backups"
+)
+
+// Seen reports whether a fact could be read.
+func (f *Facts) Seen(fact string) bool {
+	return !slices.ContainsFunc(f.Unseen, func(u Unseen) bool { return u.What == fact })
+}
 
 // NewBreach is that of the subjects that were found.
 func NewBreach(rule string, found []string) Breach {

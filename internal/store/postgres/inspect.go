@@ -32,10 +32,10 @@ func (s *Store) Inspect(ctx context.Context, i store.Inspection) (store.Facts, e
 	i.Sample = cmp.Or(i.Sample, store.DefaultSample)
 	f := store.Facts{Kind: "postgres", Server: &store.ServerFacts{Pooled: s.Polls()}, Expected: expectedSchema()}
 	looks := []look{
-		{"the clock", readClock}, {"the schema", readSchema}, {"privileges", readGrants}, {"names of the policy", readNames},
-		{"dead tables", readDeadTables}, {"tables of others", readLookalikes}, {"adopted tables", readAdoptions}, {"partitions", readPartitions},
+		{"the clock", readClock}, {store.FactSchema, readSchema}, {store.FactGrants, readGrants}, {"names of the policy", readNames},
+		{"dead tables", readDeadTables}, {"tables of others", readLookalikes}, {"adopted tables", readAdoptions}, {store.FactPartitions, readPartitions},
 		{"settings", readServerSettings}, {"sessions", readSessions}, {"tables", readTables}, {"what holds the horizon", readHolders},
-		{"replication slots", readSlots}, {"the archiver", readArchiver}, {"row security", readUnsecured}, {"roles", readRoles}, {"backups", readBackups},
+		{"replication slots", readSlots}, {store.FactArchiver, readArchiver}, {"row security", readUnsecured}, {store.FactRoles, readRoles}, {"the schema public", readPublicSchema}, {store.FactBackups, readBackups},
 	}
 	for _, rule := range rowRules {
 		looks = append(looks, look{rule.name, rule.read})

@@ -148,3 +148,10 @@ func readRoles(ctx context.Context, q querier, _ store.Inspection, f *store.Fact
 	})
 	return err
 }
+
+// readPublicSchema reads whether every role may create objects in the schema public, as
+// PostgreSQL 13 and 14 allow by default. A database without that schema allows it to none.
+func readPublicSchema(ctx context.Context, q querier, _ store.Inspection, f *store.Facts) error {
+	return q.QueryRow(ctx, `select exists (select from pg_namespace n cross join lateral aclexplode(coalesce(n.nspacl, acldefault('n', n.nspowner))) a
+		where n.nspname = 'public' and a.grantee = 0 and a.privilege_type = 'CREATE')`).Scan(&f.Server.PublicCreate)
+}

@@ -31,7 +31,7 @@ func (s *Store) Inspect(ctx context.Context, i store.Inspection) (store.Facts, e
 	i.Sample = cmp.Or(i.Sample, store.DefaultSample)
 	f := store.Facts{Kind: "sqlite", Clock: i.Now, File: &store.FileFacts{Path: s.file}}
 	looks := []look{
-		{"the file", readFile}, {"the schema", readSchema}, {"names of the policy", readNames}, {"keys", readPlatformKeys}, {"backups", readBackups},
+		{"the file", readFile}, {store.FactSchema, readSchema}, {"names of the policy", readNames}, {"keys", readPlatformKeys}, {store.FactBackups, readBackups},
 	}
 	for _, rule := range rowRules {
 		looks = append(looks, look{rule.name, rule.read})
