@@ -54,20 +54,11 @@ func (r *Runner) makeRole(ctx context.Context, p *Plan, s Step) error {
 			if err == nil {
 				err = limit(ctx, tx, timeout)
 			}
-			if err != nil {
-				return err
-			}
-			grants := s.SQL[1:]
-			if slices.Contains(p.adoption.done, stepFunctions) {
-				grants = append(slices.Clone(grants), as(p.Facts.Owner, p.rights, p.adoption.grants()...)...)
-			}
-			if !reached {
+			if err == nil && !reached {
 				err = p.alterRole(ctx, tx, done)
 			}
-			for _, sql := range grants {
-				if err == nil {
-					_, err = tx.Exec(ctx, sql)
-				}
+			if err == nil {
+				err = p.grantRole(ctx, tx, s)
 			}
 			if done || err != nil {
 				return err
@@ -75,6 +66,21 @@ func (r *Runner) makeRole(ctx context.Context, p *Plan, s Step) error {
 			return r.note(ctx, tx, p, s.Name)
 		})
 	})
+}
+
+// grantRole grants what the role of an adoption needs: the schema, and the functions if they
+// exist already.
+func (p *Plan) grantRole(ctx context.Context, tx pgx.Tx, s Step) error {
+	statements := slices.Clone(s.SQL[1:])
+	if slices.Contains(p.adoption.done, stepFunctions) {
+		statements = append(statements, as(p.Facts.Owner, p.rights, p.adoption.grants()...)...)
+	}
+	for _, sql := range statements {
+		if _, err := tx.Exec(ctx, sql); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // grants are the statements that let the role of the adoption call its functions.

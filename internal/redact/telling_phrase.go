@@ -14,25 +14,15 @@ func (p *phrase) read() bool {
 		if !p.gap() {
 			return false
 		}
-		from := p.at
-		to := wordEnd(p.text, from)
-		if numbered(p.text[from:]) { // Unseal Key 1: …
-			p.at = groupEnd(p.text, from)
+		if numbered(p.text[p.at:]) { // Unseal Key 1: …
+			p.at = groupEnd(p.text, p.at)
 			continue
 		}
-		word := strings.ToLower(p.text[from:min(to, from+maxConnector)])
-		whole := to == len(p.text) || strings.IndexByte(" \t\r\n:=,+\"'(`\\<&|)", p.text[to]) >= 0
-		role := connectors[word]
-		switch user := p.user(); {
-		case p.kind == ofSession && sessionWords[word]:
-			role, p.id = links, true
-		case role == 0 && user > 0:
-			role, p.id, to, whole = gives, true, user, true
-		}
-		switch {
-		case !whole || role == 0 || to-from > maxConnector:
+		word, role, to := p.connector()
+		switch role {
+		case 0:
 			return p.value() || p.contrast()
-		case role == names:
+		case names:
 			p.at = to
 			if p.object() {
 				return true
@@ -49,6 +39,25 @@ func (p *phrase) read() bool {
 		}
 	}
 	return false
+}
+
+// connector reads the next word. It returns the word's role, which is 0 if it is no connector,
+// and where it ends.
+func (p *phrase) connector() (word string, role, to int) {
+	to = wordEnd(p.text, p.at)
+	word = strings.ToLower(p.text[p.at:min(to, p.at+maxConnector)])
+	whole := to == len(p.text) || strings.IndexByte(" \t\r\n:=,+\"'(`\\<&|)", p.text[to]) >= 0
+	role = connectors[word]
+	switch user := p.user(); {
+	case p.kind == ofSession && sessionWords[word]:
+		role, p.id = links, true
+	case role == 0 && user > 0:
+		role, p.id, to, whole = gives, true, user, true
+	}
+	if !whole || to-p.at > maxConnector {
+		role = 0
+	}
+	return word, role, to
 }
 
 // wordEnd returns where the word of letters ends that begins at i.
@@ -83,18 +92,30 @@ func (p *phrase) gap() bool {
 			p.assigned, blank = true, blank || b == '|' || b == '>' && isQuote(p.text[p.at-1])
 		case isQuote(b) || strings.IndexByte("([<{", b) >= 0:
 			p.assigned, blank = p.assigned || isQuote(b), blank || p.after("value=")
-		case lines > 0 && strings.IndexByte("#*/", b) >= 0: // how a comment goes on
-		case b == '\\' && p.at+1 < len(p.text) && (isQuote(p.text[p.at+1]) || p.text[p.at+1] == '\\'):
+		case p.skipped(b, lines):
 		case b == '&' && encodedQuoteWidth(p.text[p.at:]) > 0:
 			p.at += encodedQuoteWidth(p.text[p.at:]) - 1
 			p.assigned = true
-		case b == '-' && p.at+1 < len(p.text) && strings.IndexByte(" >", p.text[p.at+1]) >= 0:
 		case p.mark(b):
 			blank = blank || b != '*' && b != '.'
 		default:
 			return blank || p.linked && p.assigned
 		}
 		p.at++
+	}
+	return false
+}
+
+// skipped reports whether a byte says nothing: what continues a comment, escapes a quote or
+// draws an arrow.
+func (p *phrase) skipped(b byte, lines int) bool {
+	switch b {
+	case '#', '*', '/':
+		return lines > 0
+	case '\\':
+		return p.after(`"`, "'", "`", `\`)
+	case '-':
+		return p.after(" ", ">")
 	}
 	return false
 }

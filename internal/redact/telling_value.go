@@ -66,6 +66,13 @@ func (p *phrase) secret(v string) bool {
 	case p.chosen() && !p.broken:
 		head, _, _ := strings.Cut(v, "/")
 		return chosenWord(v) || p.given && chosenWord(head) || p.before != "" && verdicts[p.before] && p.number(v) || appPassword.MatchString(v)
+	}
+	return p.made(v)
+}
+
+// made judges a value that a machine has made.
+func (p *phrase) made(v string) bool {
+	switch {
 	case p.kind == ofSeed:
 		return base32Seed(v) || oneTime[p.before] && machineMade(v, shortHex)
 	case p.kind == ofKey && !keyQualifiers[p.before]:
