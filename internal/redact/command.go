@@ -4,6 +4,9 @@ import "strings"
 
 // commandRules finds the passwords that people give to programs, and those that
 // they tell each other.
+//
+// An expression with .*? must have one beginning and one end: of two alternatives, the first
+// may look for its end up to the end of the line after each match of the second.
 func commandRules() []rule {
 	const gap = `[\s#>|*]+` // also between the lines of a comment or a quotation
 	const value = `(?:"([^"\n]+)"|'([^'\n]+)'|([^\s"'|&;<>()\[\]]+))`
@@ -11,16 +14,19 @@ func commandRules() []rule {
 		{name: "command", of: "curl", gate: []string{"curl", "wget", "http "}, expr: `(?:curl|wget|http)\b.*?\s(?:-u|--user|--proxy-user|-U|-a|--auth)[ =]?["']?([^\s"':/]+:[^\s"']+)`, check: notAddressed},
 		{name: "command", of: "-p word", gate: []string{"sshpass", "docker login", "podman login", "helm registry", "mongo", "az login", "oc login", "mariadb", "influx", "skopeo", "plink", "cqlsh", "sqlcmd", "bcp ", "twine", "ipmitool"}, expr: `(?:sshpass|(?:docker|podman|skopeo|az|oc) login|helm registry login|mongo\w*|influx|mariadb|plink|cqlsh|sqlcmd|bcp|twine|ipmitool)\b.*?\s-(?:p|pw|P)[ =]?["']?([^\s"'-][^\s"']*)`},
 		{name: "command", of: "-pword", gate: []string{"mysql", "0z x ", "0z a ", "0z e ", "0za ", "0zr ", "unrar", "mariadb"}, expr: `(?:mysql\w*|mariadb\w*|7z[ar]?|(?:un)?rar)\b.*?\s-(?:p|hp)["']?([^\s"'-][^\s"']*)`, check: notPort},
-		{name: "command", of: "-p chosen", gate: []string{"mysql", "psql", "useradd", "usermod", "restic", "zip -"}, expr: `(?:(?:mysql\w*|psql|useradd|usermod|restic)\b.*?\s-p|\b(?:un)?zip\b.*?\s-P)[ =]["']?([^\s"'-][^\s"']*)`, check: chosenAt},
+		{name: "command", of: "-p chosen", gate: []string{"mysql", "psql", "useradd", "usermod", "restic"}, expr: `(?:mysql\w*|psql|useradd|usermod|restic)\b.*?\s-p[ =]["']?([^\s"'-][^\s"']*)`, check: chosenAt},
+		{name: "command", of: "zip", gate: []string{"zip -"}, expr: `\b(?:un)?zip\b.*?\s-P[ =]["']?([^\s"'-][^\s"']*)`, check: chosenAt},
 		{name: "command", of: "/p:", gate: []string{"freerdp", "mstsc"}, expr: `(?:freerdp|mstsc)\b.*?\s/p:["']?([^\s"']+)`},
 		{name: "command", of: "auth()", gate: []string{".auth(", "auth=("}, expr: `(?:\.auth|\bauth=)\(["'][^"'\s]+["'],\s*["']([^"']+)`},
-		{name: "command", of: "-k", gate: []string{"openssl enc", "ssh-keygen"}, expr: `(?:openssl enc\b.*?\s-k|ssh-keygen\b.*?\s-[NP]) ["']?([^\s"'-][^\s"']*)`},
+		{name: "command", of: "-k", gate: []string{"openssl enc"}, expr: `openssl enc\b.*?\s-k ["']?([^\s"'-][^\s"']*)`},
+		{name: "command", of: "ssh-keygen", gate: []string{"ssh-keygen"}, expr: `ssh-keygen\b.*?\s-[NP] ["']?([^\s"'-][^\s"']*)`},
 		{name: "command", of: "argument", gate: []string{"net user ", "change_password ", "add_user ", "addauth digest "}, expr: `(?i)(?:\bnet user [^\s/]+|\b(?:change_password|add_user) \S+|\baddauth digest)\s+["']?([^\s"'/-][^\s"']*)`, check: chosenAt},
 		{name: "command", of: "vault", gate: []string{"vault login ", "operator unseal "}, expr: `\bvault (?:login|operator unseal)\s+(?:-\S+\s+)*([\w.+/=-]{16,})`, check: opaqueAt},
 		{name: "command", of: "sudo -S", gate: []string{"sudo -s"}, expr: `\becho\s+(?:-\w+\s+)*["']?([^\s"'|$]+)["']?\s*\|\s*sudo\s+-S`},
 		{name: "command", of: "-a", gate: []string{"redis-cli", "valkey-cli"}, expr: `(?:redis|valkey)-cli\b.*?\s-a[ =]?["']?([^\s"']+)`},
 		{name: "command", of: "-w", gate: []string{"ldapsearch", "ldapmodify", "ldapadd", "ldapwhoami", "ldappasswd"}, expr: `ldap\w+\b.*?\s-[wsa] ?["']?([^\s"'-][^\s"']*)`},
-		{name: "command", of: "user%password", gate: []string{"smbclient", "rpcclient", "smbget", "net use", "mount"}, expr: `(?i)(?:(?:smbclient|rpcclient|smbget)\b.*?\s(?:-U|--user)[ =]?["']?[^\s"'%]+%|net use\b.*?\s/user:\S+\s+)([^\s"']+)`},
+		{name: "command", of: "user%password", gate: []string{"smbclient", "rpcclient", "smbget"}, expr: `(?i)(?:smbclient|rpcclient|smbget)\b.*?\s(?:-U|--user)[ =]?["']?[^\s"'%]+%([^\s"']+)`},
+		{name: "command", of: "net use", gate: []string{"net use"}, expr: `(?i)net use\b.*?\s/user:\S+\s+([^\s"']+)`},
 		{name: "command", of: "pass:", gate: []string{"pass:"}, expr: `\bpass:([^\s"']+)`, check: passArgument},
 		{name: "command", of: "htpasswd", gate: []string{"htpasswd", "chpasswd"}, expr: `htpasswd\s+-\w*b\w*\s+\S+\s+\S+\s+["']?([^\s"']+)|echo\s+["']?\w+:([^\s"'|]+)["']?\s*\|\s*(?:sudo\s+)?chpasswd`},
 		{name: "netrc", gate: []string{"login "}, multiline: true, expr: `login` + gap + `[^\s]+` + gap + `(?:account` + gap + `[^\s]+` + gap + `)?pass(?:word|wd)` + gap + `([^\s]+)`},
@@ -46,7 +52,9 @@ func notPort(s string, from, to int) bool {
 // passArgument wants pass: to be an argument of OpenSSL's, not the end of a word or
 // what a test says.
 func passArgument(s string, from, to int) bool {
-	before := s[:from-len("pass:")]
+	const longest = 256
+	at := from - len("pass:")
+	before := s[max(0, at-longest):at]
 	return strings.HasSuffix(before, " ") && strings.Contains(before, "-pass") && !masked(s[from:to])
 }
 

@@ -197,11 +197,15 @@ func (r *Redactor) within(s string, from, to int, decoded []byte, f finding) fin
 		inner.spans, inner.work = append(inner.spans, more.spans...), inner.work+more.work
 	}
 	f.work += inner.work
+	if len(inner.spans) == 0 {
+		return f
+	}
+	end := to
+	for end < len(s) && s[end] == '=' {
+		end++
+	}
+	f.work += end - to
 	for _, sp := range inner.spans {
-		end := to
-		for end < len(s) && s[end] == '=' {
-			end++
-		}
 		f.spans = append(f.spans, span{from: from, to: end, rule: sp.rule, lenient: sp.lenient})
 	}
 	return f

@@ -11,8 +11,25 @@ type extent struct {
 	bare     bool // it has neither
 }
 
+// ahead is what the search for one family's names has read beyond them.
+type ahead struct {
+	read    int // bytes of values, for the count of work
+	refused int // where the last long value ends that prose refused
+}
+
+// longRefusal is the least length of a refused value whose end is remembered.
+const longRefusal = 64
+
 // extent returns where the value that begins at i lies.
-func (k keyed) extent(s string, i int) extent {
+func (k keyed) extent(s string, i int, a *ahead) extent {
+	v := k.extentAt(s, i, a)
+	if !v.bare || v.to != a.refused {
+		a.read += v.to - i
+	}
+	return v
+}
+
+func (k keyed) extentAt(s string, i int, a *ahead) extent {
 	i += max(len(wrapper.FindString(s[i:]))-1, len(valueTag.FindString(s[i:])))
 	begin := i
 	if p := len(quotePrefix.FindString(s[i:])); p > 0 {
@@ -35,7 +52,10 @@ func (k keyed) extent(s string, i int) extent {
 	switch {
 	case i < len(s) && isQuote(s[i]):
 		end := quoteEnd(s, i, escapes)
-		if to := k.continues(s, end); escapes == 0 && to > end {
+		if escapes > 0 {
+			return extent{from: i + 1, to: end}
+		}
+		if to := k.continues(s, end, a); to > end {
 			return extent{from: i, to: to} // "x"hunter2 is one word, and so is 'it''s'
 		}
 		return extent{from: i + 1, to: end}
@@ -46,19 +66,24 @@ func (k keyed) extent(s string, i int) extent {
 		}
 		return extent{from: i + 1, to: end}
 	}
+	if begin < a.refused {
+		return extent{from: begin, to: a.refused, bare: true} // the rest of a value that has been read
+	}
 	return extent{from: begin, to: begin + k.word(s[begin:]), bare: true}
 }
 
 // continues returns where a value ends whose first quotation closes at end: more
 // quotations and a word may follow it without a blank.
-func (k keyed) continues(s string, end int) int {
+func (k keyed) continues(s string, end int, a *ahead) int {
 	to := end
+	defer func() { a.read += to - end }()
 	for at := end + 1; at < len(s); at = to {
 		switch {
 		case isQuote(s[at]):
 			to = min(quoteEnd(s, at, 0)+1, len(s))
 		case alphanumeric(s[at]):
-			return at + k.word(s[at:])
+			to = at + k.word(s[at:])
+			return to
 		default:
 			return to
 		}

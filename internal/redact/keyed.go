@@ -155,23 +155,23 @@ func (f family) literals() []string {
 
 func (k keyed) find(s string, f finding) finding {
 	f.work += len(s)
-	state := uint16(0)
+	state, a := uint16(0), ahead{}
 	for i := 0; i < len(s); i++ {
 		state = k.names.step(state, s[i])
 		if state < ending {
 			continue
 		}
 		end := i + 1
-		v := k.valueAfter(s, end+1-bits.Len64(k.names.ended(state)[0]), end)
+		v := k.valueAfter(s, end+1-bits.Len64(k.names.ended(state)[0]), end, &a)
 		if v.from >= v.to {
 			continue
 		}
 		if !v.harmless(s) && (k.only == nil || k.only(s[v.from:v.to])) {
 			f.add(v.from, v.to)
 		}
-		f.work += v.to - end
 		i, state = v.to-1, 0
 	}
+	f.work += a.read
 	return f
 }
 

@@ -25,7 +25,7 @@ const (
 var (
 	// afterName matches what may stand between a name and its value: name=,
 	// "name": , user[name]=, name[]=, <name>, <name a="b">, --name .
-	afterName = regexp.MustCompile(`^` + tail + `(?:(?:\\*["'` + "`" + `]|` + encodedQuote + `)?(?:\[\w{0,16}\]|\]|(?i:%5[bd]))*\s*` +
+	afterName = regexp.MustCompile(`^` + tail + `(?:(?:\\*["'` + "`" + `]|` + encodedQuote + `)?(?:\[\w{0,16}\]|\]|(?i:%5[bd])){0,8}\s*` +
 		`(=` + greater + `|:=|={1,2}|:|%(?:25)*3[aAdD])\s*|((?:[ \t][^<>]{0,128})?` + greater + `)|[ \t]+)`)
 	tagBegin = regexp.MustCompile(less)
 	cdata    = regexp.MustCompile(`^` + less + `!\[CDATA\[`)
@@ -34,27 +34,39 @@ var (
 
 // valueAfter returns where the value lies whose name stands from name to i, or an
 // empty range if what follows is none.
-func (k keyed) valueAfter(s string, name, i int) extent {
+func (k keyed) valueAfter(s string, name, i int, a *ahead) extent {
 	m := afterName.FindStringSubmatchIndex(s[i:])
 	if m == nil || !k.stands(s, name) {
 		return extent{}
 	}
 	begin := i + m[1]
+	a.read += m[1]
 	flag, tagged := opened(s, i)
 	switch {
 	case m[sign] >= 0:
-		v := k.extent(s, begin)
 		between := s[i+m[sign] : begin]
+		if between == ":" && resource(s[:name]) {
+			return extent{}
+		}
+		v := k.extent(s, begin, a)
 		prose := v.bare && between[0] == ':' && len(between) > 1 && between != ":="
 		counted := m[plural] < m[plural+1] && digitsOnly.MatchString(s[v.from:v.to])
-		elsewhere := v.bare && strings.Contains(between, "\n") && !alone(s, v) || between == ":" && resource(s[:name]) || (prose || s[v.from:v.to] == "value") && states(s, v)
-		if !counted && !elsewhere && (!prose || k.prose(s[v.from:v.to]) || k.apart && compound(s, name)) {
+		elsewhere := v.bare && strings.Contains(between, "\n") && !alone(s, v) || (prose || s[v.from:v.to] == "value") && states(s, v)
+		if counted || elsewhere {
+			return extent{}
+		}
+		if !prose || k.apart && compound(s, name) || v.to != a.refused && k.prose(s[v.from:v.to]) {
 			return v
 		}
+		if v.to-v.from > longRefusal {
+			a.refused = v.to
+		}
 	case m[tag] >= 0 && tagged:
-		return enclosed(s, begin)
+		v := enclosed(s, begin)
+		a.read += max(0, v.to-begin)
+		return v
 	case m[tag] < 0 && (flag && !strings.HasPrefix(s[begin:], "-") && !states(s, extent{from: begin, to: wordEnd(s, begin)}) || k.quoted && begin < len(s) && isQuote(s[begin])):
-		return k.extent(s, begin)
+		return k.extent(s, begin, a)
 	}
 	return extent{}
 }
@@ -72,6 +84,8 @@ func states(s string, v extent) bool {
 // resource reports whether a text ends within the name of a resource of AWS, where
 // secret: stands before a name.
 func resource(before string) bool {
+	const longest = 256
+	before = before[max(0, len(before)-longest):]
 	word := before[strings.LastIndexAny(before, " \t\"'=,")+1:]
 	return strings.HasPrefix(word, "arn:") && strings.HasSuffix(word, ":")
 }

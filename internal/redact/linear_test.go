@@ -1,10 +1,16 @@
 package redact
 
 import (
+	"encoding/base64"
 	"io"
+	"iter"
+	"maps"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
+
+	"recoup/internal/redact/redacttest"
 )
 
 // hostile are the units of inputs made to be slow: near misses, and openings that
@@ -32,6 +38,49 @@ func nearMisses() []string {
 	}
 }
 
+// fragments are the words that rules look for and the marks around them. The hostile inputs of
+// [pairs] are made of them.
+func fragments() (words, marks []string) {
+	words = []string{"password=", "token", "prompt", "cookie: a", "arn:secret", "pass:a", "unseal", "credentials", "q1", "PuTTY-User-Key-File-", "Private-MAC:", "http", "密码"}
+	for _, f := range families() {
+		words = append(words, f.keys[0])
+	}
+	byKind := map[secretKind]string{}
+	for word, kind := range tellingWords() {
+		if first, ok := byKind[kind]; !ok || word < first {
+			byKind[kind] = word
+		}
+	}
+	words = slices.AppendSeq(words, maps.Values(byKind))
+	slices.Sort(words)
+	marks = []string{
+		" ", "\t", "\n", "+", "=", ":", ": ", ":\t", "=\n", "|\n", `"`, "'", "`", `\`, `\"`, `\\"`, `""`, "[", "]", "{", "}", "(", ")", "<", ">", "&quot;", "%22", "%20", "%5b", `\n`, `\u0022`,
+		".", ",", ";", "-", "_", "/", "*", "#", "|", "&", "@", "%", "a1",
+	}
+	return slices.Compact(words), marks
+}
+
+// pairs yields inputs of a size that repeat a word with marks around it.
+func pairs(size int) iter.Seq2[string, string] {
+	words, marks := fragments()
+	repeated := func(unit string) string { return strings.Repeat(unit, size/len(unit)) }
+	return func(yield func(name, text string) bool) {
+		for _, word := range words {
+			for i, mark := range marks {
+				other := marks[(i+1)%len(marks)]
+				for _, unit := range []string{word + mark, mark + word + other} {
+					if !yield(unit, repeated(unit)) {
+						return
+					}
+				}
+			}
+		}
+	}
+}
+
+// readings is how often the rules together may step over a byte.
+const readings = 16
+
 // TestWorkIsLinear counts the bytes that finders step over. Twice the input may
 // cost twice the work, and no input more than a few readings by every rule that
 // looks at it.
@@ -43,9 +92,59 @@ func TestWorkIsLinear(t *testing.T) {
 	}
 	for _, unit := range hostile() {
 		half, full := work(strings.Repeat(unit, size/len(unit))), work(strings.Repeat(unit, 2*size/len(unit)))
-		if full > half*5/2+100 || full > 12*2*size {
+		if full > half*5/2+100 || full > readings*2*size {
 			t.Errorf("%q: %d bytes of work for %d bytes, %d for %d", unit, half, size, full, 2*size)
 		}
+	}
+}
+
+// TestWorkOnPairsIsLinear counts the work on words with marks around them. A cap on a look-ahead
+// makes each word cost more, so the bound is on the growth and, more loosely, on the sum.
+func TestWorkOnPairsIsLinear(t *testing.T) {
+	t.Parallel()
+	const size = 1 << 10
+	r := Default()
+	var expressions set
+	for i, rule := range r.rules {
+		if one := single(i); rule.expr != "" { // TestExpressionsReadAhead covers them
+			expressions.add(&one)
+		}
+	}
+	for unit, text := range pairs(2 * size) {
+		work := func(s string) int { return finding{}.run(r.rules, r.gate.scan(s).without(expressions), s, 0).work }
+		half, full := work(text[:len(unit)*(size/len(unit))]), work(text)
+		if full > half*13/5+400 || full > 8*readings*2*size {
+			t.Errorf("%q: %d bytes of work for %d bytes, %d for %d", unit, half, size, full, 2*size)
+		}
+	}
+}
+
+// TestNamesReadAhead counts what the expression after a name reads, also where it does not match.
+func TestNamesReadAhead(t *testing.T) {
+	t.Parallel()
+	const size = 1 << 10
+	re := regexp.MustCompile(afterName.String())
+	name := regexp.MustCompile(`token|password|prompt|cookie`)
+	for unit, text := range pairs(size) {
+		read := 0
+		for _, m := range name.FindAllStringIndex(text, -1) {
+			counting := &countingReader{RuneReader: strings.NewReader(text[m[1]:])}
+			re.FindReaderIndex(counting)
+			read += counting.runes
+		}
+		if read > 32*size {
+			t.Errorf("%q: %d runes read after the names in %d bytes", unit, read, size)
+		}
+	}
+}
+
+// TestPaddingIsReadOnce has many secrets in one encoded text with a long padding.
+func TestPaddingIsReadOnce(t *testing.T) {
+	const size = 1 << 12
+	text := base64.RawStdEncoding.EncodeToString([]byte(strings.Repeat("a@b.cc ", size/7)))
+	work := func(padding int) int { return Default().find(text + strings.Repeat("=", padding)).work }
+	if more := work(size) - work(0); more > readings*size {
+		t.Errorf("%d bytes of work for %d bytes of padding", more, size)
 	}
 }
 
@@ -54,12 +153,13 @@ func TestWorkIsLinear(t *testing.T) {
 // beyond what it matches.
 func TestExpressionsReadAhead(t *testing.T) {
 	const size = 1 << 10
+	samples := redacttest.Samples(6)
 	for _, rule := range Default().rules {
 		if rule.expr == "" {
 			continue
 		}
 		re := regexp.MustCompile(rule.expr)
-		for _, unit := range append(nearMisses(), rule.gate...) {
+		for _, unit := range slices.Concat(nearMisses(), rule.gate, alternatives(&rule, samples)) {
 			s := strings.Repeat(unit, size/len(unit))
 			read := 0
 			for at := 0; at < len(s); {
@@ -76,6 +176,20 @@ func TestExpressionsReadAhead(t *testing.T) {
 			}
 		}
 	}
+}
+
+// alternatives returns what a rule finds with each of its literals in front: an expression with
+// alternatives must not look for the end of one after each match of another.
+func alternatives(r *rule, samples []redacttest.Sample) (units []string) {
+	for _, sample := range samples {
+		if sample.Rule != r.name || len(r.find(sample.Text, finding{}).spans) == 0 || len(sample.Text) > 200 {
+			continue
+		}
+		for _, literal := range r.gate {
+			units = append(units, literal+" "+sample.Text+" ")
+		}
+	}
+	return units
 }
 
 type countingReader struct {

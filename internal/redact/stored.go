@@ -83,17 +83,28 @@ var (
 // is of it.
 func findPuTTY(s string, f finding) finding {
 	f.work += len(s)
+	ends, lines := puttyEnd.FindAllStringIndex(s, -1), -1
+	next := ends // those after the key that is read
 	for at := 0; at < len(s); {
 		from := strings.Index(s[at:], "PuTTY-User-Key-File-")
 		if from < 0 {
 			break
 		}
 		from += at
+		for len(next) > 0 && next[0][0] < from {
+			next = next[1:]
+		}
+		if lines < from {
+			lines = len(s)
+			if n := strings.Index(s[from:], "Private-Lines:"); n >= 0 {
+				lines = from + n
+			}
+		}
 		limit := min(len(s), from+maxPrivateKey)
-		if m := puttyEnd.FindStringIndex(s[from:limit]); m != nil {
-			at = from + m[1]
-		} else if lines := strings.Index(s[from:limit], "Private-Lines:"); lines >= 0 {
-			at = from + lines + len(puttyBody.FindString(s[from+lines:limit]))
+		if len(next) > 0 && next[0][1] <= limit {
+			at = next[0][1]
+		} else if lines < limit {
+			at = lines + len(puttyBody.FindString(s[lines:limit]))
 		} else {
 			at = from + len("PuTTY-User-Key-File-")
 			continue
@@ -111,7 +122,7 @@ func findPuTTY(s string, f finding) finding {
 		}
 		at += from + max(len(body), 1)
 	}
-	for _, m := range puttyEnd.FindAllStringIndex(s, -1) {
+	for _, m := range ends {
 		f.add(m[0], m[1])
 	}
 	return f

@@ -5,16 +5,28 @@ import (
 	"strings"
 )
 
+// maxFormValue is how much of a value is judged after the blank of a form. Such a blank does not
+// end a value, so the text after each of many telling words can be one value up to its end.
+const maxFormValue = 256
+
 // value reports whether what stands at the end of the phrase is a secret.
 func (p *phrase) value() bool {
 	p.from = p.at
-	p.to = p.from + valueLength(p.text[p.from:])
+	text := p.text
+	if p.text[p.from-1] == '+' {
+		text = p.text[:min(len(p.text), p.from+maxFormValue)]
+	}
+	p.to = p.from + valueLength(text[p.from:])
 	p.at = p.to
 	if m := uuidShape.FindStringIndex(p.text[p.from:min(p.to, p.from+uuidLength)]); m != nil && ends(p.text, p.from+uuidLength) {
 		p.to = p.from + uuidLength
 	}
 	if p.valued && p.kind == ofPassword && isQuote(p.text[p.from-1]) { // Invalid value: "X"
-		p.to = within(p.text[:lineEnd(p.text, p.from-1)], p.from, p.text[p.from-1:p.from]).to
+		if end := strings.IndexAny(p.text[p.from:], p.text[p.from-1:p.from]+"\n"); end >= 0 {
+			p.to = p.from + end
+		} else {
+			p.to = len(p.text)
+		}
 		p.to = p.from + len(strings.TrimRight(p.text[p.from:p.to], `\`))
 		p.at = p.to
 		return p.from < p.to && !masked(p.text[p.from:p.to])
@@ -35,7 +47,14 @@ func (p *phrase) value() bool {
 			return false // the sentence goes on
 		}
 	}
-	return p.accepts(v)
+	if !p.accepts(v) {
+		return false
+	}
+	if len(text) < len(p.text) { // all of it is taken
+		p.to = max(p.to, p.from+valueLength(p.text[p.from:]))
+		p.at = p.to
+	}
+	return true
 }
 
 // accepts reports whether the value v, which lies from p.from to p.to, is a secret.

@@ -136,6 +136,15 @@ func (m maker) commands() []Sample {
 		Sample{Rule: "protocol", Text: "AUTH LOGIN " + sasl, Secret: sasl}, m.digestResponse())
 }
 
+// options makes the passwords in options of more programs.
+func (m maker) options() (list []Sample) {
+	for _, before := range []string{"ssh-keygen -N ", "zip -r x.zip -P ", "net use z: //h/s /user:ada "} {
+		secret := m.fill("pass", 0)
+		list = append(list, Sample{Rule: "command", Text: before + secret + " host", Secret: secret})
+	}
+	return list
+}
+
 func (m maker) digestResponse() Sample {
 	response := m.mixed(hexa, 32)
 	return Sample{Rule: "protocol", Text: `Digest realm="x", response="` + response + `"`, Secret: response}
