@@ -62,6 +62,26 @@ func TestBackup(t *testing.T) {
 	if out, err := recoup("restore", file, "--yes"); err == nil || !strings.Contains(out, "another process has") {
 		t.Errorf("a database that is open is replaced: %v: %s", err, out)
 	}
+	path := strings.TrimPrefix(d.Nodes, "sqlite:")
+	beside := func(args ...string) (string, error) { // with relative paths, from the folder of the database
+		cmd := exec.CommandContext(t.Context(), program.Path(t), append(args, "--database", "sqlite:"+filepath.Base(path))...)
+		cmd.Dir = filepath.Dir(path)
+		out, err := cmd.CombinedOutput()
+		return string(out), err
+	}
+	if out, err := beside("backup", "relative.db"); err != nil || !strings.Contains(out, "is written and checked") {
+		t.Errorf("backup to a relative path: %v: %s", err, out)
+	}
+	if out, err := beside("restore", "relative.db", "--yes"); err == nil || !strings.Contains(out, "another process has") {
+		t.Errorf("a database that is open is replaced: %v: %s", err, out)
+	}
+	if _, err := os.Stat(path + "-wal"); err != nil {
+		t.Errorf("a refused restore has removed the log of an open database: %v", err)
+	}
+	if out, err := beside("backup", "file:relative.db?mode=memory"); err == nil || !strings.Contains(out, "is not the path of a file") {
+		t.Errorf("a backup in memory: %v: %s", err, out)
+	}
+	s.report("LATER")
 	if err := s.signal(syscall.SIGTERM); err != nil {
 		t.Fatal(err)
 	}

@@ -18,8 +18,12 @@ import (
 var ErrNoBackup = errors.New("is not a backup")
 
 // Backup writes the database, as it is at one moment, to a new file. Nodes go on reading
-// and writing it meanwhile. The copy is checked before it bears its name.
+// and writing it meanwhile. The copy gets its name after it was checked.
 func Backup(ctx context.Context, path, to string) error {
+	path, to, err := absolutes(path, to)
+	if err != nil {
+		return err
+	}
 	if _, err := os.Stat(path); err != nil {
 		return fmt.Errorf("sqlite: there is no database to back up: %w", err)
 	}
@@ -32,6 +36,9 @@ func Backup(ctx context.Context, path, to string) error {
 // Restore puts a backup in the place of a database. It returns store.ErrBusy while a
 // process has the database open. Cut off anywhere, it leaves the one or the other.
 func Restore(ctx context.Context, from, path string) (err error) {
+	if from, path, err = absolutes(from, path); err != nil {
+		return err
+	}
 	if err := checkCopy(ctx, from); err != nil {
 		return err
 	}
@@ -40,11 +47,36 @@ func Restore(ctx context.Context, from, path string) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, release()) }()
-	return copyTo(ctx, from, path, func(part string) error { return os.Rename(part, path) })
+	return copyTo(ctx, from, path, func(part string) error {
+		if err := removeLogs(path); err != nil {
+			return err
+		}
+		return os.Rename(part, path)
+	})
 }
 
-// seize keeps every other process from a database until it is released, and leaves no log
-// beside it: that would be taken for the log of what comes in its place.
+func absolutes(one, other string) (string, string, error) {
+	one, err := absolute(one)
+	if err != nil {
+		return "", "", err
+	}
+	other, err = absolute(other)
+	return one, other, err
+}
+
+// removeLogs removes what a damaged database has left beside it: SQLite would take it for the log
+// of the database that replaces it. A database that is not damaged has no log once it is seized.
+func removeLogs(path string) error {
+	for _, log := range []string{"-wal", "-shm"} {
+		if err := os.Remove(path + log); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return fmt.Errorf("sqlite: %w", err)
+		}
+	}
+	return nil
+}
+
+// seize keeps every other process from a database until it is released, and writes its log back
+// into it. Of a damaged database nothing can be written back: it may be replaced as it is.
 func seize(ctx context.Context, path string) (release func() error, err error) {
 	if info, err := os.Stat(path); err != nil || info.Size() == 0 {
 		return func() error { return nil }, nil //nolint:nilerr // there is none
@@ -58,14 +90,11 @@ func seize(ctx context.Context, path string) (release func() error, err error) {
 		return db.Close, nil
 	case busy(err):
 		return nil, errors.Join(fmt.Errorf("sqlite: another process has %s open: %w", path, store.ErrBusy), db.Close())
+	case damaged(err):
+		return db.Close, nil
+	default:
+		return nil, errors.Join(fmt.Errorf("sqlite: %s cannot be replaced: %w", path, translate(err)), db.Close())
 	}
-	// A damaged one may be replaced.
-	for _, log := range []string{"-wal", "-shm"} {
-		if err := os.Remove(path + log); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return nil, errors.Join(fmt.Errorf("sqlite: %w", err), db.Close())
-		}
-	}
-	return db.Close, nil
 }
 
 // copyTo copies a database to a file beside its place, checks it, and puts it there.

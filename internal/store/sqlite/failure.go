@@ -67,3 +67,13 @@ func unwritable(code int) bool {
 	}
 	return false
 }
+
+// damaged reports whether an error says that the file is no database, or not a whole one.
+func damaged(err error) bool {
+	var cause *sqlite.Error
+	if !errors.As(err, &cause) {
+		return false
+	}
+	code := cause.Code()
+	return code&0xff == sqlite3.SQLITE_CORRUPT || code&0xff == sqlite3.SQLITE_NOTADB || code == sqlite3.SQLITE_IOERR_SHORT_READ
+}

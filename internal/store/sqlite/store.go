@@ -118,14 +118,23 @@ func (s *Store) Close() error {
 	return errors.Join(s.writer.close(), s.read.Close())
 }
 
-// locate checks the path, and makes the file if there is none.
-func locate(path string) (string, error) {
+// absolute checks that a path is that of a file, and makes it absolute.
+func absolute(path string) (string, error) {
 	if path == "" || strings.Contains(path, ":memory:") || strings.HasPrefix(path, "file:") {
 		return "", fmt.Errorf("sqlite: %q is not the path of a file: a database in memory is not supported, because readers could not see what the writer writes", path)
 	}
 	path, err := filepath.Abs(path)
 	if err != nil {
 		return "", fmt.Errorf("sqlite: %w", err)
+	}
+	return path, nil
+}
+
+// locate checks the path, and makes the file if there is none.
+func locate(path string) (string, error) {
+	path, err := absolute(path)
+	if err != nil {
+		return "", err
 	}
 	folder := filepath.Dir(path)
 	if info, err := os.Stat(folder); err != nil || !info.IsDir() {
@@ -179,8 +188,11 @@ func (f file) open(n int, pragmas ...string) (*sql.DB, error) {
 		fmt.Sprintf("busy_timeout(%d)", f.busy.Milliseconds()),
 		"temp_store(memory)",
 	}, pragmas...)}
-	path := filepath.ToSlash(f.path)
-	if !strings.HasPrefix(path, "/") {
+	path, err := absolute(f.path)
+	if err != nil {
+		return nil, err
+	}
+	if path = filepath.ToSlash(path); !strings.HasPrefix(path, "/") {
 		path = "/" + path // a drive letter
 	}
 	db, err := sql.Open(f.driver, (&url.URL{Scheme: "file", Path: path, RawQuery: query.Encode()}).String())
