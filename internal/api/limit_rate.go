@@ -39,6 +39,18 @@ func (r *rates[K]) take(who K, now time.Time, requests int) time.Duration {
 	cost := min(time.Duration(requests)*r.every, r.burst)
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	who, empty := r.find(who, now)
+	next := empty.Add(cost)
+	if next.After(now) {
+		return next.Sub(now)
+	}
+	r.empty[who] = next
+	return 0
+}
+
+// find returns under whom the rate of a caller is kept, and when its tokens were, or will be,
+// used up.
+func (r *rates[K]) find(who K, now time.Time) (K, time.Time) {
 	r.sweep(now)
 	empty, known := r.empty[who]
 	if !known && len(r.empty) >= maxRates {
@@ -47,15 +59,23 @@ func (r *rates[K]) take(who K, now time.Time, requests int) time.Duration {
 		empty = r.empty[who]
 	}
 	full := now.Add(-r.burst)
-	if empty.Before(full) || empty.After(now) { // or the clock was set back
+	if empty.Before(full) || empty.After(now.Add(r.burst)) { // or the clock was set back
 		empty = full
 	}
-	next := empty.Add(cost)
-	if next.After(now) {
-		return next.Sub(now)
+	return who, empty
+}
+
+// owe takes what so many requests need, also if it is not there: the caller then waits until it
+// is. Nobody owes more than a burst.
+func (r *rates[K]) owe(who K, now time.Time, requests int) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	who, empty := r.find(who, now)
+	next := empty.Add(time.Duration(requests) * r.every)
+	if most := now.Add(r.burst); next.After(most) {
+		next = most
 	}
 	r.empty[who] = next
-	return 0
 }
 
 // charge takes what so many requests need, or what is left.
@@ -106,5 +126,5 @@ const guessCost = 20
 
 // guessed charges an address for a key that does not exist: the database was asked for it.
 func (g *gatekeeper) guessed(client netip.Addr, now time.Time) {
-	g.byAddress.charge(network(client), now, min(guessCost, max(g.limits.Unkeyed/100, 1))-1)
+	g.byAddress.owe(network(client), now, min(guessCost, max(g.limits.Unkeyed/100, 1))-1)
 }
