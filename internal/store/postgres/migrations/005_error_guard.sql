@@ -299,7 +299,9 @@ create type recoup.archiving as (
   input text, reason text, decided_by text, worker text, claimed_at timestamptz, attempt uuid
 );
 
--- check_archiving refuses decisions that no policy allows.
+-- check_archiving refuses decisions that no policy allows. What the table's policy admitted, or none on
+-- record, is kept for as long as the table says. What an older policy admitted is kept for as
+-- long as that policy says, which is at least the shortest retention that the table ever had.
 create function recoup.check_archiving(decisions jsonb, moment timestamptz) returns void
 language plpgsql set search_path = pg_catalog, pg_temp as $$
 declare
@@ -308,10 +310,13 @@ begin
   select min(m.table_name || ': ' || case
       when t.ttl is null then 'errors of this table are kept for ever'
       when not recoup.recent(moment) then 'an error is archived now, and at no other time'
-      when m.kept_us is null or moment + m.kept_us * interval '1 microsecond' < moment + t.retention
-        and (m.policy_version = t.policy_version or not exists (select from recoup.policy_version v where v.version = m.policy_version))
-        then 'what is archived is kept for ' || t.retention end) into bad
-    from jsonb_populate_recordset(null::recoup.archiving, decisions) m left join recoup.error_table t on t.table_name = m.table_name;
+      when (moment + m.kept_us * interval '1 microsecond' >= moment + k.retention) is not true then 'what is archived is kept for ' || k.retention end) into bad
+    from jsonb_populate_recordset(null::recoup.archiving, decisions) m
+    left join recoup.error_table t on t.table_name = m.table_name
+    left join lateral (select case
+        when m.policy_version <> t.policy_version and exists (select from recoup.policy_version v where v.version = m.policy_version)
+          then (select s.retention from recoup.shortest_retention s where s.table_name = t.table_name)
+        else t.retention end as retention) k on true;
   if bad is not null then
     raise exception using errcode = 'RC001', message = bad;
   end if;

@@ -264,6 +264,8 @@ begin
       retention = excluded.retention, policy_version = excluded.policy_version, retired = excluded.retired,
       hub_name = excluded.hub_name, entity_required = excluded.entity_required, orphans = excluded.orphans,
       source_rules = excluded.source_rules;
+  insert into recoup.shortest_retention as s select t.table_name, t.retention where t.retention is not null
+    on conflict (table_name) do update set retention = excluded.retention where excluded.retention < s.retention;
   perform recoup.sync_name(t.table_name, 'recoup.error', t, was.entity_column);
   if t.archive_name is not null then
     perform recoup.sync_name(t.archive_name, 'recoup.error_archive', t, was.entity_column);
