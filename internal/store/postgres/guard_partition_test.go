@@ -41,7 +41,9 @@ func TestPartitionsAreDroppedByTheirBounds(t *testing.T) {
 	at(t, ownerURL).run(`create table recoup.error_event_y2001m01 partition of recoup.error_event for values from ('2001-01-01 00:00+00') to ('2003-01-01 00:00+00');
 		create table recoup.error_event_y1999m01 partition of recoup.error_event for values from (minvalue) to ('1999-02-01 00:00+00')`)
 	app.run("set timezone = 'Pacific/Auckland'; set datestyle = 'SQL, DMY'")
-	drop := func(month string) bool { return ask[bool](app, "select recoup.drop_partition('error_event', '"+month+"'::text::date)") }
+	drop := func(month string) bool {
+		return ask[bool](app, "select recoup.drop_partition('error_event', '"+month+"'::text::date)")
+	}
 	pgtest.StopClock(t, ownerURL, time.Date(2002, 6, 1, 0, 0, 0, 0, time.UTC))
 	if drop("2001-01-01") {
 		t.Error("a partition that has this month was dropped")
