@@ -177,6 +177,9 @@ func TestWriterRole(t *testing.T) {
 	t.Parallel()
 	owner, _ := afresh(t)
 	writer := role(t, owner, "recoup_writer")
+	if got := ask[string](writer, "show idle_in_transaction_session_timeout"); got != "30s" {
+		t.Errorf("a transaction may be idle for %s", got)
+	}
 	writer.run("INSERT INTO outreach.dol_errors (outreach_id, code, severity, message) VALUES ('CO-1', 'NETWORK_TIMEOUT', 'HIGH', 'slow')")
 	if !ask[bool](writer, "SELECT is_blocked('CO-1')") || ask[bool](writer, "SELECT is_blocked('CO-2')") {
 		t.Error("is_blocked is wrong")

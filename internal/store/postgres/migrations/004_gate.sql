@@ -113,15 +113,20 @@ end $$;
 -- is held: a caller's time counts only if it is that of the clock. seq and
 -- promoted_at are null if it is blocked: by the errors in blockers, or by rows of the adopted
 -- tables in unread, which nodes look at within a second. It is the only way to record a promotion: nodes may not write the table.
+-- A stripe is held until the transaction ends, and there are 256. A role other than nodes holds at
+-- most 32 of them, so that one open transaction cannot stop all reports and promotions. The locks are
+-- not counted in a transaction without a number, which has written nothing and promoted nothing.
 create function recoup.promote(entity text, phase text, actor text default current_user,
   at timestamptz default null, id uuid default gen_random_uuid(),
   out seq bigint, out blockers uuid[], out promoted_at timestamptz, out unread text[])
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
+declare
+  is_node boolean := exists (select from pg_roles where rolname = 'recoup_app' and pg_has_role(session_user, oid, 'usage'));
 begin
   if coalesce(btrim(entity), '') = '' or coalesce(btrim(phase), '') = '' or actor is null then
     raise exception using errcode = 'RC001', message = 'promote needs an entity, a phase and an actor';
   end if;
-  if not exists (select from pg_roles where rolname = 'recoup_app' and pg_has_role(session_user, oid, 'usage')) then
+  if not is_node then
     actor := session_user; -- only nodes speak for others
     entity := recoup.plain_entity(entity);
   end if;
@@ -134,9 +139,17 @@ begin
     raise exception using errcode = 'RC001', message = 'promote needs READ COMMITTED: an older snapshot could not see what blocks';
   end if;
   execute 'lock table ' || recoup.stripe(entity) || ' in exclusive mode';
+  if not is_node and pg_current_xact_id_if_assigned() is not null
+    and (select count(*) from pg_locks where pid = pg_backend_pid() and locktype = 'relation' and mode = 'ExclusiveLock') > 32 then
+    raise exception using errcode = 'RC001', message =
+      'one transaction of this role can hold 32 of 256 gates, enough for 32 entities; commit, and promote the others in another transaction';
+  end if;
   blockers := array(select error_id from recoup.error where entity_id = entity and blocking order by created_at, error_id limit 100);
   unread := array(select u.table_name from recoup.unread(entity) u);
   if cardinality(blockers) + cardinality(unread) > 0 then
+    if not is_node then
+      perform pg_current_xact_id(); -- it holds a stripe
+    end if;
     return;
   end if;
   seq := nextval('recoup.gate_seq');
