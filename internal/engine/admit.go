@@ -3,12 +3,22 @@ package engine
 import (
 	"context"
 	"errors"
+	"regexp"
+	"strings"
 
 	"recoup"
 	"recoup/fault"
 	"recoup/internal/lifecycle"
 	"recoup/internal/store"
 )
+
+// cutOff is how much is taken from the end of a message that the database has cut: the cut
+// may lie within a secret, whose beginning no rule finds.
+const cutOff = 4096
+
+// cutNote is the end of a message that the database has cut (cut_message and error_plain in
+// the migrations 005).
+var cutNote = regexp.MustCompile(` \[cut: [0-9]+ bytes\]$`)
 
 // admitBatch is how many rows of plain SQL are admitted at once.
 const admitBatch = 200
@@ -60,6 +70,7 @@ func (e *Engine) admitted(row *recoup.Error) recoup.Event {
 // is judged as one that nobody registered if it cannot be one.
 func (e *Engine) admission(row *recoup.Error) store.Report {
 	message, _ := e.Redactor.String(row.Message)
+	message = withoutEnd(message)
 	def, _, err := e.Codes().Fold(string(row.Code))
 	if err != nil {
 		def, _, _ = e.Codes().Fold(string(fault.CodeUnregisteredCode))
@@ -72,4 +83,14 @@ func (e *Engine) admission(row *recoup.Error) store.Report {
 	})
 	r.Admits = row.ID
 	return r
+}
+
+// withoutEnd returns a message without what may be the beginning of a secret, if the database
+// has cut it.
+func withoutEnd(message string) string {
+	note := cutNote.FindString(message)
+	if note == "" {
+		return message
+	}
+	return strings.ToValidUTF8(message[:max(0, len(message)-len(note)-cutOff)], "") + note
 }

@@ -2,6 +2,7 @@ package engine_test
 
 import (
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -73,6 +74,21 @@ func TestAdmit(t *testing.T) {
 		claimed, err := w.Engine.Claim(w.Context(), ada, recoup.RetryClaim{Worker: "w1", Limit: 10})
 		if err != nil || len(claimed) != 2 {
 			w.Errorf("%d claimed, %v", len(claimed), err)
+		}
+	})
+}
+
+// The database cuts a long message of plain SQL, possibly within a secret: what is left of the
+// secret goes when the row is admitted.
+func TestAdmitACutMessage(t *testing.T) {
+	postgresOnly(t, func(w *world) {
+		w.write(`insert into outreach.dol_errors (outreach_id, code, message) values ('e1', 'NETWORK_TIMEOUT', repeat('x ', 4070) || $1::text || repeat(' y', 5000))`, secret)
+		got := w.admit(1)["e1"].Message
+		if want := fmt.Sprintf(" [cut: %d bytes]", 8140+len(secret)+10000); !strings.HasSuffix(got, want) || len(got) > 8192 || !strings.HasPrefix(got, "x x ") {
+			w.Errorf("%d bytes are kept, ending with %q", len(got), got[max(0, len(got)-40):])
+		}
+		if strings.Contains(got, secret[:6]) {
+			w.Error("the beginning of a secret is kept")
 		}
 	})
 }

@@ -169,7 +169,8 @@ select recoup.grant_view(table_name, 'recoup.error') from recoup.error_table;
 select recoup.grant_view(archive_name, 'recoup.error_archive') from recoup.error_table where archive_name is not null;
 select recoup.ensure_event_partitions('{}');
 
--- Under these paths the queries of the specifications run as they are written.
+-- Under these paths the queries of the specifications run as they are written. A pipeline that
+-- leaves a transaction idle is disconnected.
 do $$
 declare who text;
 begin
@@ -177,6 +178,9 @@ begin
     execute format('alter role %I in database %I set search_path = %s', who, current_database(),
       case who when 'recoup_app' then 'recoup, cl, pg_temp' else 'recoup, cl, public' end); -- nodes run nothing of public
     execute format('alter role %I in database %I set timezone = ''UTC''', who, current_database());
+    if who = 'recoup_writer' then -- an open transaction holds gates, which reports and promotions wait for
+      execute format('alter role %I in database %I set idle_in_transaction_session_timeout = ''30s''', who, current_database());
+    end if;
   end loop;
 exception when insufficient_privilege then
   null; -- comfort for people at a prompt; nodes set both themselves

@@ -77,6 +77,31 @@ func TestNoForgedArchive(t *testing.T) {
 	}
 }
 
+// What an older policy admitted is archived by that policy, and kept for no less than the
+// shortest retention that its table ever had. A node can record the policies itself.
+func TestNoForgedRetentionOfAnOlderPolicy(t *testing.T) {
+	t.Parallel()
+	ownerURL, app, rows := timely(t)
+	record := "insert into recoup.policy_version (number, version, hash, text, added_at, added_by) values (%n, '%n.0.0', sha256('%n'), '', now(), 'mallory')"
+	app.run(strings.ReplaceAll(record, "%n", "1"))
+	app.run(strings.ReplaceAll(record, "%n", "2"))
+	app.run(`select recoup.sync_table(jsonb_populate_record(t, '{"policy_version": "2.0.0", "retention": "800 days"}')) from recoup.error_table t where table_name = '` + dol + "'")
+	for _, kept := range []string{"-1000000", "0", "31535999999999", "null"} {
+		if got := app.refusal(rows.Replace(archive("%open", `"kept_us": `+kept))); !strings.Contains(strings.ReplaceAll(got, "8760:00:00", "365 days"), "is kept for 365 days") {
+			t.Errorf("%s: %s", kept, got)
+		}
+	}
+	app.run("select recoup.purge_archive(now() + interval '1 day', 10), recoup.purge_archive('infinity', 10)")
+	if n := ask[int](app, "select count(*) from recoup.error_archive"); n != 1 {
+		t.Errorf("%d archived errors are left", n)
+	}
+	app.run(rows.Replace(archive("%open", `"kept_us": 31536000000000`)))
+	at(t, ownerURL).run("alter table recoup.error_archive disable trigger all")
+	if got := at(t, ownerURL).sqlState("update recoup.error_archive set purge_at = archived_at - interval '1 second'"); got != "23514" {
+		t.Errorf("the archive keeps an error for less than nothing: %s", got)
+	}
+}
+
 // What was done is written down when it is done.
 func TestNoForgedAudit(t *testing.T) {
 	t.Parallel()

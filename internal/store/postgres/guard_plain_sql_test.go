@@ -2,6 +2,7 @@ package postgres_test
 
 import (
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -60,6 +61,56 @@ func TestPlainCodes(t *testing.T) {
 		var refused *pgconn.PgError
 		if !errors.As(err, &refused) || refused.Code != guard || !strings.Contains(refused.Message, "does not look like a code") {
 			t.Errorf("%q: %v", bad, err)
+		}
+	}
+}
+
+// Plain SQL has the limits of the API: a longer message is cut between characters and says how
+// long it was, a longer entity is refused in words.
+func TestPlainLimits(t *testing.T) {
+	t.Parallel()
+	_, owner, app := governed(t)
+	writer := role(t, owner, "recoup_writer")
+	for _, row := range []struct {
+		unit string
+		n    int
+		kept int
+	}{{"x", 8192, 8192}, {"x", 8193, 8150}, {"x", 20 << 20, 8150}, {"é", 4096, 8192}, {"é", 5000, 8150}, {"€", 5000, 8148}, {"😀", 9000, 8148}} {
+		sent := strings.Repeat(row.unit, row.n)
+		want := sent[:row.kept]
+		if want != sent {
+			want += fmt.Sprintf(" [cut: %d bytes]", len(sent))
+		}
+		got := ask[string](writer, "insert into outreach.dol_errors (outreach_id, code, message) values ('CO-1', 'X', repeat($1, $2)) returning message", row.unit, row.n)
+		if got != want {
+			t.Errorf("%d of %s: %d bytes are kept, ending with %s", row.n, row.unit, len(got), got[len(got)-30:])
+		}
+	}
+	if n := ask[int](app, "select max(octet_length(message)) from recoup.error"); n > 8192 {
+		t.Errorf("a message has %d bytes", n)
+	}
+	const max = "repeat('e', 200)"
+	writer.run("insert into outreach.dol_errors (outreach_id, code) values (" + max + ", 'X')")
+	writer.run("select recoup.promote('p', " + max + "), recoup.promote('q' || repeat('e', 199), 'next')")
+	app.run("select recoup.promote('r', 'next', " + max + ")")
+	for sql, want := range map[string]string{
+		"insert into outreach.dol_errors (outreach_id, code) values (repeat('e', 201), 'X')": "the entity may have 200 bytes, not 201",
+		"insert into outreach.dol_errors (outreach_id, code) values (repeat('é', 101), 'X')": "the entity may have 200 bytes, not 202",
+		"select recoup.is_blocked(repeat('e', 5000))":                                        "the entity may have 200 bytes, not 5000",
+		"select recoup.promote(repeat('e', 5000), 'next')":                                   "the entity may have 200 bytes, not 5000",
+		"select recoup.promote('e', repeat('p', 201))":                                       "may have 200 bytes each, not 1, 201 and 13",
+	} {
+		if got := writer.refusal(sql); !strings.Contains(got, want) {
+			t.Errorf("%s: %s", sql, got)
+		}
+	}
+	for sql, want := range map[string]string{
+		"select recoup.promote(md5('e') || repeat(md5('e'), 100), 'next')": "may have 200 bytes each, not 3232, 4 and 10",
+		"select recoup.promote('e', 'next', repeat('a', 201))":             "may have 200 bytes each, not 1, 4 and 201",
+		"select recoup.promote('e', 'next', null)":                         "needs an entity, a phase and an actor",
+	} {
+		if got := app.refusal(sql); !strings.Contains(got, want) {
+			t.Errorf("%s: %s", sql, got)
 		}
 	}
 }
@@ -126,6 +177,9 @@ func TestWriterRole(t *testing.T) {
 	t.Parallel()
 	owner, _ := afresh(t)
 	writer := role(t, owner, "recoup_writer")
+	if got := ask[string](writer, "show idle_in_transaction_session_timeout"); got != "30s" {
+		t.Errorf("a transaction may be idle for %s", got)
+	}
 	writer.run("INSERT INTO outreach.dol_errors (outreach_id, code, severity, message) VALUES ('CO-1', 'NETWORK_TIMEOUT', 'HIGH', 'slow')")
 	if !ask[bool](writer, "SELECT is_blocked('CO-1')") || ask[bool](writer, "SELECT is_blocked('CO-2')") {
 		t.Error("is_blocked is wrong")

@@ -71,6 +71,32 @@ func TestRowSecurity(t *testing.T) {
 	reading{events: 7, days: 3, deltas: 3, partition: 6, errors: 3, archived: 1, view: 2}.expect(t, analyst, "off again")
 }
 
+// The tables of the policy name every hub: a reader sees those of its own, nodes see all.
+func TestRowSecurityOfTables(t *testing.T) {
+	t.Parallel()
+	s, owner, app := governed(t)
+	const hubs = "select coalesce(string_agg(distinct hub, ','), '') from recoup.error_table"
+	reader := role(t, owner, "recoup_reader")
+	all := ask[string](reader, hubs)
+	owner.run("insert into recoup.name_taken values ('x', '" + dol + "', 'table'), ('y', '" + people + "', 'table')")
+	owner.run("select recoup.enable_row_security(); select recoup.allow_read('recoup_reader', 'hub', 'dol-filings')")
+	if got := ask[string](reader, hubs); got != "dol-filings" || got == all {
+		t.Errorf("a reader of one hub sees %s", got)
+	}
+	if n := ask[int](reader, "select count(*) from recoup.name_taken"); n != 1 {
+		t.Errorf("a reader of one hub sees %d names", n)
+	}
+	must(t, s.SyncTables(t.Context(), policy.Default()))
+	if got := ask[string](app, hubs); got != all {
+		t.Errorf("a node sees %s", got)
+	}
+	role(t, owner, "recoup_writer").run("insert into outreach.dol_errors (outreach_id, code) values ('CO-1', 'X')")
+	owner.run("select recoup.disable_row_security()")
+	if got := ask[string](reader, hubs); got != all {
+		t.Errorf("with row security off a reader sees %s", got)
+	}
+}
+
 // cannotLift tries what a reader might to read more.
 func cannotLift(t *testing.T, analyst prompt) {
 	t.Helper()

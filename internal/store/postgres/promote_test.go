@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -176,4 +177,41 @@ func TestPromoteIsBusy(t *testing.T) {
 	if _, _, err := s.Promote(t.Context(), p); err != nil {
 		t.Error(err)
 	}
+}
+
+// A pipeline cannot hold all gates in one transaction: neither with promotions, nor with attempts
+// that are blocked, nor behind savepoints. Nodes can, and so can one transaction after the other.
+func TestPromotionsOfATransactionAreLimited(t *testing.T) {
+	t.Parallel()
+	_, owner, app := governed(t)
+	writer := role(t, owner, "recoup_writer")
+	const many = "select (recoup.promote('w' || g, 'x')).seq from generate_series(1, 2500) g"
+	if got := writer.refusal(many); !strings.Contains(got, "32 of 256 gates") {
+		t.Errorf("refused with %s", got)
+	}
+	held := func() int {
+		return ask[int](app, `select count(*) from pg_locks l join pg_class c on c.oid = l.relation
+			where c.relname like 'gate_stripe_%' and l.mode = 'ExclusiveLock' and l.database = (select oid from pg_database where datname = current_database())`)
+	}
+	writer.run("insert into outreach.dol_errors (outreach_id, code) select 'b' || g, 'X' from generate_series(1, 300) g")
+	for name, promote := range map[string]string{
+		"promoted":         "select recoup.promote('v' || %d, 'x')",
+		"blocked":          "select recoup.promote('b' || %d, 'x')",
+		"behind savepoint": "savepoint s; select recoup.promote('u' || %d, 'x'); release s",
+	} {
+		writer.run("begin")
+		n, most, err := 0, 0, error(nil)
+		for ; err == nil && n < 300; n++ {
+			_, err = writer.Exec(t.Context(), fmt.Sprintf(promote, n+1))
+			most = max(most, held())
+		}
+		if err == nil || n < 32 || most != 32 {
+			t.Errorf("%s: %d gates were held, refused at %d: %v", name, most, n, err)
+		}
+		writer.run("rollback")
+	}
+	for i := range 40 {
+		writer.run(fmt.Sprintf("select recoup.promote('t%d', 'x')", i))
+	}
+	app.run(many)
 }

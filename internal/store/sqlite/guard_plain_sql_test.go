@@ -56,6 +56,46 @@ func TestPlainInserts(t *testing.T) {
 	}
 }
 
+// Plain SQL has the limits of the API: a longer message is cut and says how long it was, a
+// longer entity is refused.
+func TestPlainLimits(t *testing.T) {
+	t.Parallel()
+	s := open(t)
+	conformance.NewDriver(t, s)
+	raw := s.raw()
+	for _, row := range []struct {
+		unit    string
+		n, kept int
+	}{{"x", 8192, 8192}, {"x", 8193, 8150}, {"x", 1 << 20, 8150}, {"é", 5000, 4074}} {
+		sent := strings.Repeat(row.unit, row.n)
+		want := sent[:row.kept]
+		if want != sent {
+			want += fmt.Sprintf(" [cut: %d bytes]", len(sent))
+		}
+		sql := `insert into error (table_name, entity_id, code, disposition, blocking, message) values (?, 'CO-1', 'X', 'RETRY', 1, ?)`
+		if _, err := raw.Exec(sql, dol, sent); err != nil {
+			t.Fatal(err)
+		}
+		var got string
+		if err := raw.QueryRow("select message from error order by rowid desc limit 1").Scan(&got); err != nil || got != want {
+			t.Errorf("%d of %s: %d bytes are kept, %v", row.n, row.unit, len(got), err)
+		}
+	}
+	long := strings.Repeat("e", 201)
+	if _, err := raw.Exec(plainly(dol, long, "X")); err == nil || !strings.Contains(err.Error(), "the entity may have 200 bytes") {
+		t.Errorf("a long entity: %v", err)
+	}
+	if _, err := raw.Exec(plainly(dol, long[1:], "X")); err != nil {
+		t.Error(err)
+	}
+	for _, p := range [][3]string{{long, "next", "ada"}, {"CO-9", long, "ada"}, {"CO-9", "next", long}} {
+		_, err := raw.Exec("insert into promotion (seq, promotion_id, entity_id, phase, promoted_by, promoted_at) select seq, randomblob(16), ?, ?, ?, 1 from gate_next", p[0], p[1], p[2])
+		if err == nil || !strings.Contains(err.Error(), "may have 200 bytes each") {
+			t.Errorf("%v: %v", p, err)
+		}
+	}
+}
+
 // The promotion query of spec 000, 6.3 is answered under every name of 6.2.
 func TestPromotionQueryOnEveryTable(t *testing.T) {
 	t.Parallel()

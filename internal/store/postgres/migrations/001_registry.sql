@@ -242,6 +242,14 @@ create table recoup.error_table (
   source_rules        jsonb                           -- of rows, where the table is an adopted one (decision 0087)
 );
 
+-- The shortest retention that a policy in force has ever given to the archive of a table. An
+-- error that an older policy admitted is archived by that policy, of which error_table has
+-- no row any more. Only sync_table writes here.
+create table recoup.shortest_retention (
+  table_name text collate "C" primary key references recoup.error_table,
+  retention  interval not null
+);
+
 -- The names of the policy that something else has: their errors are governed and
 -- kept, only not under that name. sync_name renews it.
 create table recoup.name_taken (

@@ -159,6 +159,7 @@ create table recoup.error_archive (
   primary key (error_id),
   check (state = 'ARCHIVED'), check (not blocking),
   constraint error_archive_replaceable check (not replaceable),
+  constraint error_archive_kept check (purge_at >= archived_at),
   constraint error_archive_final check (final_disposition = disposition),
   constraint error_archive_superseded check ((archive_reason = 'SUPERSEDED') = (superseded_by is not null)),
   constraint error_archive_gate check (was_blocking = (end_gate is not null)),

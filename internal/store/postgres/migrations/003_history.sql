@@ -56,24 +56,34 @@ create trigger forbidden before update or delete on recoup.transition
 create trigger forbidden_truncate before truncate on recoup.transition
   for each statement execute function recoup.forbid();
 
+-- partition_month returns the first day of a month, and refuses a table without partitions and
+-- a month that no partition has: the name of a partition has no room for an era, so that
+-- a month before Christ would be taken for one of our time.
+create function recoup.partition_month(parent text, month date, oldest date) returns date
+language plpgsql set search_path = pg_catalog, pg_temp as $$
+declare
+  newest date := ((recoup.clock() + recoup.tolerance()) at time zone 'UTC' + interval '1 year')::date;
+begin
+  if parent in ('error_event', 'transition') is not true then
+    raise exception using errcode = 'RC001', message = format('%s has no partitions', parent);
+  end if;
+  if (month between oldest and newest) is not true then
+    raise exception using errcode = 'RC001', message = format('the month of a partition must be between %s and %s; got %s', oldest, newest, month);
+  end if;
+  return date_trunc('month', month::timestamp)::date;
+end $$;
+
 -- create_partition makes the partition of a month, bounded in UTC, with the
 -- guards that statements aimed at it directly must meet. Nodes own nothing, so
 -- it runs as the schema's owner.
 create function recoup.create_partition(parent text, month date) returns boolean
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare
-  first date := date_trunc('month', month)::date;
-  name  text := format('%s_y%sm%s', parent, to_char(first, 'YYYY'), to_char(first, 'MM'));
-  bound text := 'YYYY-MM-DD 00:00:00+00';
   oldest date := ((recoup.clock() - recoup.tolerance()) at time zone 'UTC' - interval '50 years')::date;
-  newest date := ((recoup.clock() + recoup.tolerance()) at time zone 'UTC' + interval '1 year')::date;
+  first  date := recoup.partition_month(parent, month, oldest);
+  name   text := format('%s_y%sm%s', parent, to_char(first, 'YYYY'), to_char(first, 'MM'));
+  bound  text := 'YYYY-MM-DD 00:00:00+00';
 begin
-  if parent not in ('error_event', 'transition') then
-    raise exception using errcode = 'RC001', message = format('%s has no partitions', parent);
-  end if;
-  if first not between oldest and newest then
-    raise exception using errcode = 'RC001', message = format('the month of a partition must be between %s and %s; got %s', oldest, newest, first);
-  end if;
   if to_regclass(format('recoup.%I', name)) is not null then
     return false;
   end if;
@@ -91,31 +101,6 @@ begin
   return true;
 exception when duplicate_table then
   return false;
-end $$;
-
--- drop_partition drops the partition of a month whole, once all of it is older than
--- the policy keeps such rows: events for themselves, history as long as the longest
--- life of an error and its archive together. Whatever the caller believes the date
--- to be, the database's clock is asked.
-create function recoup.drop_partition(parent text, month date) returns boolean
-language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
-declare
-  first date := date_trunc('month', month)::date;
-  name  text := format('%s_y%sm%s', parent, to_char(first, 'YYYY'), to_char(first, 'MM'));
-  kept  interval := case parent when 'error_event' then (select event_retention from recoup.ledger_policy)
-    else (select max(ttl) + max(retention) from recoup.error_table) end;
-begin
-  if parent not in ('error_event', 'transition') then
-    raise exception using errcode = 'RC001', message = format('%s has no partitions', parent);
-  end if;
-  if to_regclass(format('recoup.%I', name)) is null or first + interval '1 month' > now() then
-    return false;
-  end if;
-  if coalesce((first + interval '1 month') at time zone 'UTC' + kept > recoup.clock() + recoup.tolerance(), true) then
-    return false;
-  end if;
-  execute format('drop table recoup.%I', name);
-  return true;
 end $$;
 
 -- The count of an entity's failures in a family of codes (spec 000, 9.2).

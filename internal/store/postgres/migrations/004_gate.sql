@@ -82,7 +82,8 @@ language sql immutable parallel safe as $$
   select entity operator(pg_catalog.~) '^ | $|[\u0001-\u001f\u007f-\u00a0\u00ad\u034f\u0600-\u0605\u061c\u06dd\u070f\u0890\u0891\u08e2\u115f\u1160\u1680\u17b4\u17b5\u180b-\u180f\u2000-\u200f\u2028-\u202f\u205f-\u206f\u2800\u3000\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufffb\ufffd\U000110bd\U000110cd\U00013430-\U0001343f\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff]'
 $$;
 
--- plain_entity returns an entity of plain SQL in its normal form, and refuses an odd one.
+-- plain_entity returns an entity of plain SQL in its normal form, and refuses an odd one and one
+-- that is longer than in the API.
 create function recoup.plain_entity(entity text) returns text
 language plpgsql immutable parallel safe set search_path = pg_catalog, pg_temp as $$
 begin
@@ -90,7 +91,11 @@ begin
     raise exception using errcode = 'RC001', message =
       'the entity must not begin or end with a space, nor contain control characters, invisible characters or spaces other than U+0020; remove them';
   end if;
-  return recoup.normal_entity(entity);
+  entity := recoup.normal_entity(entity);
+  if octet_length(entity) > 200 then
+    raise exception using errcode = 'RC001', message = format('the entity may have 200 bytes, not %s', octet_length(entity));
+  end if;
+  return entity;
 end $$;
 
 -- is_blocked answers spec 000, 6.3 over every table at once, to whoever may ask
@@ -108,26 +113,43 @@ end $$;
 -- is held: a caller's time counts only if it is that of the clock. seq and
 -- promoted_at are null if it is blocked: by the errors in blockers, or by rows of the adopted
 -- tables in unread, which nodes look at within a second. It is the only way to record a promotion: nodes may not write the table.
+-- A stripe is held until the transaction ends, and there are 256. A role other than nodes holds at
+-- most 32 of them, so that one open transaction cannot stop all reports and promotions. The locks are
+-- not counted in a transaction without a number, which has written nothing and promoted nothing.
 create function recoup.promote(entity text, phase text, actor text default current_user,
   at timestamptz default null, id uuid default gen_random_uuid(),
   out seq bigint, out blockers uuid[], out promoted_at timestamptz, out unread text[])
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
+declare
+  is_node boolean := exists (select from pg_roles where rolname = 'recoup_app' and pg_has_role(session_user, oid, 'usage'));
 begin
-  if coalesce(btrim(entity), '') = '' or coalesce(btrim(phase), '') = '' then
-    raise exception using errcode = 'RC001', message = 'promote needs an entity and a phase';
+  if coalesce(btrim(entity), '') = '' or coalesce(btrim(phase), '') = '' or actor is null then
+    raise exception using errcode = 'RC001', message = 'promote needs an entity, a phase and an actor';
   end if;
-  if not exists (select from pg_roles where rolname = 'recoup_app' and pg_has_role(session_user, oid, 'usage')) then
+  if not is_node then
     actor := session_user; -- only nodes speak for others
     entity := recoup.plain_entity(entity);
   end if;
   entity := recoup.normal_entity(entity);
+  if octet_length(entity) > 200 or octet_length(phase) > 200 or octet_length(actor) > 200 then
+    raise exception using errcode = 'RC001', message = format('entity, phase and actor of a promotion may have 200 bytes each, not %s, %s and %s',
+      octet_length(entity), octet_length(phase), octet_length(actor));
+  end if;
   if current_setting('transaction_isolation') <> 'read committed' then
     raise exception using errcode = 'RC001', message = 'promote needs READ COMMITTED: an older snapshot could not see what blocks';
   end if;
   execute 'lock table ' || recoup.stripe(entity) || ' in exclusive mode';
+  if not is_node and pg_current_xact_id_if_assigned() is not null
+    and (select count(*) from pg_locks where pid = pg_backend_pid() and locktype = 'relation' and mode = 'ExclusiveLock') > 32 then
+    raise exception using errcode = 'RC001', message =
+      'one transaction of this role can hold 32 of 256 gates, enough for 32 entities; commit, and promote the others in another transaction';
+  end if;
   blockers := array(select error_id from recoup.error where entity_id = entity and blocking order by created_at, error_id limit 100);
   unread := array(select u.table_name from recoup.unread(entity) u);
   if cardinality(blockers) + cardinality(unread) > 0 then
+    if not is_node then
+      perform pg_current_xact_id(); -- it holds a stripe
+    end if;
     return;
   end if;
   seq := nextval('recoup.gate_seq');

@@ -17,9 +17,28 @@
 
 -- New errors.
 
+-- cut_message returns a message of plain SQL as it is, or, if it has more than the 8192 bytes of the
+-- API, its beginning and its length in the form that nodes look for when they admit the row
+-- (engine/admit.go). It is not refused: a failure that is not recorded would block nothing.
+create function recoup.cut_message(message text) returns text
+language plpgsql immutable parallel safe set search_path = pg_catalog, pg_temp as $$
+declare
+  n    int := 8150;
+  head bytea;
+begin
+  if octet_length(message) <= 8192 then
+    return message;
+  end if;
+  head := convert_to(left(message, 8192), 'UTF8');
+  while get_byte(head, n) & 192 = 128 loop -- within a character
+    n := n - 1;
+  end loop;
+  return convert_from(substring(head from 1 for n), 'UTF8') || format(' [cut: %s bytes]', octet_length(message));
+end $$;
+
 -- error_plain reads what plain SQL has written as a report is read: its code is
--- folded and must look like one, its entity is normalized, and what lacks the entity that its table
--- requires is kept among the orphans, as the policy has it.
+-- folded and must look like one, its entity is normalized, its message is cut, and what lacks the
+-- entity that its table requires is kept among the orphans, as the policy has it.
 create function recoup.error_plain() returns trigger language plpgsql
 security definer set search_path = pg_catalog, pg_temp as $$
 declare
@@ -38,6 +57,7 @@ begin
   new.code := coalesce((select c.code from recoup.error_code c where c.code = folded),
     (select c.code from recoup.error_code c where c.definition -> 'aliases' ? folded), folded);
   new.entity_id := recoup.plain_entity(new.entity_id);
+  new.message := recoup.cut_message(new.message);
   select * into t from recoup.error_table e where e.table_name = new.table_name;
   if t.dead_letter then
     raise exception using errcode = 'RC001', message = format(
@@ -299,7 +319,9 @@ create type recoup.archiving as (
   input text, reason text, decided_by text, worker text, claimed_at timestamptz, attempt uuid
 );
 
--- check_archiving refuses decisions that no policy allows.
+-- check_archiving refuses decisions that no policy allows. What the table's policy admitted, or none on
+-- record, is kept for as long as the table says. What an older policy admitted is kept for as
+-- long as that policy says, which is at least the shortest retention that the table ever had.
 create function recoup.check_archiving(decisions jsonb, moment timestamptz) returns void
 language plpgsql set search_path = pg_catalog, pg_temp as $$
 declare
@@ -308,10 +330,13 @@ begin
   select min(m.table_name || ': ' || case
       when t.ttl is null then 'errors of this table are kept for ever'
       when not recoup.recent(moment) then 'an error is archived now, and at no other time'
-      when m.kept_us is null or moment + m.kept_us * interval '1 microsecond' < moment + t.retention
-        and (m.policy_version = t.policy_version or not exists (select from recoup.policy_version v where v.version = m.policy_version))
-        then 'what is archived is kept for ' || t.retention end) into bad
-    from jsonb_populate_recordset(null::recoup.archiving, decisions) m left join recoup.error_table t on t.table_name = m.table_name;
+      when (moment + m.kept_us * interval '1 microsecond' >= moment + k.retention) is not true then 'what is archived is kept for ' || k.retention end) into bad
+    from jsonb_populate_recordset(null::recoup.archiving, decisions) m
+    left join recoup.error_table t on t.table_name = m.table_name
+    left join lateral (select case
+        when m.policy_version <> t.policy_version and exists (select from recoup.policy_version v where v.version = m.policy_version)
+          then (select s.retention from recoup.shortest_retention s where s.table_name = t.table_name)
+        else t.retention end as retention) k on true;
   if bad is not null then
     raise exception using errcode = 'RC001', message = bad;
   end if;

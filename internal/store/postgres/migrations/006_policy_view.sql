@@ -230,7 +230,8 @@ declare
       then 'a policy that was in force is never changed'
     when (t.table_name || coalesce(' ' || t.archive_name, '')) ~ '(^| )(recoup|cl|pg_[a-z_]*|information_schema)\.' then 'its name is among our own'
     when t.default_disposition <> all (t.dispositions) then 'its default is not allowed'
-    when t.ttl <= interval '0' or t.retention <= interval '0' then 'what is kept is kept for some time' end;
+    when t.ttl <= interval '0' or t.retention <= interval '0' then 'what is kept is kept for some time'
+    when t.ttl > interval '1000 years' or t.retention > interval '1000 years' then 'errors and archives are kept for at most 1000 years' end;
 begin
   if bad is not null then
     raise exception using errcode = 'RC001', message = t.table_name || ': ' || bad;
@@ -263,6 +264,8 @@ begin
       retention = excluded.retention, policy_version = excluded.policy_version, retired = excluded.retired,
       hub_name = excluded.hub_name, entity_required = excluded.entity_required, orphans = excluded.orphans,
       source_rules = excluded.source_rules;
+  insert into recoup.shortest_retention as s select t.table_name, t.retention where t.retention is not null
+    on conflict (table_name) do update set retention = excluded.retention where excluded.retention < s.retention;
   perform recoup.sync_name(t.table_name, 'recoup.error', t, was.entity_column);
   if t.archive_name is not null then
     perform recoup.sync_name(t.archive_name, 'recoup.error_archive', t, was.entity_column);
@@ -290,6 +293,9 @@ begin
   select * into was from recoup.ledger_policy;
   if not recoup.newest_policy(version) then
     return; -- whoever has the newest follows it
+  end if;
+  if (events <= interval '1000 years' and rollups <= interval '1000 years') is not true then
+    raise exception using errcode = 'RC001', message = format('the ledger keeps events and counts for at most 1000 years; got %s and %s', events, rollups);
   end if;
   if was.policy_version = version and (was.event_retention, was.rollup_retention) is distinct from (events, rollups)
     and exists (select from recoup.policy_version) then

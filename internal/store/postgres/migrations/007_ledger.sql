@@ -147,7 +147,8 @@ language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare
   part  regclass;
 begin
-  for part in select to_regclass(format('recoup.error_event_y%sm%s', to_char(m, 'YYYY'), to_char(m, 'MM'))) from unnest(months) m loop
+  for part in select to_regclass(format('recoup.error_event_y%sm%s', to_char(m, 'YYYY'), to_char(m, 'MM')))
+      from (select recoup.partition_month('error_event', month, '0001-01-01') as m from unnest(months) as month) x loop
     continue when part is null;
     execute format('analyze %s', part);
     perform brin_summarize_new_values(i.indexrelid)

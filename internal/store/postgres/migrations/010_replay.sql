@@ -175,14 +175,15 @@ create trigger guard_delete after delete on recoup.replay_item referencing old t
   for each statement execute function recoup.items_deleted();
 create trigger forbidden_truncate before truncate on recoup.replay_item for each statement execute function recoup.forbid();
 
--- purge_replays deletes a batch of items of replays that have ended, and the
--- replays of which none is left.
+-- purge_replays deletes a batch of items of replays that have ended, by the database's
+-- clock, and the replays of which none is left.
 create function recoup.purge_replays(as_of timestamptz, batch int) returns int
 language plpgsql security definer set search_path = pg_catalog, pg_temp set enable_seqscan = off as $$
 declare
   n     int;
   empty uuid[];
 begin
+  as_of := least(as_of, recoup.clock() + recoup.tolerance());
   with old as (select i.replay_id, i.position from recoup.replay r join recoup.replay_item i using (replay_id)
     where r.ended_at <= as_of order by r.ended_at limit batch)
   delete from recoup.replay_item i using old where i.replay_id = old.replay_id and i.position = old.position;

@@ -33,6 +33,7 @@ begin
   end if;
   perform cl.refuse(case
     when interval '0' >= any (waits) or recovery_window <= interval '0' then 'a wait of Gate Zero takes time'
+    when interval '1000 years' < any (waits) or recovery_window > interval '1000 years' then 'a wait of Gate Zero takes at most 1000 years'
     when exists (select from unnest(reasons) r where r !~ '^[A-Z][A-Z0-9_]{0,63}$') or cardinality(reasons) = 0 then 'a reason of Gate Zero is a code'
     when was.policy_version = version and exists (select from recoup.policy_version)
       and (was.waits, was.reasons, was.recovery_window) is distinct from (waits, reasons, recovery_window)

@@ -8,8 +8,8 @@
 --   select recoup.allow_read('ada', 'service', 'billing');
 --   select recoup.allow_read('ada', 'hub', 'DOL Filings');
 --
--- Events and counts are read by service; errors, archived errors, history and the
--- views that carry the policy's names by hub; Gate Zero as a whole. What a role
+-- Events and counts are read by service; errors, archived errors, history, the tables of
+-- the policy and the views that carry its names by hub; Gate Zero as a whole. What a role
 -- may read is in a table that only the owner can change, and goes for its members
 -- as well; a role that is not in it reads nothing.
 --
@@ -159,7 +159,7 @@ language sql stable set search_path = pg_catalog, pg_temp as $$
     from unnest('{recoup.error_event,recoup.error_aggregate_hourly,recoup.error_aggregate_daily,recoup.error_aggregate_delta}'::regclass[]) r
   union all
   select r, 'table_name = any (array(select unnest(recoup.readable())))'
-    from unnest('{recoup.error,recoup.error_archive,recoup.due}'::regclass[]) r
+    from unnest('{recoup.error,recoup.error_archive,recoup.due,recoup.error_table,recoup.name_taken}'::regclass[]) r
   union all
   select to_regclass('recoup.source_detail'), 'table_name = any (array(select unnest(recoup.readable())))'
   union all

@@ -30,30 +30,27 @@ create trigger forbidden_truncate before truncate on recoup.event_filing
 
 -- drop_partition drops the partition of a month whole, once all of it is older than
 -- the policy keeps such rows: events for themselves, history as long as the longest
--- life of an error and its archive together. Whatever the caller believes the date
--- to be, the database's clock is asked. While events are filed, a month of which one
+-- life of an error and its archive together. The database's clock decides, and the end
+-- of the partition as the catalog has it, not as its name says. While events are filed, a month of which one
 -- is in no file stays: no file has more events than its day, so that the sums say it.
 -- What was counted when it came is asked first, because it costs nothing, then the rows.
-create or replace function recoup.drop_partition(parent text, month date) returns boolean
-language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
+create function recoup.drop_partition(parent text, month date) returns boolean
+language plpgsql security definer set search_path = pg_catalog, pg_temp set timezone = 'UTC' set datestyle = 'ISO' as $$
 declare
-  first date := date_trunc('month', month)::date;
+  first date := recoup.partition_month(parent, month, '0001-01-01');
   name  text := format('%s_y%sm%s', parent, to_char(first, 'YYYY'), to_char(first, 'MM'));
   kept  interval := case parent when 'error_event' then (select event_retention from recoup.ledger_policy)
     else (select max(ttl) + max(retention) from recoup.error_table) end;
   since timestamptz := first::timestamp at time zone 'UTC';
   until timestamptz := (first + interval '1 month') at time zone 'UTC';
+  ends  timestamptz := (select substring(pg_get_expr(c.relpartbound, c.oid) from ' TO \(''([^'']+)''\)$')::timestamptz
+    from pg_inherits i join pg_class c on c.oid = i.inhrelid
+    where i.inhparent = to_regclass(format('recoup.%I', parent)) and c.oid = to_regclass(format('recoup.%I', name)));
   filed bigint;
   n     bigint;
 begin
-  if parent not in ('error_event', 'transition') then
-    raise exception using errcode = 'RC001', message = format('%s has no partitions', parent);
-  end if;
-  if to_regclass(format('recoup.%I', name)) is null or first + interval '1 month' > now() then
-    return false;
-  end if;
-  if coalesce((first + interval '1 month') at time zone 'UTC' + kept > recoup.clock() + recoup.tolerance(), true) then
-    return false;
+  if coalesce(ends > now() or ends + kept > recoup.clock() + recoup.tolerance(), true) then
+    return false; -- too young, or there is no such partition
   end if;
   if parent = 'error_event' and exists (select from recoup.event_filing) then
     select coalesce(sum(f.events), 0) into filed from recoup.event_file f where f.day >= since and f.day < until;

@@ -183,6 +183,7 @@ create table error_archive (
   end_attempt          blob check (length(end_attempt) = 16),
   end_gate             integer,
 
+  constraint error_archive_kept check (purge_at >= archived_at),
   constraint error_archive_final check (final_disposition = disposition),
   constraint error_archive_superseded check ((archive_reason = 'SUPERSEDED') = (superseded_by is not null)),
   constraint error_archive_resolved check ((archive_reason = 'RESOLVED') = (disposition = 'RESOLVED')),

@@ -68,6 +68,8 @@ create trigger promotion_insert before insert on promotion begin
       then raise(abort, 'this promotion is recorded already')
     when exists (select 1 from error where entity_id = new.entity_id and blocking)
       then raise(abort, 'an error blocks this entity')
+    when max(length(cast(new.entity_id as blob)), length(cast(new.phase as blob)), length(cast(new.promoted_by as blob))) > 200
+      then raise(abort, 'entity, phase and actor of a promotion may have 200 bytes each')
   end;
 end;
 create trigger promotion_numbered after insert on promotion begin

@@ -49,7 +49,8 @@ create trigger error_inserted after insert on error when new.rowid < 1 or (selec
 end;
 
 -- What plain SQL writes is read as a report is read: its code is folded and must
--- look like one, what lacks the entity that its table requires is kept among the
+-- look like one, an entity longer than in the API is refused, a longer message is cut and
+-- says how long it was, what lacks the entity that its table requires is kept among the
 -- orphans, and a dead letter, which carries its work, comes another way. A trigger
 -- cannot change the row, so another takes its place. It is made after error_insert,
 -- so that it runs before it.
@@ -57,22 +58,27 @@ create trigger error_plain before insert on error when new.policy_version is nul
   select case
     when length(new.code) not between 1 and 64 or upper(new.code) not glob '[A-Z]*' or upper(new.code) glob '*[^A-Z0-9_]*'
       then raise(abort, 'code does not look like a code: expected letters, digits and _, at most 64, beginning with a letter, such as NETWORK_TIMEOUT')
+    when length(cast(new.entity_id as blob)) > 200
+      then raise(abort, 'the entity may have 200 bytes')
     when (select dead_letter from error_table where table_name = new.table_name)
       then raise(abort, 'this table takes no plain inserts, because a dead letter carries its work: send it with POST /v1/dead-letters')
   end;
   insert into error (error_id, table_name, reported_table, entity_id, code, severity, message, correlation_id, disposition,
       blocking, created_at, updated_at, expires_at)
     select new.error_id, coalesce(o.table_name, new.table_name), case when o.table_name is null then new.reported_table else new.table_name end,
-        case when o.table_name is null then new.entity_id end, c.code, new.severity, new.message, new.correlation_id,
+        case when o.table_name is null then new.entity_id end, c.code, new.severity, m.message, new.correlation_id,
         coalesce(o.default_disposition, new.disposition), case when o.table_name is null then new.blocking else 0 end,
         new.created_at, new.updated_at, case when o.table_name is null then new.expires_at else new.created_at + o.ttl end
       from (select coalesce((select code from error_code where code = upper(new.code)),
           (select k.code from error_code k, json_each(k.definition, '$.aliases') a where a.value = upper(new.code)), upper(new.code)) as code) c
+      cross join (select iif(length(cast(new.message as blob)) <= 8192, new.message,
+          substr(new.message, 1, iif(length(cast(substr(new.message, 1, 8150) as blob)) <= 8150, 8150, 2037))
+          || ' [cut: ' || length(cast(new.message as blob)) || ' bytes]') as message) m
       left join error_table o on o.orphans and coalesce(new.entity_id, '') = ''
         and (select entity_required and not retired from error_table where table_name = new.table_name)
-     where c.code <> new.code or o.table_name is not null;
+     where c.code <> new.code or o.table_name is not null or m.message <> new.message;
   select raise(ignore) from error where error_id = new.error_id and policy_version is null
-    and (code <> new.code or table_name <> new.table_name);
+    and (code <> new.code or table_name <> new.table_name or message <> new.message);
 end;
 
 -- What must not change does not, and what is over does not come back.

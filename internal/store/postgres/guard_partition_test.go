@@ -1,0 +1,92 @@
+package postgres_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"recoup/internal/store/postgres/pgtest"
+)
+
+// The name of a partition has no era: a month before Christ, or one without an end, must not
+// select a partition of our time.
+func TestPartitionMonthsAreBounded(t *testing.T) {
+	t.Parallel()
+	_, app, _ := timely(t)
+	const parts = "select count(*) from pg_inherits where inhparent in ('recoup.transition'::regclass, 'recoup.error_event'::regclass)"
+	app.run("select recoup.create_partition('error_event', current_date), recoup.create_partition('transition', current_date)")
+	before := ask[int](app, parts)
+	months := []string{"(to_char(now(), 'YYYY-MM') || '-01 BC')::date", "'infinity'::date", "'-infinity'::date", "null::date", "'5874897-12-31'::date"}
+	for _, month := range months {
+		for _, sql := range []string{
+			"select recoup.drop_partition('transition', " + month + ")", "select recoup.drop_partition('error_event', " + month + ")",
+			"select recoup.create_partition('transition', " + month + ")", "select recoup.ensure_event_partitions(array[" + month + "])",
+			"select recoup.settle_events(array[" + month + "])",
+		} {
+			if got := app.refusal(sql); !strings.Contains(got, "the month of a partition must be between") {
+				t.Errorf("%s: %s", sql, got)
+			}
+		}
+	}
+	if after := ask[int](app, parts); after != before {
+		t.Errorf("%d partitions of %d are left", after, before)
+	}
+}
+
+// A partition whose name says less than its bounds stays until its bounds are old enough,
+// whatever the time zone and the date style of the session.
+func TestPartitionsAreDroppedByTheirBounds(t *testing.T) {
+	t.Parallel()
+	ownerURL, app, _ := timely(t)
+	at(t, ownerURL).run(`create table recoup.error_event_y2001m01 partition of recoup.error_event for values from ('2001-01-01 00:00+00') to ('2003-01-01 00:00+00');
+		create table recoup.error_event_y1999m01 partition of recoup.error_event for values from (minvalue) to ('1999-02-01 00:00+00')`)
+	app.run("set timezone = 'Pacific/Auckland'; set datestyle = 'SQL, DMY'")
+	drop := func(month string) bool {
+		return ask[bool](app, "select recoup.drop_partition('error_event', '"+month+"'::text::date)")
+	}
+	pgtest.StopClock(t, ownerURL, time.Date(2002, 6, 1, 0, 0, 0, 0, time.UTC))
+	if drop("2001-01-01") {
+		t.Error("a partition that has this month was dropped")
+	}
+	if drop("2001-02-01") || !drop("1999-01-01") {
+		t.Error("a partition with an old end stays, or one that does not exist was dropped")
+	}
+	pgtest.StopClock(t, ownerURL, time.Date(2003, 6, 1, 0, 0, 0, 0, time.UTC))
+	if !drop("2001-01-01") {
+		t.Error("a partition whose end is old enough stays")
+	}
+}
+
+// A replay that has not ended by the database's clock stays, whatever time the caller gives.
+func TestReplaysArePurgedByTheDatabasesClock(t *testing.T) {
+	t.Parallel()
+	ownerURL, app, _ := timely(t)
+	app.run(`insert into recoup.replay (replay_id, state, created_at, created_by, reason, state_at, state_by)
+		values ('00000000-0000-0000-0000-000000000001', 'COLLECTING', now(), 'ada', 'x', now(), 'ada')`)
+	app.run("update recoup.replay set state = 'DONE', ended_at = now() + interval '1 day'")
+	app.run("select recoup.purge_replays('2999-01-01', 10), recoup.purge_replays('infinity', 10)")
+	if n := ask[int](app, "select count(*) from recoup.replay"); n != 1 {
+		t.Errorf("%d replays are left", n)
+	}
+	pgtest.ShiftClock(t, ownerURL, 48*time.Hour)
+	app.run("select recoup.purge_replays('infinity', 10)")
+	if n := ask[int](app, "select count(*) from recoup.replay"); n != 0 {
+		t.Errorf("two days later %d replays are left", n)
+	}
+}
+
+// A retention that no date can be moved by would stop housekeeping.
+func TestRetentionsAreBounded(t *testing.T) {
+	t.Parallel()
+	_, _, app := governed(t)
+	for _, sql := range []string{
+		"select recoup.sync_ledger('1.0.0', '170000000 years', '1 year')", "select recoup.sync_ledger('1.0.0', '1 year', null)",
+		"select recoup.sync_table(jsonb_populate_record(t, '{\"retention\": \"170000000 years\"}')) from recoup.error_table t where table_name = '" + dol + "'",
+		"select recoup.sync_table(jsonb_populate_record(t, '{\"ttl\": \"170000000 years\"}')) from recoup.error_table t where table_name = '" + dol + "'",
+		"select cl.sync_gate('1.0.0', '{170000000 years}', '{TIMEOUT}', '1 year')",
+	} {
+		if got := app.refusal(sql); !strings.Contains(got, "at most 1000 years") {
+			t.Errorf("%s: %s", sql, got)
+		}
+	}
+}
