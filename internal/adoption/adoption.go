@@ -14,6 +14,7 @@ import (
 	"errors"
 	"log/slog"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"recoup"
@@ -76,6 +77,7 @@ type Service struct {
 	states  map[int]*state
 	ticks   int
 	working sync.WaitGroup
+	indexes atomic.Bool // index is running
 	atOnce  chan struct{}
 	counted Counts
 	key     []byte
@@ -96,6 +98,7 @@ type Counts struct {
 // state is what a node remembers of an adoption. Only whoever works at it uses it.
 type state struct {
 	busy    bool
+	waiting time.Time // since then there have always been changes; zero: there are none
 	failing bool
 	pause   time.Duration
 	rest    time.Time     // until then nothing is tried
@@ -154,6 +157,7 @@ func (s *Service) Run(ctx context.Context) error {
 	if err := s.begun(ctx); err != nil {
 		return err
 	}
+	s.index(ctx, list)
 	s.ticks++
 	for i := range list {
 		a := &list[(i+s.ticks)%len(list)] // each is the first in turn
@@ -181,16 +185,20 @@ func (s *Service) Run(ctx context.Context) error {
 func (s *Service) begin(a *store.Adoption) *state {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	st := s.states[a.ID]
-	if st == nil {
-		st = &state{}
-		s.states[a.ID] = st
-	}
+	st := s.state(a.ID)
 	if st.busy || !s.pending(a, st) || s.Now().Before(st.rest) {
 		return nil
 	}
 	st.busy = true
 	return st
+}
+
+// state returns what is remembered of an adoption. The caller holds the lock.
+func (s *Service) state(adoption int) *state {
+	if s.states[adoption] == nil {
+		s.states[adoption] = &state{}
+	}
+	return s.states[adoption]
 }
 
 // pending reports whether there is something to do at an adoption.

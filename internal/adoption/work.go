@@ -25,6 +25,9 @@ func (s *Service) work(ctx context.Context, a *store.Adoption, st *state) (more 
 	if more, err = s.changes(ctx, a, turn, st); err != nil {
 		return false, err
 	}
+	if !more {
+		s.upToDate(st)
+	}
 	moved, err := s.mirror(ctx, turn, st)
 	if err != nil {
 		return false, err
@@ -52,7 +55,7 @@ func (s *Service) changes(ctx context.Context, a *store.Adoption, turn store.Tur
 		return false, err
 	}
 	if more {
-		if _, err := s.Store.IndexChanges(ctx, turn, maxIndexed); err != nil {
+		if _, err := s.Store.IndexChanges(ctx, a.ID, maxIndexed); err != nil {
 			return false, err
 		}
 	}

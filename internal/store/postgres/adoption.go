@@ -116,9 +116,15 @@ func (s *Store) Changes(ctx context.Context, adoption, limit int) (list []store.
 }
 
 // IndexChanges implements [store.Adopter].
-func (s *Store) IndexChanges(ctx context.Context, turn store.Turn, entities int) (changes int, err error) {
-	err = s.pool.QueryRow(ctx, "select recoup.index_changes($1, $2, $3)", turn.Adoption, turn.Number, entities).Scan(&changes)
+func (s *Store) IndexChanges(ctx context.Context, adoption, entities int) (changes int, err error) {
+	err = s.pool.QueryRow(ctx, "select recoup.index_changes($1, $2)", adoption, entities).Scan(&changes)
 	return changes, failure("index changes", err)
+}
+
+// PassChanges implements [store.Adopter].
+func (s *Store) PassChanges(ctx context.Context) error {
+	_, err := s.pool.Exec(ctx, "select recoup.pass_changes()")
+	return failure("pass changes of other adoptions", err)
 }
 
 // inTurn runs statements in a transaction that only whoever has the turn can commit.
@@ -149,6 +155,9 @@ func (s *Store) ForgetChanges(ctx context.Context, turn store.Turn, ids []int64)
 	return s.inTurn(ctx, "forget changes", turn, func(t *tx) error {
 		t.queue(deleteChanges, turn.Adoption, ids)
 		t.queue(deleteEntities, turn.Adoption, ids)
+		if len(ids) > 0 {
+			t.queue("select recoup.note_indexed($1, $2)", turn.Adoption, slices.Max(ids))
+		}
 		return nil
 	})
 }
