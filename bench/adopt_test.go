@@ -50,6 +50,7 @@ func BenchmarkAdoptedWriters(b *testing.B) {
 						execute(b, w.conn, fmt.Sprintf("create table shop.%s %s; ", name, table.columns)+fmt.Sprintf(table.indexes+"/*%[1]s*/", name))
 					}
 					w.adopt(!mirror)
+					execute(b, w.conn, "update recoup.adoption set indexed_to = 1000000000000") // nodes keep up: writers index nothing (decision 0088)
 					insert := func(name string) turn {
 						sql := fmt.Sprintf("insert into shop.%s (order_id, code, message) select 'order-' || n, 'TIMEOUT', $2 from generate_series(1, $1::int) n", name)
 						many := max(1, 20/rows) // the clock of processes ticks slowly

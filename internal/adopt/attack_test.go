@@ -1,6 +1,7 @@
 package adopt_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -65,5 +66,56 @@ func TestAdoptRunsNothingAsAdministrator(t *testing.T) {
 				t.Errorf("the trap: %s", got)
 			}
 		})
+	}
+}
+
+// TestReleasedRoleCannotLogIn has the owner of a table grant something to the role of the
+// adoption, so that it cannot be dropped. It stays without login and password.
+func TestReleasedRoleCannotLogIn(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, "create table shop.failures (id int primary key, order_id text); create table shop.held (n int)")
+	w.adopt("shop.failures", recoup.Mapping{})
+	role := one(t, w, "select role from recoup.adoption_login")
+	w.as("grant select on shop.held to " + role)
+	var notes []string
+	runner := w.runner()
+	runner.Report = func(p adopt.Progress) { notes = append(notes, p.Note) }
+	if _, err := runner.Release(t.Context(), "shop.failures"); err != nil {
+		t.Fatal(err)
+	}
+	admin := connect(t, strings.Replace(w.url, "recoup_owner@", "postgres@", 1))
+	if got := ask(t, admin, "select rolcanlogin, rolpassword from pg_authid where rolname = '"+role+"'"); got != `{"rolcanlogin":false,"rolpassword":null}` {
+		t.Errorf("the role: %s", got)
+	}
+	if said := fmt.Sprint(notes); !strings.Contains(said, "The role "+role+" stays, without rights and without login") {
+		t.Errorf("reported: %s", said)
+	}
+}
+
+// TestReleaseOfMovedObjects has the owner of a table move, rename and use what the adoption has
+// created. The release names what uses it, and drops the rest wherever it is.
+func TestReleaseOfMovedObjects(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, "create table shop.failures (id int primary key, order_id text)")
+	before := w.dump()
+	w.adopt("shop.failures", recoup.Mapping{})
+	w.as("create view shop.dep as select * from recoup.adopted_1_recoup_release_first")
+	_, err := w.runner().Release(t.Context(), "shop.failures")
+	if err == nil || !strings.Contains(err.Error(), "something of yours uses the view recoup.adopted_1_recoup_release_first: view shop.dep depends on") {
+		t.Errorf("with a view: %v", err)
+	}
+	w.as("drop view shop.dep")
+	if _, err := w.runner().Release(t.Context(), "shop.failures"); err != nil {
+		t.Fatal(err)
+	}
+	w.adopt("shop.failures", recoup.Mapping{})
+	w.as(`alter function recoup.adopted_2_read(text[]) set schema shop; alter function recoup.adopted_2_insert() set schema shop;
+		alter function shop.adopted_2_read(text[]) rename to mine; alter view recoup.adopted_2_recoup_release_first set schema shop`)
+	forgotten, err := w.runner().Release(t.Context(), "shop.failures")
+	if err != nil || !forgotten {
+		t.Fatal(forgotten, err)
+	}
+	if after := w.dump(); after != before {
+		t.Errorf("after the release:\n%s", difference(before, after))
 	}
 }

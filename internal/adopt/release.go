@@ -23,8 +23,9 @@ type release struct {
 	*Runner
 	record *Record
 	rights Rights
-	table  string // the source's name as it is now; empty: it is gone
-	owner  string // of the source as it is now, which is perhaps not who owned it when it was adopted
+	table  string   // the source's name as it is now; empty: it is gone
+	owner  string   // of the source as it is now, which is perhaps not who owned it when it was adopted
+	bodies []string // md5 of the bodies of its functions, as they were created
 }
 
 // Release takes everything out of a source: triggers, functions, columns, rights. Open
@@ -87,6 +88,10 @@ func (o *release) find(ctx context.Context, tx pgx.Tx, source string) error {
 	if err != nil {
 		return err
 	}
+	err = tx.QueryRow(ctx, "select array(select f.value ->> 4 from recoup.adoption a, jsonb_each(a.made) f where a.adoption_id = $1 and f.value ->> 4 is not null)", o.record.ID).Scan(&o.bodies)
+	if err != nil {
+		return err
+	}
 	err = tx.QueryRow(ctx, "select format('%I.%I', n.nspname, c.relname), pg_get_userbyid(c.relowner) from pg_class c join pg_namespace n on n.oid = c.relnamespace where c.oid = $1",
 		o.record.OID).Scan(&o.table, &o.owner)
 	if errors.Is(err, pgx.ErrNoRows) {
@@ -143,6 +148,10 @@ func (o *release) unwatch(ctx context.Context, tx pgx.Tx) error {
 	return err
 }
 
+// isFunction is the condition for a function (p) of an adoption ($1): by its name in the schema
+// recoup, or by its body ($2), because the owner ($3) can move and rename it.
+const isFunction = `(p.pronamespace = 'recoup'::regnamespace and p.proname ~ ('^adopted_' || $1 || '_') or md5(p.prosrc) = any ($2) and pg_get_userbyid(p.proowner) = $3)`
+
 // dropTriggers drops them wherever they are and however they are called: partitions come and
 // go, and others can attach the functions to tables of theirs. A partition that was detached has
 // columns of ours that are no longer its parent's, and loses them too; a table of another owner
@@ -154,11 +163,11 @@ func (o *release) dropTriggers(ctx context.Context) error {
 		Triggers     []string
 	}
 	rows, err := o.Conn.Query(ctx, `select format('%I.%I', n.nspname, c.relname), pg_get_userbyid(c.relowner)::text,
-			c.oid <> $2 and not c.relispartition and pg_get_userbyid(c.relowner) = $3, array_agg(t.tgname::text order by t.tgname)
+			c.oid <> $4 and not c.relispartition and pg_get_userbyid(c.relowner) = $3, array_agg(t.tgname::text order by t.tgname)
 		from pg_trigger t join pg_class c on c.oid = t.tgrelid
 		join pg_namespace n on n.oid = c.relnamespace join pg_proc p on p.oid = t.tgfoid
-		where p.pronamespace = 'recoup'::regnamespace and p.proname ~ ('^adopted_' || $1 || '_') and t.tgparentid = 0
-		group by n.nspname, c.relname, c.oid, c.relowner, c.relispartition order by 1`, fmt.Sprint(o.record.ID), o.record.OID, o.record.Owner)
+		where `+isFunction+` and t.tgparentid = 0
+		group by n.nspname, c.relname, c.oid, c.relowner, c.relispartition order by 1`, fmt.Sprint(o.record.ID), o.bodies, o.record.Owner, o.record.OID)
 	if err != nil {
 		return err
 	}
@@ -181,7 +190,7 @@ func (o *release) dropTriggers(ctx context.Context) error {
 				return nil
 			}
 			_, err := tx.Exec(ctx, "alter table "+on.Table+" "+strings.Join(drops, ", "))
-			return needed(err)
+			return needed(err, addedColumns)
 		})
 		if err != nil {
 			return err
@@ -190,24 +199,41 @@ func (o *release) dropTriggers(ctx context.Context) error {
 	return nil
 }
 
+// dropFunctions drops the functions and the view of the adoption. What the owner has moved to
+// another schema is dropped with the owner's rights.
 func (o *release) dropFunctions(ctx context.Context, tx pgx.Tx) error {
-	rows, err := tx.Query(ctx, `select p.oid::regprocedure::text from pg_proc p
-		where p.pronamespace = 'recoup'::regnamespace and p.proname ~ ('^adopted_' || $1 || '_') order by 1`, fmt.Sprint(o.record.ID))
-	if err != nil {
-		return err
-	}
-	functions, err := pgx.CollectRows(rows, pgx.RowTo[string])
-	if err != nil {
-		return err
-	}
-	for _, f := range functions {
-		if _, err := tx.Exec(ctx, "drop function "+f); err != nil {
-			return err
-		}
+	type object struct {
+		Kind, Name string
+		Moved      bool
 	}
 	a := Adoption{ID: o.record.ID}
-	_, err = tx.Exec(ctx, "drop view if exists recoup."+a.name(seen))
-	return err
+	rows, err := tx.Query(ctx, `select 'function', format('%I.%I(%s)', n.nspname, p.proname, pg_get_function_identity_arguments(p.oid)), n.nspname <> 'recoup'
+			from pg_proc p join pg_namespace n on n.oid = p.pronamespace where `+isFunction+`
+		union all
+		select 'view', format('%I.%I', n.nspname, c.relname), n.nspname <> 'recoup'
+			from pg_class c join pg_namespace n on n.oid = c.relnamespace
+			where c.relkind = 'v' and c.relname = $4 and (n.nspname = 'recoup' or pg_get_userbyid(c.relowner) = $3) order by 1, 2`,
+		fmt.Sprint(o.record.ID), o.bodies, o.record.Owner, a.name(seen))
+	if err != nil {
+		return err
+	}
+	objects, err := pgx.CollectRows(rows, pgx.RowToStructByPos[object])
+	if err != nil {
+		return err
+	}
+	for _, object := range objects {
+		role := o.rights.SchemaOwner
+		if object.Moved {
+			role = o.record.Owner
+		}
+		if err := actAs(ctx, tx, role); err != nil {
+			return err
+		}
+		if _, err := tx.Exec(ctx, "drop "+object.Kind+" "+object.Name); err != nil {
+			return needed(err, "the "+object.Kind+" "+object.Name)
+		}
+	}
+	return nil
 }
 
 // columns are the columns that the adoption has added, which its steps say, as they are
@@ -244,7 +270,7 @@ func (o *release) dropColumns(ctx context.Context, tx pgx.Tx) error {
 			return err
 		}
 		if _, err := tx.Exec(ctx, "alter table "+o.table+" "+strings.Join(drops, ", ")); err != nil {
-			return needed(err)
+			return needed(err, addedColumns)
 		}
 		if err := actAs(ctx, tx, o.rights.SchemaOwner); err != nil {
 			return err
@@ -255,14 +281,16 @@ func (o *release) dropColumns(ctx context.Context, tx pgx.Tx) error {
 	return err
 }
 
-// needed says what uses the columns, if something does.
-func needed(err error) error {
+// addedColumns are what a view of the owner can use.
+const addedColumns = "the columns that Recoup has added"
+
+// needed names the objects that use something that is dropped, if there are any.
+func needed(err error, what string) error {
 	said, ok := errors.AsType[*pgconn.PgError](err)
 	if !ok || said.Code != "2BP01" { // dependent_objects_still_exist
 		return err
 	}
-	return fmt.Errorf("something of yours uses the columns that Recoup has added: %s; drop it, and run the command again: %w",
-		strings.ReplaceAll(said.Detail, "\n", ", "), err)
+	return fmt.Errorf("something of yours uses %s: %s; drop it, and run the command again: %w", what, strings.ReplaceAll(said.Detail, "\n", ", "), err)
 }
 
 // revoke takes the rights of the source's owner back, unless another table of the

@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -198,7 +199,7 @@ func (r *Runner) fillRows(ctx context.Context, p *Plan, from, to *int64) (rows i
 }
 
 // dropRole drops the role of the adoption. A role that the user may not drop, or that other
-// objects depend on, stays without rights; its name is reported.
+// objects depend on, stays without rights, login and password; its name is reported.
 func (o *release) dropRole(ctx context.Context, tx pgx.Tx) error {
 	var role string
 	err := tx.QueryRow(ctx, "select role from recoup.adoption_login where adoption_id = $1 and to_regrole(quote_ident(role)) is not null", o.record.ID).Scan(&role)
@@ -211,13 +212,26 @@ func (o *release) dropRole(ctx context.Context, tx pgx.Tx) error {
 	if err != nil {
 		return err
 	}
-	err = pgx.BeginFunc(ctx, tx, func(tx pgx.Tx) error {
-		_, err := tx.Exec(ctx, "drop role "+quote(role))
-		return err
-	})
-	if said, ok := errors.AsType[*pgconn.PgError](err); ok && slices.Contains([]string{"42501", "2BP01"}, said.Code) { // insufficient_privilege, dependent_objects_still_exist
-		o.report(Progress{Step: stepRole, Note: fmt.Sprintf("The role %[1]s stays, without rights (%[2]s). Run DROP ROLE %[1]s as an administrator.", role, said.Message)})
-		return nil
+	for _, sql := range []string{"alter role " + quote(role) + " nologin password null", "drop role " + quote(role)} {
+		err = pgx.BeginFunc(ctx, tx, func(tx pgx.Tx) error {
+			_, err := tx.Exec(ctx, sql)
+			return err
+		})
+		if said, ok := errors.AsType[*pgconn.PgError](err); ok && slices.Contains([]string{"42501", "2BP01"}, said.Code) { // insufficient_privilege, dependent_objects_still_exist
+			o.report(Progress{Step: stepRole, Note: staying(sql, role, said.Message)})
+			return nil
+		}
+		if err != nil {
+			return err
+		}
 	}
-	return err
+	return nil
+}
+
+// staying describes the role that a statement could not be applied to.
+func staying(sql, role, why string) string {
+	if strings.HasPrefix(sql, "alter") {
+		return fmt.Sprintf("The role %[1]s stays, without rights, and can still log in (%[2]s). Run DROP ROLE %[1]s as an administrator.", role, why)
+	}
+	return fmt.Sprintf("The role %[1]s stays, without rights and without login (%[2]s). Run DROP ROLE %[1]s as an administrator.", role, why)
 }

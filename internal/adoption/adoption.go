@@ -14,6 +14,7 @@ import (
 	"errors"
 	"log/slog"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"recoup"
@@ -36,10 +37,12 @@ const (
 	maxChanges = 500
 	maxIndexed = 50_000
 
-	// maxAtOnce is how many adoptions a node works at at the same time, and maxPasses how
-	// often before it looks what else there is.
-	maxAtOnce = 3
-	maxPasses = 50
+	// maxAtOnce is how many adoptions a node works at at the same time, maxPasses how often
+	// before it looks what else there is, and turnBudget how long. A call of a source is not
+	// interrupted for that.
+	maxAtOnce  = 3
+	maxPasses  = 50
+	turnBudget = 10 * time.Second
 
 	// After a failure an adoption is left alone for a while.
 	firstPause = time.Second
@@ -74,9 +77,9 @@ type Service struct {
 
 	mu      sync.Mutex
 	states  map[int]*state
-	ticks   int
+	served  int64 // how many turns have ended
 	working sync.WaitGroup
-	atOnce  chan struct{}
+	indexes atomic.Bool // index is running
 	counted Counts
 	key     []byte
 }
@@ -96,11 +99,17 @@ type Counts struct {
 // state is what a node remembers of an adoption. Only whoever works at it uses it.
 type state struct {
 	busy    bool
+	owner   string    // of the table
+	served  int64     // its last turn was the n-th
+	until   time.Time // when the time of its turn is over; zero: there is no limit
+	batch   int       // how many rows are read together; zero: Batch
+	waiting time.Time // since then there have always been changes; zero: there are none
 	failing bool
 	pause   time.Duration
 	rest    time.Time     // until then nothing is tried
 	slow    time.Time     // until then the backfill waits
 	fastest time.Duration // batch of the backfill
+	partly  partly
 	walk    *walk
 	sweep   *sweep
 	moved   int64 // how far the queue of errors that moved was looked at
@@ -109,6 +118,13 @@ type state struct {
 	underway string    // the last key of those under way that was looked at
 	parked   store.Cursor
 	lane     recoup.Lane // the last that work was claimed of
+}
+
+// partly is a change of which some keys were looked at, the first, when the time of the turn was
+// over. What happens to their rows later is another change.
+type partly struct {
+	change int64
+	keys   int
 }
 
 // walk is the way through all pairs of an adoption whose source was emptied.
@@ -128,7 +144,7 @@ func New(o Options) (*Service, error) {
 	if o.Sleep == nil {
 		o.Sleep = retry.Sleep
 	}
-	return &Service{Options: o, states: map[int]*state{}, atOnce: make(chan struct{}, maxAtOnce)}, nil
+	return &Service{Options: o, states: map[int]*state{}}, nil
 }
 
 // Counts returns what the node has done since its start.
@@ -154,21 +170,9 @@ func (s *Service) Run(ctx context.Context) error {
 	if err := s.begun(ctx); err != nil {
 		return err
 	}
-	s.ticks++
-	for i := range list {
-		a := &list[(i+s.ticks)%len(list)] // each is the first in turn
-		st := s.begin(a)
-		if st == nil {
-			continue
-		}
-		select {
-		case s.atOnce <- struct{}{}:
-		default:
-			s.end(st)
-			return nil
-		}
+	s.index(ctx, list)
+	for a, st := range s.choose(list) {
 		s.working.Go(func() {
-			defer func() { <-s.atOnce }()
 			defer s.end(st)
 			s.pursue(ctx, a, st)
 		})
@@ -181,16 +185,20 @@ func (s *Service) Run(ctx context.Context) error {
 func (s *Service) begin(a *store.Adoption) *state {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	st := s.states[a.ID]
-	if st == nil {
-		st = &state{}
-		s.states[a.ID] = st
-	}
-	if st.busy || !s.pending(a, st) || s.Now().Before(st.rest) {
+	st := s.state(a.ID)
+	if !s.ready(a, st) {
 		return nil
 	}
-	st.busy = true
+	st.busy, st.owner, st.until = true, a.Owner, time.Time{}
 	return st
+}
+
+// state returns what is remembered of an adoption. The caller holds the lock.
+func (s *Service) state(adoption int) *state {
+	if s.states[adoption] == nil {
+		s.states[adoption] = &state{}
+	}
+	return s.states[adoption]
 }
 
 // pending reports whether there is something to do at an adoption.
@@ -209,13 +217,17 @@ func (s *Service) pending(a *store.Adoption, st *state) bool {
 func (s *Service) end(st *state) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	st.busy = false
+	s.served++
+	st.busy, st.served = false, s.served
 }
 
-// pursue works at an adoption until there is nothing more to do, or something else may be
-// more urgent. A rest of the backfill is waited for: the next run may come much later.
+// pursue works at an adoption until there is nothing more to do, or the time of its turn is
+// over. A rest of the backfill is waited for: the next run may come much later.
 func (s *Service) pursue(ctx context.Context, a *store.Adoption, st *state) {
 	for range maxPasses {
+		if s.spent(st) {
+			return
+		}
 		more, err := s.work(ctx, a, st)
 		if s.failed(ctx, a, st, err) {
 			return

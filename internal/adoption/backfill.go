@@ -38,9 +38,11 @@ func (s *Service) backfill(ctx context.Context, a *store.Adoption, turn store.Tu
 			return false, err
 		}
 	}
-	if err := s.lookAt(ctx, a, turn, lookAt{keys: keys}); err != nil {
-		return false, err
+	seen, err := s.lookAt(ctx, a, turn, st, lookAt{keys: keys})
+	if err != nil || seen == 0 && len(keys) > 0 {
+		return true, err
 	}
+	keys = keys[:seen]
 	last, done := a.ScannedTo, len(keys) == 0
 	if !done {
 		last = &keys[len(keys)-1]

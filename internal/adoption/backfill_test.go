@@ -57,6 +57,11 @@ func (w *world) fill(rest func(time.Duration)) {
 		Sleep: func(_ context.Context, d time.Duration) error { rest(d); w.Wait(d); return nil },
 	})
 	w.Must(err)
-	w.Must(s.Run(w.Context()))
-	w.Must(s.Close(w.Context()))
+	for range 10 { // a turn ends after ten seconds of its clock
+		w.Must(s.Run(w.Context()))
+		w.Must(s.Close(w.Context()))
+		if w.ask("select state from recoup.adoption") == "GOVERNED" {
+			return
+		}
+	}
 }

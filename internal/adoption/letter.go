@@ -40,16 +40,19 @@ func (s *Service) takeOver(ctx context.Context, a *store.Adoption, turn store.Tu
 	for i := range parked {
 		keys[i] = parked[i].Key
 	}
-	rows, _, err := s.read(ctx, a, keys)
+	read, err := s.read(ctx, a, st, keys)
 	if err != nil {
 		return false, err
 	}
-	there := make(map[string]*store.SourceRow, len(rows))
-	for i := range rows {
-		there[rows[i].Key] = &rows[i]
+	if read.keys < len(keys) {
+		last = st.parked // the rest is read in another turn
+	}
+	there := make(map[string]*store.SourceRow, len(read.rows))
+	for i := range read.rows {
+		there[read.rows[i].Key] = &read.rows[i]
 	}
 	var list []deadletter.TakenOver
-	for i := range parked {
+	for i := range parked[:read.keys] {
 		p := &parked[i]
 		row := s.clean(a, p.Key, there[p.Key], "")
 		if row.source != failing || row.report.EntityID != p.EntityID {
@@ -137,7 +140,7 @@ func (s *Service) replays(ctx context.Context, a *store.Adoption, turn store.Tur
 	if err := s.results(ctx, rest); err != nil {
 		return err
 	}
-	if err := s.setOff(ctx, turn, due); err != nil {
+	if err := s.setOff(ctx, turn, st, due); err != nil {
 		return errors.Join(err, s.giveBack(ctx, due)) // through no fault of the work
 	}
 	return nil

@@ -156,9 +156,10 @@ func probes(rows int, turn store.Turn) []probe {
 		}},
 		{"changes", func(t *testing.T, s *postgres.Store) error { _, _, err := s.Changes(t.Context(), 1, 500); return err }},
 		{"index changes", func(t *testing.T, s *postgres.Store) error {
-			_, err := s.IndexChanges(t.Context(), turn, 500)
+			_, err := s.IndexChanges(t.Context(), 1, 500)
 			return err
 		}},
+		{"pass changes", func(t *testing.T, s *postgres.Store) error { return s.PassChanges(t.Context()) }},
 		{"forget changes", func(t *testing.T, s *postgres.Store) error {
 			return s.ForgetChanges(t.Context(), turn, []int64{1, 2, 3})
 		}},

@@ -43,27 +43,41 @@ func listed(key string) string {
 	return fmt.Sprintf("%s…%x", strings.ToValidUTF8(key[:32], ""), sum[:8])
 }
 
+// reading is rows of a source, and why others cannot be read.
+type reading struct {
+	keys int // how many were read, the first: fewer than asked for if the time of the turn is over
+	rows []store.SourceRow
+	bad  map[string]string
+}
+
 // read returns the rows of keys, and why rows cannot be read. One that cannot, because a
 // condition of the owner fails on it, does not keep the others from being read.
-func (s *Service) read(ctx context.Context, a *store.Adoption, keys []string) (rows []store.SourceRow, bad map[string]string, err error) {
-	rows, err = s.Store.SourceRows(ctx, a.ID, keys, s.rules(a))
+func (s *Service) read(ctx context.Context, a *store.Adoption, st *state, keys []string) (r reading, err error) {
+	r.rows, err = s.Store.SourceRows(ctx, a.ID, keys, s.rules(a))
 	cause, ofRow := rowFault(err)
 	switch {
 	case !ofRow:
-		return rows, nil, err
+		r.keys = len(keys)
+		return r, err
 	case len(keys) == 1:
-		return nil, map[string]string{keys[0]: cause}, nil
+		return reading{keys: 1, bad: map[string]string{keys[0]: cause}}, nil
 	}
-	bad = map[string]string{}
+	r = reading{bad: map[string]string{}}
 	for _, half := range [][]string{keys[:len(keys)/2], keys[len(keys)/2:]} {
-		part, broken, err := s.read(ctx, a, half)
-		if err != nil {
-			return nil, nil, err
+		if s.spent(st) {
+			return r, nil
 		}
-		rows = append(rows, part...)
-		maps.Copy(bad, broken)
+		part, err := s.read(ctx, a, st, half)
+		if err != nil {
+			return reading{}, err
+		}
+		r.rows = append(r.rows, part.rows...)
+		maps.Copy(r.bad, part.bad)
+		if r.keys += part.keys; part.keys < len(half) {
+			return r, nil
+		}
 	}
-	return rows, bad, nil
+	return r, nil
 }
 
 // noteUnreadable notes which rows of a batch cannot be read, and logs them. Most

@@ -55,6 +55,9 @@ func (s *Service) removeRows(ctx context.Context, a *store.Adoption, turn store.
 	move := a.Agreed.AtEnd == recoup.SourceMove
 	ended = slices.DeleteFunc(ended, func(e store.EndedRow) bool { return e.Archived != move })
 	for part := range slices.Chunk(ended, removeBatch) {
+		if s.spent(st) {
+			return true, nil // the next turn begins with the same pairs
+		}
 		if err := s.remove(ctx, turn, st.sweep, part); err != nil {
 			return false, err
 		}

@@ -43,7 +43,7 @@ func (s *Service) retries(ctx context.Context, a *store.Adoption, turn store.Tur
 	if err := s.lease(ctx, a, due); err != nil {
 		return err
 	}
-	if err := s.setOff(ctx, turn, due); err != nil {
+	if err := s.setOff(ctx, turn, st, due); err != nil {
 		return err
 	}
 	if err := s.replays(ctx, a, turn, st); err != nil {
@@ -70,10 +70,16 @@ func (s *Service) underway(ctx context.Context, a *store.Adoption, turn store.Tu
 	for i := range pairs {
 		look.add(pairs[i].Key, time.Time{})
 	}
-	if st.underway = ""; len(pairs) == Batch {
-		st.underway = pairs[len(pairs)-1].Key
+	seen, err := s.lookAt(ctx, a, turn, st, look)
+	switch {
+	case err != nil:
+		return err
+	case seen == len(pairs) && seen < Batch:
+		st.underway = ""
+	case seen > 0:
+		st.underway = pairs[seen-1].Key
 	}
-	return s.lookAt(ctx, a, turn, look)
+	return nil
 }
 
 // lease claims the errors that nobody holds, and writes down the tokens.
@@ -94,7 +100,7 @@ func (s *Service) lease(ctx context.Context, a *store.Adoption, due []store.DueR
 
 // setOff lets the jobs run whose errors are leased. Where the queue refuses one, by a
 // constraint or a trigger, each is tried alone, and its attempt has failed.
-func (s *Service) setOff(ctx context.Context, turn store.Turn, due []store.DueRow) error {
+func (s *Service) setOff(ctx context.Context, turn store.Turn, st *state, due []store.DueRow) error {
 	var rows []store.DueRow
 	for _, d := range due {
 		if !d.Token.IsZero() {
@@ -114,7 +120,10 @@ func (s *Service) setOff(ctx context.Context, turn store.Turn, due []store.DueRo
 		return s.refused(ctx, &rows[0], s.brief("the queue does not let its job run again: "+cause))
 	}
 	for i := range rows {
-		if err := s.setOff(ctx, turn, rows[i:i+1]); err != nil {
+		if s.spent(st) {
+			return nil // they are due again
+		}
+		if err := s.setOff(ctx, turn, st, rows[i:i+1]); err != nil {
 			return err
 		}
 	}

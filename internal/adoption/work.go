@@ -1,7 +1,9 @@
 package adoption
 
 import (
+	"cmp"
 	"context"
+	"slices"
 	"time"
 
 	"recoup"
@@ -25,9 +27,12 @@ func (s *Service) work(ctx context.Context, a *store.Adoption, st *state) (more 
 	if more, err = s.changes(ctx, a, turn, st); err != nil {
 		return false, err
 	}
+	if !more {
+		s.upToDate(st)
+	}
 	moved, err := s.mirror(ctx, turn, st)
-	if err != nil {
-		return false, err
+	if err != nil || s.spent(st) {
+		return true, err
 	}
 	if s.retriesDue(a, st) {
 		if err := s.retries(ctx, a, turn, st); err != nil {
@@ -52,13 +57,17 @@ func (s *Service) changes(ctx context.Context, a *store.Adoption, turn store.Tur
 		return false, err
 	}
 	if more {
-		if _, err := s.Store.IndexChanges(ctx, turn, maxIndexed); err != nil {
+		if _, err := s.Store.IndexChanges(ctx, a.ID, maxIndexed); err != nil {
 			return false, err
 		}
 	}
 	look := lookAt{seen: map[string]time.Time{}}
 	var done, emptied []int64
-	for _, c := range list {
+	for i := range list {
+		c := &list[i]
+		if c.ID == st.partly.change {
+			c.Keys = c.Keys[min(st.partly.keys, len(c.Keys)):]
+		}
 		if c.All {
 			emptied = append(emptied, c.ID)
 			continue
@@ -68,8 +77,12 @@ func (s *Service) changes(ctx context.Context, a *store.Adoption, turn store.Tur
 			look.add(key, c.At)
 		}
 	}
-	if err := s.lookAt(ctx, a, turn, look); err != nil {
+	seen, err := s.lookAt(ctx, a, turn, st, look)
+	if err != nil {
 		return false, err
+	}
+	if seen < len(look.keys) {
+		done, emptied, more = s.doneOf(st, list, look, seen), nil, true
 	}
 	if len(done) > 0 {
 		if err := s.Store.ForgetChanges(ctx, turn, done); err != nil {
@@ -105,10 +118,13 @@ func (s *Service) walk(ctx context.Context, a *store.Adoption, turn store.Turn, 
 	for i := range pairs {
 		look.add(pairs[i].Key, time.Time{})
 	}
-	if err := s.lookAt(ctx, a, turn, look); err != nil {
+	seen, err := s.lookAt(ctx, a, turn, st, look)
+	if err != nil {
 		return false, err
 	}
-	st.walk.after = &pairs[len(pairs)-1].Key
+	if seen > 0 {
+		st.walk.after = &pairs[seen-1].Key
+	}
 	return true, nil
 }
 
@@ -125,25 +141,58 @@ func (l *lookAt) add(key string, at time.Time) {
 	l.seen[key] = at
 }
 
-// lookAt reads rows as they are now and does what follows, a batch at a time.
-func (s *Service) lookAt(ctx context.Context, a *store.Adoption, turn store.Turn, look lookAt) error {
-	for keys := look.keys; len(keys) > 0; {
-		part := keys[:min(len(keys), Batch)]
-		keys = keys[len(part):]
+// doneOf returns the first of changes whose keys are all among the first n that were looked at,
+// and notes how far the one behind them is.
+func (s *Service) doneOf(st *state, list []store.AdoptedChange, look lookAt, n int) (done []int64) {
+	left := make(map[string]bool, len(look.keys)-n)
+	for _, key := range look.keys[n:] {
+		left[key] = true
+	}
+	for _, c := range list {
+		keys := slices.IndexFunc(c.Keys, func(key string) bool { return left[key] })
+		if keys >= 0 && c.ID == st.partly.change {
+			st.partly.keys += keys
+		} else if keys >= 0 {
+			st.partly = partly{c.ID, keys}
+		}
+		if c.All || keys >= 0 {
+			break
+		}
+		done = append(done, c.ID)
+	}
+	return done
+}
+
+// lookAt reads rows as they are now and does what follows, a batch at a time, until the time of
+// the turn is over. It returns how many keys it has looked at, from the first. If it has found
+// time for none, the next batch is smaller.
+func (s *Service) lookAt(ctx context.Context, a *store.Adoption, turn store.Turn, st *state, look lookAt) (seen int, err error) {
+	for seen < len(look.keys) && (seen == 0 || !s.spent(st)) {
+		size := cmp.Or(st.batch, Batch)
+		part := look.keys[seen:min(len(look.keys), seen+size)]
 		// The pairs first: a row from before its job was set off is not what became of it.
 		pairs, err := s.Store.Pairs(ctx, a.ID, part)
 		if err != nil {
-			return err
+			return seen, err
 		}
-		rows, bad, err := s.read(ctx, a, part)
+		r, err := s.read(ctx, a, st, part)
 		if err != nil {
-			return err
+			return seen, err
 		}
-		if err := s.reconcile(ctx, a, turn, batch{keys: part, pairs: pairs, rows: rows, bad: tooLong(rows, bad), written: look.seen}); err != nil {
-			return err
+		if r.keys < len(part) {
+			st.batch = max(1, size/2)
+		} else {
+			st.batch = min(Batch, 2*size)
 		}
+		if r.keys == 0 {
+			break
+		}
+		if err := s.reconcile(ctx, a, turn, batch{keys: part[:r.keys], pairs: pairs, rows: r.rows, bad: tooLong(r.rows, r.bad), written: look.seen}); err != nil {
+			return seen, err
+		}
+		seen += r.keys
 	}
-	return nil
+	return seen, nil
 }
 
 // release ends a batch of the errors of an adoption that is being released, and at last

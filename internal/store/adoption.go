@@ -14,6 +14,7 @@ var ErrOutOfTurn = errors.New("another node has the turn")
 // Adoption is an adoption as nodes work at it.
 type Adoption struct {
 	recoup.Adoption
+	Owner     string    // of the source
 	ScannedTo *string   // the last key of the backfill; nil: none
 	ScanEnd   *string   // the key at which it ends; nil: it has not begun
 	Defined   bool      // something of its definition is there

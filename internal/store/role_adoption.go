@@ -34,10 +34,15 @@ type Adopter interface {
 	Changes(ctx context.Context, adoption, limit int) (list []AdoptedChange, more bool, err error)
 
 	// IndexChanges lets the gate find the entities of changes that wait by an index, about
-	// as many entities as said, and returns of how many changes.
-	IndexChanges(ctx context.Context, turn Turn, entities int) (int, error)
+	// as many entities as said, and returns of how many changes. It needs no turn.
+	IndexChanges(ctx context.Context, adoption, entities int) (int, error)
 
-	// ForgetChanges ends changes, once all that they lead to is committed.
+	// PassChanges notes that adoptions without unindexed changes are not behind, however many
+	// changes others have had. Writers of an adoption that is behind index their changes.
+	PassChanges(ctx context.Context) error
+
+	// ForgetChanges ends changes, once all that they lead to is committed. They are the first of
+	// their adoption.
 	ForgetChanges(ctx context.Context, turn Turn, ids []int64) error
 
 	// SourceRows returns the rows of keys as they are now, with the columns that rules list as

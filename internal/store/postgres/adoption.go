@@ -30,7 +30,7 @@ func first(table, key string) string {
 
 // selectAdoptions is asked a few times a second by every node: where nothing is adopted
 // it reads an empty table.
-var selectAdoptions = `select a.adoption_id, a.table_name, a.source, a.key_columns, a.mapping, coalesce(a.preset, ''), a.state, a.scanned, a.rows,
+var selectAdoptions = `select a.adoption_id, a.owner, a.table_name, a.source, a.key_columns, a.mapping, coalesce(a.preset, ''), a.state, a.scanned, a.rows,
 		a.begun_at, a.governed_at, a.begun_by, a.agreed, a.kept_back, coalesce(a.kept_why, ''), coalesce(a.swept_at, '0001-01-01'), a.scanned_to, a.scan_end, cardinality(a.steps) > 0,
 		` + first("adopted_change", "change_id") + `, ` + first("adopted_mirror", "mirror_id") + `, ` + first("adopted_unreadable", "key") + `,
 		exists (select from recoup.error_table t where t.table_name = a.table_name and not t.retired)
@@ -41,7 +41,7 @@ func (s *Store) Adoptions(ctx context.Context) ([]store.Adoption, error) {
 	rows, err := s.pool.Query(ctx, selectAdoptions)
 	return collectRows("read adoptions", rows, err, func(row pgx.CollectableRow) (a store.Adoption, err error) {
 		var governed *time.Time
-		err = row.Scan(&a.ID, &a.Table, &a.Source, &a.Key, &a.Mapping, &a.Preset, &a.State, &a.Scanned, &a.Rows,
+		err = row.Scan(&a.ID, &a.Owner, &a.Table, &a.Source, &a.Key, &a.Mapping, &a.Preset, &a.State, &a.Scanned, &a.Rows,
 			&a.BegunAt, &governed, &a.BegunBy, &a.Agreed, &a.KeptBack, &a.KeptWhy, &a.SweptAt, &a.ScannedTo, &a.ScanEnd, &a.Defined, &a.Changed, &a.Moved, &a.Bad, &a.Tabled)
 		if governed != nil {
 			a.GovernedAt = governed.UTC()
@@ -116,9 +116,15 @@ func (s *Store) Changes(ctx context.Context, adoption, limit int) (list []store.
 }
 
 // IndexChanges implements [store.Adopter].
-func (s *Store) IndexChanges(ctx context.Context, turn store.Turn, entities int) (changes int, err error) {
-	err = s.pool.QueryRow(ctx, "select recoup.index_changes($1, $2, $3)", turn.Adoption, turn.Number, entities).Scan(&changes)
+func (s *Store) IndexChanges(ctx context.Context, adoption, entities int) (changes int, err error) {
+	err = s.pool.QueryRow(ctx, "select recoup.index_changes($1, $2)", adoption, entities).Scan(&changes)
 	return changes, failure("index changes", err)
+}
+
+// PassChanges implements [store.Adopter].
+func (s *Store) PassChanges(ctx context.Context) error {
+	_, err := s.pool.Exec(ctx, "select recoup.pass_changes()")
+	return failure("pass changes of other adoptions", err)
 }
 
 // inTurn runs statements in a transaction that only whoever has the turn can commit.
@@ -149,6 +155,9 @@ func (s *Store) ForgetChanges(ctx context.Context, turn store.Turn, ids []int64)
 	return s.inTurn(ctx, "forget changes", turn, func(t *tx) error {
 		t.queue(deleteChanges, turn.Adoption, ids)
 		t.queue(deleteEntities, turn.Adoption, ids)
+		if len(ids) > 0 {
+			t.queue("select recoup.note_indexed($1, $2)", turn.Adoption, slices.Max(ids))
+		}
 		return nil
 	})
 }

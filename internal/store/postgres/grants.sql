@@ -131,7 +131,7 @@ end $$;
 -- Guards and views call these as the role that writes or reads.
 grant execute on function recoup.acting(), recoup.clock(), recoup.tolerance(), recoup.timely(timestamptz), recoup.recent(timestamptz),
   cl.refuse(text), cl.near(timestamptz, timestamptz), cl.gate_policy(), cl.redacting(text, uuid),
-  recoup.adopted_by(int, name), recoup.caller(), recoup.sees(text), recoup.sees_all(), recoup.readable(), recoup.granted(text) to public;
+  recoup.caller(), recoup.sees(text), recoup.sees_all(), recoup.readable(), recoup.granted(text) to public;
 
 -- Nodes: verbs, housekeeping, what they do after a new policy, and what the doctor asks.
 grant execute on function recoup.refuse(text), recoup.lock_turn(int, boolean), recoup.lock_names(text, text[]), recoup.hold_term(text, bigint),
@@ -143,7 +143,8 @@ grant execute on function recoup.create_partition(text, date), recoup.drop_parti
 grant execute on function recoup.sync_table(recoup.error_table), recoup.retire_tables(text, text[]), recoup.sync_ledger(text, interval, interval),
   cl.sync_gate(text, interval[], text[], interval), cl.unread(text, integer), cl.redact_taken_over(text, uuid[], jsonb[]) to recoup_app;
 grant execute on function recoup.names(), recoup.is_view_of(text, regclass), recoup.row_security_tables() to recoup_app;
-grant execute on function recoup.take_turn(int, text, interval), recoup.end_turns(text), recoup.check_turn(int, bigint), recoup.index_changes(int, bigint, int),
+grant execute on function recoup.take_turn(int, text, interval), recoup.end_turns(text), recoup.check_turn(int, bigint), recoup.index_changes(int, int),
+  recoup.note_indexed(int, bigint), recoup.pass_changes(),
   recoup.keep_moved(uuid[], bytea[], text[]), recoup.drop_moved(uuid[]), recoup.adopted_functions(int), recoup.forget_adoption(int), recoup.replication_lag() to recoup_app;
 
 -- Pipelines in plain SQL: they insert into the views that carry the policy's

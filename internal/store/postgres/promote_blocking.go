@@ -71,9 +71,11 @@ func newGateCheck() gateCheck {
 func unread(entity string) string {
 	hash := "hashtextextended(nullif(" + entity + `, '') collate "C", 0)`
 	return `null::uuid, a.table_name, null::text, null::text, null::text, null::text, c.at, null::timestamptz, null::timestamptz
-		from (select adoption_id, at from recoup.adopted_change where entities is not null and ` + hash + ` = any (entities)
+		from ((select adoption_id, at from recoup.adopted_change where entities is not null and ` + hash + ` = any (entities) offset 0)
 			union all
-			select adoption_id, at from recoup.adopted_entity e join recoup.adopted_change using (adoption_id, change_id) where e.hash = ` + hash + `) c
+			select o.adoption_id, (select coalesce(max(at), now()) from recoup.adopted_change where adoption_id = o.adoption_id and change_id = e.change_id)
+			from recoup.adoption o cross join lateral (select change_id from recoup.adopted_entity where hash = ` + hash + ` and adoption_id = o.adoption_id limit 1) e
+			where exists (select from recoup.adopted_entity where hash = ` + hash + `)) c
 		join recoup.adoption a on a.adoption_id = c.adoption_id and a.state <> 'RELEASING'
 		where exists (select from recoup.error_table t where t.table_name = a.table_name and t.blocks and not t.retired) limit 1`
 }

@@ -66,6 +66,7 @@ create table recoup.adoption (
   swept_at    timestamptz,                 -- when the last sweep for rows to be removed ended
   kept_back   bigint not null default 0,   -- rows that it could not remove
   kept_why    text,                        -- and why not, the last of them
+  indexed_to  bigint not null default 0,   -- the gate finds the entities of committed changes up to this one by an index, or needs none
   made        jsonb not null default '{}'  -- its functions as they were made (recoup.adopted_functions)
 );
 
@@ -145,8 +146,8 @@ end $$;
 
 -- Keys to look at again: whole numbers and uuids as they are, others as text; none: at
 -- every row that has an error, because all are gone. Entities are those that a new or
--- changed row names, for the gate (decision 0088): their hashes, which cost writers least,
--- until a node that is behind has moved them to adopted_entity.
+-- changed row names, for the gate (decision 0088): their hashes, which cost writers least.
+-- change_guard or a node moves them to adopted_entity when many wait.
 create table recoup.adopted_change (
   change_id   bigint generated always as identity,
   adoption_id int not null,
@@ -155,6 +156,7 @@ create table recoup.adopted_change (
   uuids       uuid[],
   entities    bigint[], -- hashtextextended(entity, 0)
   at          timestamptz not null default clock_timestamp(),
+  writer      name default current_user, -- checked by change_guard, not stored
   primary key (adoption_id, change_id),
   -- An owner of an adopted table can insert what no trigger of ours does.
   check (coalesce(cardinality(keys), cardinality(numbers), cardinality(uuids), 0) <= 1000 and coalesce(cardinality(entities), 0) <= 1000),
@@ -163,38 +165,56 @@ create table recoup.adopted_change (
   check (pg_column_size(keys) <= 4194304)
 ) with (autovacuum_vacuum_scale_factor = 0.02);
 
--- adopted_by reports whether a role may note changes of an adoption: the owner of its table, or one
--- with the rights of the schema's owner.
-create function recoup.adopted_by(id int, who name) returns boolean language sql stable
-security definer set search_path = pg_catalog, pg_temp as $$
-  select exists (select from recoup.adoption a where a.adoption_id = id and a.owner = who) or pg_has_role(who, current_user, 'usage')
-$$;
-
--- change_guard refuses changes that the owner of another adopted table notes.
-create function recoup.change_guard() returns trigger language plpgsql
-set search_path = pg_catalog, pg_temp set jit = off as $$
-begin
-  if not recoup.adopted_by(new.adoption_id, current_user) then
-    raise insufficient_privilege using message = format('adoption %s is of a table that %s does not own', new.adoption_id, current_user);
-  end if;
-  return new;
-end $$;
-create trigger owned before insert on recoup.adopted_change
-  for each row execute function recoup.change_guard();
-
 alter table recoup.adopted_change alter keys set storage external, alter numbers set storage external, -- writers have no time to compress
   alter uuids set storage external, alter entities set storage external;
 create index adopted_change_unindexed on recoup.adopted_change (adoption_id, change_id) where entities is not null;
 
 -- The entities of changes that wait, one by one, so that the gate's question does not
--- take longer the more of them wait.
+-- take longer the more of them wait. No index serves both the gate and deletes: a plan made
+-- for an empty table could pick the wrong one.
 create table recoup.adopted_entity (
   adoption_id int not null,
   change_id   bigint not null,
-  hash        bigint not null,
-  primary key (adoption_id, change_id, hash)
+  hash        bigint not null
 ) with (autovacuum_vacuum_scale_factor = 0.02);
-create index adopted_entity_hash on recoup.adopted_entity (hash);
+create index adopted_entity_hash on recoup.adopted_entity (hash, adoption_id);
+create index adopted_entity_change on recoup.adopted_entity (change_id);
+
+-- change_guard refuses changes that the owner of another adopted table notes: roles with the
+-- rights of the schema's owner may note all. The default of the column writer is the role that
+-- inserts, and owners of tables cannot write that column.
+-- It indexes the entities of a change that is far behind the last indexed one. The gate reads
+-- unindexed entities one by one, so their number has a limit (decision 0088). The distance is
+-- in change ids: a sequence, which no snapshot can hide.
+create function recoup.change_guard() returns trigger language plpgsql
+security definer set search_path = pg_catalog, pg_temp set jit = off as $$
+declare
+  owner    text;
+  indexed  bigint;
+  distance bigint;
+  size     int := coalesce(cardinality(new.entities), 0);
+begin
+  if tg_relid <> 'recoup.adopted_change'::regclass then
+    perform recoup.refuse_table(tg_relid);
+  end if;
+  select a.owner, a.indexed_to into owner, indexed from recoup.adoption a where a.adoption_id = new.adoption_id;
+  if new.writer is distinct from owner and not pg_has_role(new.writer, current_user, 'usage') then
+    raise insufficient_privilege using message = format('adoption %s is of a table that %s does not own', new.adoption_id, new.writer);
+  end if;
+  new.writer := null;
+  distance := new.change_id - coalesce(indexed, 0);
+  if size = 0 then
+    new.entities := null;
+  elsif (distance > 1000 or distance * size > 50000 or num_nonnulls(new.keys, new.numbers, new.uuids) = 0)
+      and size <= 1000 and array_position(new.entities, null) is null then -- others are refused by a constraint
+    insert into recoup.adopted_entity (adoption_id, change_id, hash)
+      select distinct new.adoption_id, new.change_id, h from unnest(new.entities) h;
+    new.entities := null;
+  end if;
+  return new;
+end $$;
+create trigger owned before insert on recoup.adopted_change
+  for each row execute function recoup.change_guard();
 
 -- Errors whose source row is to be told.
 create table recoup.adopted_mirror (
@@ -297,36 +317,61 @@ security definer set search_path = pg_catalog, pg_temp as $$
 $$;
 
 -- index_changes moves the entities of changes that wait to adopted_entity, about as many as
--- asked for, and returns how many changes those were.
-create function recoup.index_changes(id int, mine bigint, most int) returns bigint language plpgsql
+-- asked for, and returns how many changes those were. It needs no turn. It locks the adoption
+-- first, as those do who have the turn and delete changes.
+create function recoup.index_changes(id int, most int) returns bigint language plpgsql
 security definer set search_path = pg_catalog, pg_temp set enable_seqscan = off set jit = off as $$
-declare moved bigint;
+declare
+  moved bigint;
+  last  bigint;
 begin
-  perform recoup.check_turn(id, mine);
+  perform from recoup.adoption a where a.adoption_id = id for no key update;
   with waiting as (
     select c.change_id, c.entities, sum(cardinality(c.entities)) over (order by c.change_id) - cardinality(c.entities) as before from (
-      select change_id, entities from recoup.adopted_change where adoption_id = id and entities is not null order by change_id limit most) c
+      select u.change_id, u.entities from (select * from recoup.adopted_change where entities is not null offset 0) u -- few: see change_guard
+       where u.adoption_id = id order by u.change_id limit most) c
   ), taken as (
     update recoup.adopted_change c set entities = null from waiting w
-     where c.adoption_id = id and c.change_id = w.change_id and w.before < most returning w.change_id, w.entities
+     where c.adoption_id = id and c.change_id = w.change_id and c.entities is not null and w.before < most returning w.change_id, w.entities
   ), added as (
     insert into recoup.adopted_entity select distinct id, t.change_id, h from taken t, unnest(t.entities) h where h is not null
   )
-  select count(*) into moved from taken;
+  select count(*), max(t.change_id) into moved, last from taken t;
+  perform recoup.note_indexed(id, last);
   return moved;
 end $$;
 
+-- note_indexed notes up to which change the gate needs no unindexed entities of an adoption. A
+-- change with a lower id that commits later stays unindexed until a node reads or indexes it.
+create function recoup.note_indexed(id int, change bigint) returns void language sql
+security definer set search_path = pg_catalog, pg_temp as $$
+  update recoup.adoption set indexed_to = change where adoption_id = id and indexed_to < change
+$$;
+
+-- pass_changes does so for adoptions without unindexed changes, while others write: all draw
+-- their ids from one sequence.
+create function recoup.pass_changes() returns void language sql
+security definer set search_path = pg_catalog, pg_temp set enable_seqscan = off set jit = off as $$
+  update recoup.adoption a set indexed_to = (select s.last_value from recoup.adopted_change_change_id_seq s)
+   where a.indexed_to < (select s.last_value - 20 from recoup.adopted_change_change_id_seq s)
+     and a.adoption_id not in (select c.adoption_id from recoup.adopted_change c where c.entities is not null offset 0)
+$$;
+
 -- unread is the adopted tables that have a row of an entity which no node has looked at
--- yet, and since when, if it may block it. Nearly always there is no change at all.
+-- yet, and since when, if it may block it. Nearly always there is no change at all. The
+-- changes without an index are few (change_guard). Of the others it reads one of each adoption.
+-- OFFSET 0 keeps the planner from reading all changes in the order of the primary key.
 create function recoup.unread(entity text) returns table (table_name text, since timestamptz)
 language plpgsql stable security definer rows 1
 set search_path = pg_catalog, pg_temp set enable_seqscan = off as $$
 declare wanted bigint := hashtextextended(nullif(entity, '') collate "C", 0);
 begin
   return query select t.table_name, min(u.at) from (
-      select c.adoption_id, c.at from recoup.adopted_change c where c.entities is not null and wanted = any (c.entities)
+      (select c.adoption_id, c.at from recoup.adopted_change c where c.entities is not null and wanted = any (c.entities) offset 0)
       union all
-      select c.adoption_id, c.at from recoup.adopted_entity e join recoup.adopted_change c using (adoption_id, change_id) where e.hash = wanted) u
+      select o.adoption_id, (select coalesce(max(c.at), now()) from recoup.adopted_change c where c.adoption_id = o.adoption_id and c.change_id = e.change_id)
+        from recoup.adoption o cross join lateral (select i.change_id from recoup.adopted_entity i where i.hash = wanted and i.adoption_id = o.adoption_id limit 1) e
+        where exists (select from recoup.adopted_entity i where i.hash = wanted)) u
     join recoup.adoption a on a.adoption_id = u.adoption_id and a.state <> 'RELEASING'
     join recoup.error_table t on t.table_name = a.table_name and t.blocks and not t.retired
     group by 1 order by 1;
