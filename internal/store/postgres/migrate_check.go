@@ -41,12 +41,6 @@ func (e *ObstacleError) Error() string {
 	return text.String()
 }
 
-// reader reads the database, in a transaction or not.
-type reader interface {
-	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
-	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
-}
-
 // checkPending says what is in the way of the migrations that are pending, before the first
 // change: [ErrNotOwner], or an [*ObstacleError]. What was applied and what is there
 // are read from one snapshot, because others may migrate meanwhile.

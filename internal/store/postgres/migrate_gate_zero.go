@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/jackc/pgx/v5/stdlib"
 )
 
 // selectGateZero finds what keeps Gate Zero's schema from being made, and its tables, if
@@ -97,12 +96,14 @@ const exampleRows = 20
 // ReadTakenOver says what was taken over when Gate Zero's schema was made; nil: there was
 // nothing.
 func ReadTakenOver(ctx context.Context, url string) (t *TakenOver, err error) {
-	config, err := parse(url)
-	if err != nil {
-		return nil, err
-	}
-	db := stdlib.OpenDB(*config)
-	defer func() { _ = db.Close() }()
+	err = readAt(ctx, url, func(db reader) (err error) {
+		t, err = readTakenOver(ctx, db)
+		return err
+	})
+	return t, failure("read what was taken over", err)
+}
+
+func readTakenOver(ctx context.Context, db reader) (t *TakenOver, err error) {
 	t = &TakenOver{}
 	err = db.QueryRowContext(ctx, `select intakes, recoveries, (select count(*) from cl.gate_zero_left) from cl.gate_zero_taken_over`).
 		Scan(&t.Intakes, &t.Recoveries, &t.Left)
@@ -116,18 +117,18 @@ func ReadTakenOver(ctx context.Context, url string) (t *TakenOver, err error) {
 	if err == nil {
 		t.References, err = readList(ctx, db, selectReferences, func(r *Reference) []any { return []any{&r.Kind, &r.Name, &r.Table} })
 	}
-	return t, failure("read what was taken over", err)
+	return t, err
 }
 
 const selectReferences = `
 	select distinct 'view', v.oid::regclass::text, c.oid::regclass::text
-	  from pg_class c join pg_depend d on d.refobjid = c.oid and d.classid = 'pg_rewrite'::regclass
+	  from pg_class c join pg_depend d on d.refobjid = c.oid and d.classid = 'pg_rewrite'::regclass::oid
 	  join pg_rewrite r on r.oid = d.objid join pg_class v on v.oid = r.ev_class
-	 where c.relnamespace = to_regnamespace('cl_before') and v.oid <> c.oid
+	 where c.relnamespace = to_regnamespace('cl_before')::oid and v.oid <> c.oid
 	union all
 	select 'foreign key', k.conname || ' of ' || k.conrelid::regclass, k.confrelid::regclass::text
 	  from pg_constraint k join pg_class c on c.oid = k.confrelid join pg_class o on o.oid = k.conrelid
-	 where k.contype = 'f' and c.relnamespace = to_regnamespace('cl_before') and o.relnamespace <> c.relnamespace
+	 where k.contype = 'f' and c.relnamespace = to_regnamespace('cl_before')::oid and o.relnamespace <> c.relnamespace
 	 order by 1, 2`
 
 func readList[T any](ctx context.Context, db reader, query string, fields func(*T) []any, args ...any) (list []T, err error) {

@@ -115,7 +115,7 @@ func TestGateZeroTakenOver(t *testing.T) {
 	}
 	for _, want := range []string{
 		fmt.Sprintf("took over %d intakes", rows-len(bad)), "its attempt_count is 4, not 1 to 3",
-		"the view waiting is still about cl_before.gate_zero_recovery", "the foreign key note_intake_id_fkey of note is still about cl_before.gate_zero_intake",
+		"the view public.waiting is still about cl_before.gate_zero_recovery", "the foreign key note_intake_id_fkey of public.note is still about cl_before.gate_zero_intake",
 	} {
 		if !strings.Contains(taken.String(), want) {
 			t.Errorf("%q is not in %s", want, taken)
