@@ -86,8 +86,8 @@ func migrate(ctx context.Context, db *sql.DB) error {
 	if err := db.QueryRowContext(ctx, "select exists (select from pg_namespace where nspname = 'recoup')").Scan(&exists); err != nil {
 		return err
 	}
-	if !exists { // who owns it need not be allowed to make others
-		if _, err := db.ExecContext(ctx, "create schema if not exists recoup"); err != nil {
+	if !exists { // one that another role has created meanwhile is an error, and is checked again
+		if _, err := db.ExecContext(ctx, "create schema recoup"); err != nil {
 			return err
 		}
 	}
@@ -195,6 +195,9 @@ func checkSchema(ctx context.Context, db *sql.DB) error {
 // appliedMigrations reads what was applied and with what text; a database without any
 // note of it has none.
 func appliedMigrations(ctx context.Context, db reader) ([]store.Migration, error) {
+	if err := refuse(checkPlain(ctx, db, versionTables)); err != nil {
+		return nil, err
+	}
 	applied, err := notes(ctx, db, versionTable, "select version_id, tstamp, '' from recoup.schema_version where is_applied and version_id > 0 order by 1")
 	if err != nil {
 		return nil, err

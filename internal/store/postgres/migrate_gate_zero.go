@@ -5,13 +5,12 @@ import (
 	"database/sql"
 	"fmt"
 	"strings"
-
 )
 
 // selectGateZero finds what keeps Gate Zero's schema from being made, and its tables, if
 // there are some already, from being taken over (decision 0077): they are recognised by
-// the columns of spec 004 and their types, and moved to the schema cl_before, for which
-// this role must own them.
+// the columns of spec 004 and their types, and moved to the schema cl_before. Their owner and what
+// could run code of others are checked apart ([checkOwners], [checkPlain]).
 const selectGateZero = `
 	with wanted (tab, col, type, required) as (values
 	  ('gate_zero_intake', 'intake_id', 'uuid', true), ('gate_zero_intake', 'company_name', 'text', true), ('gate_zero_intake', 'status', 'text', true),
@@ -39,9 +38,6 @@ const selectGateZero = `
 	select 'cl', 'missing schema', pg_get_userbyid(datdba), format('have it made for this role: create schema cl authorization %I', current_user)
 	  from base where not open and not exists (select from place)
 	union all
-	select 'cl', 'schema', pg_get_userbyid(nspowner), format('let this role create in it, and nodes use it: grant usage, create on schema cl to %I with grant option', current_user)
-	  from place where not (has_schema_privilege(oid, 'create') and has_schema_privilege(oid, 'usage with grant option'))
-	union all
 	select 'cl_before', 'schema', pg_get_userbyid(nspowner), 'the tables of Gate Zero that are there would be kept in a new schema of that name: rename this one'
 	  from pg_namespace where nspname = 'cl_before' and exists (select from found)
 	union all
@@ -50,12 +46,10 @@ const selectGateZero = `
 	union all
 	select 'cl.' || f.relname, case f.relkind when 'r' then 'table' when 'v' then 'view' when 'p' then 'partitioned table' when 'm' then 'materialized view' else 'relation' end,
 	    pg_get_userbyid(f.relowner), case
-	      when f.relkind <> 'r' then 'only a plain table can be taken over: rename it'
-	      when not pg_has_role(f.relowner, 'usage') then format('to take it over, this role must own it: grant %I to %I, or rename it', pg_get_userbyid(f.relowner), current_user)
 	      when o.how is not null then 'it is not the table of the specification: it ' || o.how || '. Alter it, and it is taken over with its rows; or rename it'
 	      else 'it cannot be taken over without cl.gate_zero_intake, to which it refers: rename it' end
 	  from found f left join odd o on o.relname = f.relname
-	 where f.relkind <> 'r' or not pg_has_role(f.relowner, 'usage') or o.how is not null
+	 where o.how is not null
 	    or f.relname = 'gate_zero_recovery' and not exists (select from found where relname = 'gate_zero_intake')
 	 order by 1, 2`
 

@@ -9,13 +9,18 @@ begin
   if not exists (select from pg_namespace where nspname = 'cl') then
     create schema cl;
     comment on schema cl is 'Gate Zero: intakes, their verification and recovery';
+  elsif not exists (select from pg_namespace n join pg_roles r on r.oid = n.nspowner where n.nspname = 'cl' and r.rolname = current_user) then
+    raise exception 'the schema cl must belong to %, the role that migrates', current_user;
   end if;
 end $$;
 
 -- Tables of spec 004 that are there already are taken over with their rows (decision
 -- 0077): they are moved aside as they are, with their indexes and whatever refers to them,
--- and what keeps the rules is copied below. 'recoup migrate' has checked their columns.
+-- and what keeps the rules is copied below. 'recoup migrate' has checked their owner and their
+-- columns; both are checked again now that nobody else can change them. Casts, and checks of domains,
+-- would run code of whoever made the types.
 do $$
+declare odd text;
 begin
   if to_regclass('cl.gate_zero_intake') is not null then
     create schema cl_before;
@@ -24,6 +29,14 @@ begin
   end if;
   if to_regclass('cl.gate_zero_recovery') is not null then
     alter table cl.gate_zero_recovery set schema cl_before;
+  end if;
+  select string_agg(distinct format('%s of %s', a.attname, c.relname), ', ') into odd
+    from pg_class c join pg_roles o on o.oid = c.relowner
+    left join pg_attribute a on a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped left join pg_type t on t.oid = a.atttypid
+   where c.relnamespace = to_regnamespace('cl_before')::oid and c.relname in ('gate_zero_intake', 'gate_zero_recovery')
+     and (c.relkind <> 'r' or o.rolname <> current_user or t.oid >= 16384 or t.typnamespace <> 'pg_catalog'::regnamespace::oid or t.typtype not in ('b', 'r', 'm'));
+  if odd is not null then
+    raise exception 'the tables of Gate Zero must be plain tables of % with types that are built in: %', current_user, odd;
   end if;
 end $$;
 
