@@ -267,17 +267,15 @@ begin
     create table cl_before.gate_zero_recovery (like cl.gate_zero_recovery);
   end if;
 
-  -- What the rows say. A column that their owner did not have is null.
-  create unlogged table cl.found_intake as
-    select i.intake_id, btrim(j ->> 'company_name') as company_name, j ->> 'batch_id' as batch_id, j ->> 'import_key' as import_key,
-        j ->> 'domain' as domain, j ->> 'linkedin_url' as linkedin_url, j ->> 'state' as state, j ->> 'status' as status,
-        (j ->> 'previous_intake_id')::uuid as previous_intake_id,
-        coalesce((j ->> 'created_at')::timestamptz, (j ->> 'updated_at')::timestamptz, now()) as created_at,
-        coalesce((j ->> 'updated_at')::timestamptz, (j ->> 'created_at')::timestamptz, now()) as updated_at,
-        count(*) over (partition by i.intake_id) as same_id,
-        count(*) over (partition by j ->> 'batch_id', coalesce(j ->> 'import_key', i.intake_id::text)) as same_key,
-        null::text as problem
-      from cl_before.gate_zero_intake i cross join lateral to_jsonb(i) j;
+  -- What the rows say. A column that their owner did not have is null. Each column is read by its
+  -- name: to_jsonb of a row would use casts to json.
+  execute (select format('create unlogged table cl.found_intake as
+      select i.*, count(*) over (partition by intake_id) as same_id, count(*) over (partition by batch_id, coalesce(import_key, intake_id::text)) as same_key, null::text as problem
+        from (select i.intake_id, btrim(%s) as company_name, %s as batch_id, %s as import_key, %s as domain, %s as linkedin_url, %s as state, %s as status, (%s)::uuid as previous_intake_id,
+            coalesce((%9$s)::timestamptz, (%10$s)::timestamptz, now()) as created_at, coalesce((%10$s)::timestamptz, (%9$s)::timestamptz, now()) as updated_at
+          from cl_before.gate_zero_intake i) i', variadic array_agg(case when a.attname is null then 'null::text' else format('i.%I::text', w.name) end order by w.place))
+    from unnest('{company_name,batch_id,import_key,domain,linkedin_url,state,status,previous_intake_id,created_at,updated_at}'::text[]) with ordinality w (name, place)
+    left join pg_attribute a on a.attrelid = 'cl_before.gate_zero_intake'::regclass and a.attname = w.name and a.attnum > 0 and not a.attisdropped);
   create unlogged table cl.found_recovery as
     select r.recovery_id, r.intake_id, r.batch_id::text, r.failure_reason::text, r.attempt_count::bigint, r.next_eligible_at, r.status::text,
         r.created_at, r.updated_at, count(*) over (partition by r.recovery_id) as same_id, count(*) over (partition by r.intake_id) as same_intake,
