@@ -1,6 +1,7 @@
 package app_test
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -41,6 +42,32 @@ func TestDoctorPublicSchema(t *testing.T) {
 			t.Errorf("after %s it found %+v", after, found)
 		}
 		fix(t, o)
+	}
+}
+
+// Schemas of Recoup, and objects in them, that belong to another role are critical. Objects of an
+// adoption belong to the owner of the adopted table.
+func TestDoctorOwners(t *testing.T) {
+	t.Parallel()
+	base, _ := pgtest.Migrated(t)
+	pgtest.HoldToClock(t, base)
+	o := healthy(t, base)
+	if found := findingsOf(t, o, "owners"); len(found) > 0 {
+		t.Errorf("at first it found %+v", found)
+	}
+	execute(t, superuser(base), `create role doctor_mallory; alter schema cl owner to doctor_mallory; alter function cl.refuse(text) owner to doctor_mallory;
+		create function recoup.adopted_7_read() returns int language sql as 'select 1'; alter function recoup.adopted_7_read() owner to doctor_mallory;
+		insert into recoup.adoption (table_name, source, source_oid, owner, key_columns, mapping, begun_by) values ('a.t', 'a.t', 1, 'doctor_mallory', '{id}', '{}', 'ada');
+		create function recoup.adopted_1_read() returns int language sql as 'select 1'; alter function recoup.adopted_1_read() owner to doctor_mallory`)
+	var subjects []string
+	for _, f := range findingsOf(t, o, "owners") {
+		subjects = append(subjects, f.Subject)
+		if f.Severity != recoup.FindingCritical || f.Safe || !strings.Contains(f.Evidence, "It belongs to doctor_mallory and not to recoup_owner") {
+			t.Errorf("found %+v", f)
+		}
+	}
+	if want := []string{"function cl.refuse(text)", "function recoup.adopted_7_read()", "schema cl"}; !slices.Equal(subjects, want) {
+		t.Errorf("found %v, want %v", subjects, want)
 	}
 }
 

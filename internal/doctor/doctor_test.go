@@ -117,6 +117,9 @@ func TestJudge(t *testing.T) {
 		"role missing": {onServer(func(in *doctor.Input) {
 			in.Facts.Server.Roles = []store.RoleFact{{Name: "recoup_reader", Missing: true}}
 		}), recoup.FindingNote, "roles", "does not exist"},
+		"a function of another role": {onServer(func(in *doctor.Input) {
+			in.Facts.Server.Foreign = []store.ForeignObject{{Name: "function cl.refuse(text)", Owner: "mallory", Wanted: "recoup_owner"}}
+		}), recoup.FindingCritical, "owners", "It belongs to mallory and not to recoup_owner"},
 		"everybody may create in public": {onServer(func(in *doctor.Input) { in.Facts.Server.PublicCreate = true }), recoup.FindingWarning, "public-schema", "Any role can create functions and operators there"},
 		"not seen":                       {onServer(func(in *doctor.Input) { in.Facts.Unseen = []store.Unseen{{What: "settings", Why: "it took too long"}} }), recoup.FindingNote, "unseen", "it took too long"},
 		"policy warnings": {onServer(func(in *doctor.Input) {

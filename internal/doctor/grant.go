@@ -119,6 +119,22 @@ func judgeRoles(in *Input) (found []Ill) {
 	return found
 }
 
+// judgeOwners has no remedy for --fix: what another role has created must be reviewed first.
+func judgeOwners(in *Input) (found []Ill) {
+	if in.Facts.Server == nil {
+		return nil
+	}
+	for _, o := range in.Facts.Server.Foreign {
+		fix := "review it, then drop it or run ALTER … OWNER TO " + o.Wanted + " as an administrator"
+		if strings.HasPrefix(o.Name, "schema ") {
+			fix = "review the objects in it, then: " + sqlCommand(&in.Facts, "ALTER "+strings.Replace(o.Name, "schema", "SCHEMA", 1)+" OWNER TO "+o.Wanted)
+		}
+		found = append(found, ill(recoup.FindingCritical, o.Name,
+			fmt.Sprintf("It belongs to %s and not to %s, the owner of Recoup's tables. Its owner can replace it with code that runs with the rights of nodes or of %[2]s.", o.Owner, o.Wanted), fix))
+	}
+	return found
+}
+
 // judgePublicSchema has no remedy for --fix: other programs may create objects in the schema.
 func judgePublicSchema(in *Input) []Ill {
 	if in.Facts.Server == nil || !in.Facts.Server.PublicCreate {

@@ -171,8 +171,19 @@ type ServerFacts struct {
 	Unsecured   []string  // tables without row security while others have it
 	Roles       []RoleFact
 
+	// Foreign are objects in the schemas recoup and cl, and the schemas themselves, that belong to
+	// another role than the error table does.
+	Foreign []ForeignObject
+
 	// PublicCreate is set if every role may create objects in the schema public.
 	PublicCreate bool
+}
+
+// ForeignObject is an object of another owner than Recoup's.
+type ForeignObject struct {
+	Name   string // as PostgreSQL describes it: schema cl, function cl.refuse(text)
+	Owner  string
+	Wanted string // the owner that it should have
 }
 
 // ConnectionLimit bounds the sessions of a database or of a role.

@@ -47,21 +47,37 @@ func connect(ctx context.Context, options app.Options) (*pgx.Conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	// Functions of others in the schemas of the user's path must not run with the user's rights.
-	if _, err = conn.Exec(ctx, "set search_path = pg_catalog, pg_temp"); err != nil {
-		_ = conn.Close(context.WithoutCancel(ctx))
-		return nil, err
-	}
-	var migrated bool
-	err = conn.QueryRow(ctx, "select to_regclass('recoup.adoption') is not null").Scan(&migrated)
-	if err == nil && !migrated {
-		err = errors.New("the schema of Recoup in this database is missing, or older than adoptions: run recoup migrate up first")
-	}
-	if err != nil {
+	if err := prepare(ctx, conn); err != nil {
 		_ = conn.Close(context.WithoutCancel(ctx))
 		return nil, err
 	}
 	return conn, nil
+}
+
+// errPooled is returned for the address of a pooler. Through one, the settings of a session apply to
+// some statements only, and stay with a session that others are given.
+var errPooled = errors.New("this is the address of a connection pooler, and adoptions need a session of their own: " +
+	"set --database-direct (RECOUP_DATABASE_DIRECT) to the address of PostgreSQL itself")
+
+// prepare checks the database and sets the search path of the session: functions of others in the
+// schemas of the user's path must not run with the user's rights.
+func prepare(ctx context.Context, conn *pgx.Conn) error {
+	var backend uint32
+	if err := conn.QueryRow(ctx, "select pg_catalog.pg_backend_pid()", pgx.QueryExecModeSimpleProtocol).Scan(&backend); err != nil {
+		return err
+	}
+	if backend != conn.PgConn().PID() {
+		return errPooled
+	}
+	if _, err := conn.Exec(ctx, "set search_path = pg_catalog, pg_temp"); err != nil {
+		return err
+	}
+	var migrated bool
+	err := conn.QueryRow(ctx, "select to_regclass('recoup.adoption') is not null").Scan(&migrated)
+	if err == nil && !migrated {
+		return errors.New("the schema of Recoup in this database is missing, or older than adoptions: run recoup migrate up first")
+	}
+	return err
 }
 
 // runner runs steps and says what happens, for people.

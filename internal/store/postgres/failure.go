@@ -162,7 +162,7 @@ func ours(err error) bool {
 	if errors.As(err, &repeat) || errors.As(err, &obstacles) {
 		return true
 	}
-	for _, known := range []error{store.ErrSchemaNewer, store.ErrSchemaOlder, store.ErrSchemaForeign, store.ErrNotFound, store.ErrBlocked, store.ErrConflict, store.ErrRefused, store.ErrTermOver, store.ErrLeaseLost, ErrNoAppRole, ErrNotOwner, ErrBadURL} {
+	for _, known := range []error{store.ErrSchemaNewer, store.ErrSchemaOlder, store.ErrSchemaForeign, store.ErrNotFound, store.ErrBlocked, store.ErrConflict, store.ErrRefused, store.ErrTermOver, store.ErrLeaseLost, ErrNoAppRole, ErrNotOwner, ErrBadURL, ErrStatementMode} {
 		if errors.Is(err, known) {
 			return true
 		}

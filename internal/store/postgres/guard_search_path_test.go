@@ -1,9 +1,11 @@
 package postgres_test
 
 import (
+	"errors"
 	"strings"
 	"testing"
 
+	"recoup/internal/store"
 	"recoup/internal/store/postgres"
 	"recoup/internal/store/postgres/pgtest"
 )
@@ -44,6 +46,50 @@ func TestFunctionsOfOthersDoNotRun(t *testing.T) {
 	}
 	if ran := ask[[]string](owner, "select coalesce(array_agg(distinct who || ' ran ' || what), '{}') from public.loot"); len(ran) > 0 {
 		t.Error(strings.Join(ran, ", "))
+	}
+}
+
+// TestPlantedFunctionsBehindAPooler connects through poolers, one that refuses startup parameters
+// and one that ignores them, with the schema public before pg_catalog in the path of the session.
+// Nothing that is planted there runs.
+func TestPlantedFunctionsBehindAPooler(t *testing.T) {
+	t.Parallel()
+	for name, ignores := range map[string]string{
+		"refuses": "",
+		"ignores": "ignore_startup_parameters = search_path, lock_timeout, statement_timeout, idle_in_transaction_session_timeout, jit, enable_seqscan",
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			ownerURL, _ := pgtest.Migrated(t)
+			owner := at(t, ownerURL)
+			owner.run("set search_path = pg_catalog; create table public.loot (what text); grant all on public.loot to public")
+			for _, function := range []string{"pg_backend_pid() returns int", "set_config(text, text, bool) returns text", "to_regclass(text) returns regclass", "compare(oid, regclass) returns bool"} {
+				owner.run("create function public." + function + " language plpgsql as $$ begin insert into public.loot values ('" + function + "'); return null; end $$")
+			}
+			owner.run("create operator public.= (leftarg = oid, rightarg = regclass, function = public.compare)")
+			owner.run("alter role recoup_owner in database " + owner.Config().Database + " set search_path = public, pg_catalog")
+			through := pgtest.Pool(t, "transaction", ignores)(ownerURL)
+			if _, err := postgres.Status(t.Context(), through); err != nil {
+				t.Error(err)
+			}
+			if _, err := postgres.ReadTakenOver(t.Context(), through); err != nil {
+				t.Error(err)
+			}
+			if err := postgres.Migrate(t.Context(), through); !errors.Is(err, postgres.ErrPooled) {
+				t.Error(err)
+			}
+			s, err := postgres.Open(t.Context(), through, postgres.Options{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, err := s.Inspect(t.Context(), store.Inspection{}); err != nil {
+				t.Error(err)
+			}
+			must(t, s.Close())
+			if ran := ask[[]string](owner, "select coalesce(array_agg(distinct what), '{}') from public.loot"); len(ran) > 0 {
+				t.Error(strings.Join(ran, ", "))
+			}
+		})
 	}
 }
 

@@ -149,6 +149,29 @@ func readRoles(ctx context.Context, q querier, _ store.Inspection, f *store.Fact
 	return err
 }
 
+// readForeign reads which objects in our schemas belong to others. Objects of an adoption belong to
+// the owner of the adopted table.
+func readForeign(ctx context.Context, q querier, _ store.Inspection, f *store.Facts) error {
+	rows, err := q.Query(ctx, `
+		with ours as (select oid, nspname, nspowner from pg_namespace where nspname in ('recoup', 'cl')),
+		thing (class, id, name, owner) as (
+		  select 'pg_namespace'::regclass, oid, '', nspowner from ours
+		  union all select 'pg_class'::regclass, c.oid, c.relname, c.relowner from pg_class c join ours o on o.oid = c.relnamespace where c.relkind not in ('i', 'I', 't')
+		  union all select 'pg_proc'::regclass, p.oid, p.proname, p.proowner from pg_proc p join ours o on o.oid = p.pronamespace
+		  union all select 'pg_operator'::regclass, p.oid, p.oprname, p.oprowner from pg_operator p join ours o on o.oid = p.oprnamespace
+		  union all select 'pg_type'::regclass, t.oid, t.typname, t.typowner from pg_type t join ours o on o.oid = t.typnamespace
+		    where t.typrelid = 0 and not exists (select from pg_type e where e.typarray = t.oid))
+		select pg_describe_object(t.class::oid, t.id, 0), pg_get_userbyid(t.owner)::text, quote_ident(pg_get_userbyid(e.relowner))
+		  from thing t join pg_class e on e.oid = 'recoup.error'::regclass::oid
+		 where t.owner <> e.relowner and not exists (select from recoup.adoption a where starts_with(t.name, format('adopted_%s_', a.adoption_id)))
+		 order by 1 limit 100`)
+	if err != nil {
+		return err
+	}
+	f.Server.Foreign, err = pgx.CollectRows(rows, pgx.RowToStructByPos[store.ForeignObject])
+	return err
+}
+
 // readPublicSchema reads whether every role may create objects in the schema public, as
 // PostgreSQL 13 and 14 allow by default. A database without that schema allows it to none.
 func readPublicSchema(ctx context.Context, q querier, _ store.Inspection, f *store.Facts) error {

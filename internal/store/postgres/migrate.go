@@ -58,8 +58,7 @@ func Migrate(ctx context.Context, url string) error {
 	if err != nil {
 		return err
 	}
-	config.RuntimeParams["lock_timeout"], config.RuntimeParams["search_path"] = migrationLockTimeout, plainPath
-	config.RuntimeParams["application_name"] = "recoup migrate"
+	config.RuntimeParams["lock_timeout"], config.RuntimeParams["application_name"] = migrationLockTimeout, "recoup migrate"
 	switch shared, err := pooled(ctx, config); {
 	case err != nil:
 		return failure("migrate", err)
@@ -87,8 +86,8 @@ func migrate(ctx context.Context, db *sql.DB) error {
 	if err := db.QueryRowContext(ctx, "select exists (select from pg_namespace where nspname = 'recoup')").Scan(&exists); err != nil {
 		return err
 	}
-	if !exists { // who owns it need not be allowed to make others
-		if _, err := db.ExecContext(ctx, "create schema if not exists recoup"); err != nil {
+	if !exists { // one that another role has created meanwhile is an error, and is checked again
+		if _, err := db.ExecContext(ctx, "create schema recoup"); err != nil {
 			return err
 		}
 	}
@@ -161,15 +160,11 @@ func grant(ctx context.Context, db *sql.DB) error {
 
 // Status returns every migration that this binary knows, and when it was
 // applied. It changes nothing.
-func Status(ctx context.Context, url string) (store.Migrations, error) {
-	config, err := parse(url)
-	if err != nil {
-		return nil, err
-	}
-	config.DefaultQueryExecMode = pgx.QueryExecModeExec // a pooler may answer
-	db := stdlib.OpenDB(*config)
-	defer func() { _ = db.Close() }()
-	list, err := schema.Status(appliedMigrations(ctx, db))
+func Status(ctx context.Context, url string) (list store.Migrations, err error) {
+	err = readAt(ctx, url, func(db reader) (err error) {
+		list, err = schema.Status(appliedMigrations(ctx, db))
+		return err
+	})
 	return list, failure("read the schema's version", err)
 }
 
@@ -180,7 +175,11 @@ func checkSchema(ctx context.Context, db *sql.DB) error {
 	if err != nil {
 		return failure("open", err)
 	}
-	applied, err := appliedMigrations(ctx, db)
+	var applied []store.Migration
+	err = readPlainly(ctx, db, func(db reader) (err error) {
+		applied, err = appliedMigrations(ctx, db)
+		return err
+	})
 	list, err := schema.Status(own.Beside(applied), err)
 	if err != nil {
 		return failure("open", err)
@@ -194,9 +193,11 @@ func checkSchema(ctx context.Context, db *sql.DB) error {
 }
 
 // appliedMigrations reads what was applied and with what text; a database without any
-// note of it has none. The texts are read last: whoever migrates meanwhile adds to
-// both at once.
+// note of it has none.
 func appliedMigrations(ctx context.Context, db reader) ([]store.Migration, error) {
+	if err := refuse(checkPlain(ctx, db, versionTables)); err != nil {
+		return nil, err
+	}
 	applied, err := notes(ctx, db, versionTable, "select version_id, tstamp, '' from recoup.schema_version where is_applied and version_id > 0 order by 1")
 	if err != nil {
 		return nil, err
@@ -224,7 +225,7 @@ func appliedMigrations(ctx context.Context, db reader) ([]store.Migration, error
 // notes reads a table of what was applied, if there is one. Another of that name is none.
 func notes(ctx context.Context, db reader, table, query string) (list []store.Migration, err error) {
 	var exists bool
-	err = db.QueryRowContext(ctx, "select exists (select from pg_attribute where attrelid = to_regclass($1) and attname in ('version_id', 'version'))", table).Scan(&exists)
+	err = db.QueryRowContext(ctx, "select exists (select from pg_attribute where attrelid = to_regclass($1)::oid and attname in ('version_id', 'version'))", table).Scan(&exists)
 	if err != nil || !exists {
 		return nil, err
 	}

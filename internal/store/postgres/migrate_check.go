@@ -41,54 +41,65 @@ func (e *ObstacleError) Error() string {
 	return text.String()
 }
 
-// reader reads the database, in a transaction or not.
-type reader interface {
-	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
-	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
-}
-
-// checkPending says what is in the way of the migrations that are pending, before the first
-// change: [ErrNotOwner], or an [*ObstacleError]. What was applied and what is there
-// are read from one snapshot, because others may migrate meanwhile.
+// checkPending says what is in the way of migrations, before the first change: [ErrNotOwner], or an
+// [*ObstacleError]. What was applied and what is there are read from one snapshot, because others may
+// migrate meanwhile. Owners are checked first: reading a table of others can run their code.
 func checkPending(ctx context.Context, db *sql.DB) error {
-	tx, err := db.BeginTx(ctx, &sql.TxOptions{Isolation: sql.LevelRepeatableRead, ReadOnly: true})
-	if err != nil {
-		return err
-	}
-	defer func() { _ = tx.Rollback() }() // it has only read
-	list, err := schema.Status(appliedMigrations(ctx, tx))
-	if err != nil {
-		return err
-	}
-	names, ours, err := pendingNames(list)
-	if err != nil || len(names) == 0 {
-		return err
-	}
-	var mayCreate bool
-	err = tx.QueryRowContext(ctx, `select case when exists (select from pg_namespace where nspname = 'recoup')
-		then has_schema_privilege('recoup', 'create') else has_database_privilege(current_database(), 'create') end`).Scan(&mayCreate)
-	if err != nil {
-		return err
-	}
-	if !mayCreate {
-		return ErrNotOwner
-	}
-	first := !slices.ContainsFunc(list, func(m store.Migration) bool { return !m.AppliedAt.IsZero() })
-	found, err := readList(ctx, tx, selectTaken, obstacle, names, ours, first)
-	if err != nil {
-		return err
-	}
-	if slices.ContainsFunc(names, func(name string) bool { return strings.HasPrefix(name, "cl.") }) {
-		more, err := readList(ctx, tx, selectGateZero, obstacle)
+	return readPlainly(ctx, db, func(tx reader) error {
+		if err := checkMayCreate(ctx, tx); err != nil {
+			return err
+		}
+		if err := refuse(checkOwners(ctx, tx, slices.Concat(writtenTables, gateZeroTables))); err != nil {
+			return err
+		}
+		list, err := schema.Status(appliedMigrations(ctx, tx))
 		if err != nil {
 			return err
 		}
-		found = append(found, more...)
-	}
-	if len(found) > 0 {
+		if err := refuse(checkPlain(ctx, tx, writtenTables)); err != nil {
+			return err
+		}
+		return refuse(checkNames(ctx, tx, list))
+	})
+}
+
+// refuse returns obstacles as an error.
+func refuse(found []Obstacle, err error) error {
+	if err == nil && len(found) > 0 {
 		return &ObstacleError{found}
 	}
-	return nil
+	return err
+}
+
+// checkMayCreate refuses a role that can change nothing.
+func checkMayCreate(ctx context.Context, db reader) error {
+	var mayCreate bool
+	err := db.QueryRowContext(ctx, `select case when exists (select from pg_namespace where nspname = 'recoup')
+		then has_schema_privilege('recoup', 'create') else has_database_privilege(current_database(), 'create') end`).Scan(&mayCreate)
+	if err == nil && !mayCreate {
+		return ErrNotOwner
+	}
+	return err
+}
+
+// checkNames lists what has the names of pending migrations, and what keeps the tables of Gate Zero
+// from being taken over.
+func checkNames(ctx context.Context, db reader, list store.Migrations) ([]Obstacle, error) {
+	names, ours, err := pendingNames(list)
+	if err != nil || len(names) == 0 {
+		return nil, err
+	}
+	first := !slices.ContainsFunc(list, func(m store.Migration) bool { return !m.AppliedAt.IsZero() })
+	found, err := readList(ctx, db, selectTaken, obstacle, names, ours, first)
+	if err != nil || !slices.ContainsFunc(names, func(name string) bool { return slices.Contains(gateZeroTables, name) }) {
+		return found, err
+	}
+	odd, err := readList(ctx, db, selectGateZero, obstacle)
+	if err != nil {
+		return nil, err
+	}
+	unplain, err := checkPlain(ctx, db, gateZeroTables)
+	return slices.Concat(found, odd, unplain), err
 }
 
 func obstacle(o *Obstacle) []any { return []any{&o.Name, &o.Kind, &o.Owner, &o.Way} }

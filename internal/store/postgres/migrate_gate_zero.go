@@ -5,14 +5,12 @@ import (
 	"database/sql"
 	"fmt"
 	"strings"
-
-	"github.com/jackc/pgx/v5/stdlib"
 )
 
 // selectGateZero finds what keeps Gate Zero's schema from being made, and its tables, if
 // there are some already, from being taken over (decision 0077): they are recognised by
-// the columns of spec 004 and their types, and moved to the schema cl_before, for which
-// this role must own them.
+// the columns of spec 004 and their types, and moved to the schema cl_before. Their owner and what
+// could run code of others are checked apart ([checkOwners], [checkPlain]).
 const selectGateZero = `
 	with wanted (tab, col, type, required) as (values
 	  ('gate_zero_intake', 'intake_id', 'uuid', true), ('gate_zero_intake', 'company_name', 'text', true), ('gate_zero_intake', 'status', 'text', true),
@@ -40,9 +38,6 @@ const selectGateZero = `
 	select 'cl', 'missing schema', pg_get_userbyid(datdba), format('have it made for this role: create schema cl authorization %I', current_user)
 	  from base where not open and not exists (select from place)
 	union all
-	select 'cl', 'schema', pg_get_userbyid(nspowner), format('let this role create in it, and nodes use it: grant usage, create on schema cl to %I with grant option', current_user)
-	  from place where not (has_schema_privilege(oid, 'create') and has_schema_privilege(oid, 'usage with grant option'))
-	union all
 	select 'cl_before', 'schema', pg_get_userbyid(nspowner), 'the tables of Gate Zero that are there would be kept in a new schema of that name: rename this one'
 	  from pg_namespace where nspname = 'cl_before' and exists (select from found)
 	union all
@@ -51,12 +46,10 @@ const selectGateZero = `
 	union all
 	select 'cl.' || f.relname, case f.relkind when 'r' then 'table' when 'v' then 'view' when 'p' then 'partitioned table' when 'm' then 'materialized view' else 'relation' end,
 	    pg_get_userbyid(f.relowner), case
-	      when f.relkind <> 'r' then 'only a plain table can be taken over: rename it'
-	      when not pg_has_role(f.relowner, 'usage') then format('to take it over, this role must own it: grant %I to %I, or rename it', pg_get_userbyid(f.relowner), current_user)
 	      when o.how is not null then 'it is not the table of the specification: it ' || o.how || '. Alter it, and it is taken over with its rows; or rename it'
 	      else 'it cannot be taken over without cl.gate_zero_intake, to which it refers: rename it' end
 	  from found f left join odd o on o.relname = f.relname
-	 where f.relkind <> 'r' or not pg_has_role(f.relowner, 'usage') or o.how is not null
+	 where o.how is not null
 	    or f.relname = 'gate_zero_recovery' and not exists (select from found where relname = 'gate_zero_intake')
 	 order by 1, 2`
 
@@ -97,12 +90,14 @@ const exampleRows = 20
 // ReadTakenOver says what was taken over when Gate Zero's schema was made; nil: there was
 // nothing.
 func ReadTakenOver(ctx context.Context, url string) (t *TakenOver, err error) {
-	config, err := parse(url)
-	if err != nil {
-		return nil, err
-	}
-	db := stdlib.OpenDB(*config)
-	defer func() { _ = db.Close() }()
+	err = readAt(ctx, url, func(db reader) (err error) {
+		t, err = readTakenOver(ctx, db)
+		return err
+	})
+	return t, failure("read what was taken over", err)
+}
+
+func readTakenOver(ctx context.Context, db reader) (t *TakenOver, err error) {
 	t = &TakenOver{}
 	err = db.QueryRowContext(ctx, `select intakes, recoveries, (select count(*) from cl.gate_zero_left) from cl.gate_zero_taken_over`).
 		Scan(&t.Intakes, &t.Recoveries, &t.Left)
@@ -116,18 +111,18 @@ func ReadTakenOver(ctx context.Context, url string) (t *TakenOver, err error) {
 	if err == nil {
 		t.References, err = readList(ctx, db, selectReferences, func(r *Reference) []any { return []any{&r.Kind, &r.Name, &r.Table} })
 	}
-	return t, failure("read what was taken over", err)
+	return t, err
 }
 
 const selectReferences = `
 	select distinct 'view', v.oid::regclass::text, c.oid::regclass::text
-	  from pg_class c join pg_depend d on d.refobjid = c.oid and d.classid = 'pg_rewrite'::regclass
+	  from pg_class c join pg_depend d on d.refobjid = c.oid and d.classid = 'pg_rewrite'::regclass::oid
 	  join pg_rewrite r on r.oid = d.objid join pg_class v on v.oid = r.ev_class
-	 where c.relnamespace = to_regnamespace('cl_before') and v.oid <> c.oid
+	 where c.relnamespace = to_regnamespace('cl_before')::oid and v.oid <> c.oid
 	union all
 	select 'foreign key', k.conname || ' of ' || k.conrelid::regclass, k.confrelid::regclass::text
 	  from pg_constraint k join pg_class c on c.oid = k.confrelid join pg_class o on o.oid = k.conrelid
-	 where k.contype = 'f' and c.relnamespace = to_regnamespace('cl_before') and o.relnamespace <> c.relnamespace
+	 where k.contype = 'f' and c.relnamespace = to_regnamespace('cl_before')::oid and o.relnamespace <> c.relnamespace
 	 order by 1, 2`
 
 func readList[T any](ctx context.Context, db reader, query string, fields func(*T) []any, args ...any) (list []T, err error) {

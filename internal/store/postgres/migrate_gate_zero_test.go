@@ -115,7 +115,7 @@ func TestGateZeroTakenOver(t *testing.T) {
 	}
 	for _, want := range []string{
 		fmt.Sprintf("took over %d intakes", rows-len(bad)), "its attempt_count is 4, not 1 to 3",
-		"the view waiting is still about cl_before.gate_zero_recovery", "the foreign key note_intake_id_fkey of note is still about cl_before.gate_zero_intake",
+		"the view public.waiting is still about cl_before.gate_zero_recovery", "the foreign key note_intake_id_fkey of public.note is still about cl_before.gate_zero_intake",
 	} {
 		if !strings.Contains(taken.String(), want) {
 			t.Errorf("%q is not in %s", want, taken)
@@ -126,6 +126,54 @@ func TestGateZeroTakenOver(t *testing.T) {
 // fingerprintOf is what the tables of Gate Zero hold in a schema.
 func fingerprintOf(schema string) string {
 	return fmt.Sprintf(`select md5((select string_agg(i::text, '' order by i::text) from %[1]s.gate_zero_intake i) || (select string_agg(r::text, '' order by r::text) from %[1]s.gate_zero_recovery r))`, schema)
+}
+
+// TestHostileTablesAreNotTakenOver refuses tables of Gate Zero with something that runs code of
+// whoever made it, by name and before the first change.
+func TestHostileTablesAreNotTakenOver(t *testing.T) {
+	t.Parallel()
+	const function = "create function public.ran() returns bool immutable language plpgsql as $$ begin raise exception 'planted code ran as %', current_user; end $$;"
+	for name, row := range map[string]struct{ makes, undoes, want string }{
+		"a type with a cast": {
+			`create type public.mood as enum ('fine'); alter table cl.gate_zero_intake add mood public.mood; insert into cl.gate_zero_intake (company_name, status, mood) values ('A', 'PENDING', 'fine');
+			 create function public.as_json(public.mood) returns json language plpgsql as $$ begin raise exception 'planted code ran as %', current_user; end $$; create cast (public.mood as json) with function public.as_json(public.mood)`,
+			"alter table cl.gate_zero_intake alter column mood type text",
+			"its column mood has the type public.mood, which is not built in: alter table cl.gate_zero_intake alter column mood type text",
+		},
+		"a domain": {
+			"create domain public.note as text; alter table cl.gate_zero_recovery add note public.note", "alter table cl.gate_zero_recovery alter column note type text",
+			"its column note has the type public.note",
+		},
+		"a default": {
+			"alter table cl.gate_zero_intake add good bool default null; " + function + "alter table cl.gate_zero_intake alter column good set default public.ran()", "alter table cl.gate_zero_intake alter column good drop default",
+			"the default of its column good uses the function public.ran()",
+		},
+		"a constraint": {
+			function + "alter table cl.gate_zero_intake add constraint good check (public.ran()) not valid", "alter table cl.gate_zero_intake drop constraint good", "its constraint good uses the function public.ran()",
+		},
+		"a trigger": {
+			"create function public.spy() returns trigger language plpgsql as 'begin return new; end'; create trigger spy before insert on cl.gate_zero_intake execute function public.spy()",
+			"drop trigger spy on cl.gate_zero_intake", "it has the trigger spy",
+		},
+		"a rule":       {"create rule quiet as on insert to cl.gate_zero_recovery do also nothing", "drop rule quiet on cl.gate_zero_recovery", "it has the rule quiet"},
+		"row security": {"alter table cl.gate_zero_intake enable row level security", "alter table cl.gate_zero_intake disable row level security", "it has row security"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			address := pgtest.New(t)
+			owner := at(t, address)
+			owner.run("create schema cl; " + legacyIntake + legacyRecovery + row.makes)
+			before := pgtest.Dump(t, address)
+			if err := postgres.Migrate(t.Context(), address); err == nil || !strings.Contains(err.Error(), row.want) {
+				t.Errorf("it said %v", err)
+			}
+			if after := pgtest.Dump(t, address); withoutNonces(after) != withoutNonces(before) {
+				t.Error("the database was changed")
+			}
+			owner.run(row.undoes)
+			must(t, postgres.Migrate(t.Context(), address))
+		})
+	}
 }
 
 // Where there is nothing, nothing is taken over.

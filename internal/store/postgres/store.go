@@ -180,14 +180,15 @@ func (s *Store) disconnect() {
 	}
 }
 
-// parse reads an address.
+// parse reads an address. Every session begins with the search path [plainPath], whatever the
+// address, the role or the database sets.
 func parse(url string) (*pgx.ConnConfig, error) {
 	config, err := pgx.ParseConfig(url)
 	if err != nil {
 		return nil, ErrBadURL
 	}
 	follow(config)
-	config.RuntimeParams["timezone"] = "UTC"
+	config.RuntimeParams["timezone"], config.RuntimeParams["search_path"] = "UTC", plainPath
 	return config, nil
 }
 

@@ -59,7 +59,7 @@ func pooled(ctx context.Context, config *pgx.ConnConfig) (bool, error) {
 	}
 	defer func() { _ = conn.Close(context.WithoutCancel(ctx)) }()
 	var backend uint32
-	err = conn.QueryRow(ctx, "select pg_backend_pid()", pgx.QueryExecModeSimpleProtocol).Scan(&backend)
+	err = conn.QueryRow(ctx, "select pg_catalog.pg_backend_pid()", pgx.QueryExecModeSimpleProtocol).Scan(&backend)
 	return backend != conn.PgConn().PID(), err
 }
 
@@ -74,7 +74,7 @@ func share(config *pgx.ConnConfig, o Options) (settings string) {
 		values = append(values, fmt.Sprintf("('%s', '%s')", name, wanted[name]))
 		delete(config.RuntimeParams, name)
 	}
-	return "select set_config(name, value, true) from (values " + strings.Join(values, ", ") + ") as s (name, value)"
+	return "select pg_catalog.set_config(name, value, true) from (values " + strings.Join(values, ", ") + ") as s (name, value)"
 }
 
 // checkPooler refuses a pooler that no transaction goes through.

@@ -9,13 +9,18 @@ begin
   if not exists (select from pg_namespace where nspname = 'cl') then
     create schema cl;
     comment on schema cl is 'Gate Zero: intakes, their verification and recovery';
+  elsif not exists (select from pg_namespace n join pg_roles r on r.oid = n.nspowner where n.nspname = 'cl' and r.rolname = current_user) then
+    raise exception 'the schema cl must belong to %, the role that migrates', current_user;
   end if;
 end $$;
 
 -- Tables of spec 004 that are there already are taken over with their rows (decision
 -- 0077): they are moved aside as they are, with their indexes and whatever refers to them,
--- and what keeps the rules is copied below. 'recoup migrate' has checked their columns.
+-- and what keeps the rules is copied below. 'recoup migrate' has checked their owner and their
+-- columns; both are checked again now that nobody else can change them. Casts, and checks of domains,
+-- would run code of whoever made the types.
 do $$
+declare odd text;
 begin
   if to_regclass('cl.gate_zero_intake') is not null then
     create schema cl_before;
@@ -24,6 +29,14 @@ begin
   end if;
   if to_regclass('cl.gate_zero_recovery') is not null then
     alter table cl.gate_zero_recovery set schema cl_before;
+  end if;
+  select string_agg(distinct format('%s of %s', a.attname, c.relname), ', ') into odd
+    from pg_class c join pg_roles o on o.oid = c.relowner
+    left join pg_attribute a on a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped left join pg_type t on t.oid = a.atttypid
+   where c.relnamespace = to_regnamespace('cl_before')::oid and c.relname in ('gate_zero_intake', 'gate_zero_recovery')
+     and (c.relkind <> 'r' or o.rolname <> current_user or t.oid >= 16384 or t.typnamespace <> 'pg_catalog'::regnamespace::oid or t.typtype not in ('b', 'r', 'm'));
+  if odd is not null then
+    raise exception 'the tables of Gate Zero must be plain tables of % with types that are built in: %', current_user, odd;
   end if;
 end $$;
 
@@ -254,17 +267,15 @@ begin
     create table cl_before.gate_zero_recovery (like cl.gate_zero_recovery);
   end if;
 
-  -- What the rows say. A column that their owner did not have is null.
-  create unlogged table cl.found_intake as
-    select i.intake_id, btrim(j ->> 'company_name') as company_name, j ->> 'batch_id' as batch_id, j ->> 'import_key' as import_key,
-        j ->> 'domain' as domain, j ->> 'linkedin_url' as linkedin_url, j ->> 'state' as state, j ->> 'status' as status,
-        (j ->> 'previous_intake_id')::uuid as previous_intake_id,
-        coalesce((j ->> 'created_at')::timestamptz, (j ->> 'updated_at')::timestamptz, now()) as created_at,
-        coalesce((j ->> 'updated_at')::timestamptz, (j ->> 'created_at')::timestamptz, now()) as updated_at,
-        count(*) over (partition by i.intake_id) as same_id,
-        count(*) over (partition by j ->> 'batch_id', coalesce(j ->> 'import_key', i.intake_id::text)) as same_key,
-        null::text as problem
-      from cl_before.gate_zero_intake i cross join lateral to_jsonb(i) j;
+  -- What the rows say. A column that their owner did not have is null. Each column is read by its
+  -- name: to_jsonb of a row would use casts to json.
+  execute (select format('create unlogged table cl.found_intake as
+      select i.*, count(*) over (partition by intake_id) as same_id, count(*) over (partition by batch_id, coalesce(import_key, intake_id::text)) as same_key, null::text as problem
+        from (select i.intake_id, btrim(%s) as company_name, %s as batch_id, %s as import_key, %s as domain, %s as linkedin_url, %s as state, %s as status, (%s)::uuid as previous_intake_id,
+            coalesce((%9$s)::timestamptz, (%10$s)::timestamptz, now()) as created_at, coalesce((%10$s)::timestamptz, (%9$s)::timestamptz, now()) as updated_at
+          from cl_before.gate_zero_intake i) i', variadic array_agg(case when a.attname is null then 'null::text' else format('i.%I::text', w.name) end order by w.place))
+    from unnest('{company_name,batch_id,import_key,domain,linkedin_url,state,status,previous_intake_id,created_at,updated_at}'::text[]) with ordinality w (name, place)
+    left join pg_attribute a on a.attrelid = 'cl_before.gate_zero_intake'::regclass and a.attname = w.name and a.attnum > 0 and not a.attisdropped);
   create unlogged table cl.found_recovery as
     select r.recovery_id, r.intake_id, r.batch_id::text, r.failure_reason::text, r.attempt_count::bigint, r.next_eligible_at, r.status::text,
         r.created_at, r.updated_at, count(*) over (partition by r.recovery_id) as same_id, count(*) over (partition by r.intake_id) as same_intake,
