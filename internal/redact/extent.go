@@ -9,6 +9,7 @@ import (
 type extent struct {
 	from, to int
 	bare     bool // it has neither
+	cut      int  // where it begins with them, if only the first maxJudged bytes were read
 }
 
 // ahead is what the search for one family's names has read beyond them.
@@ -22,9 +23,25 @@ const longRefusal = 64
 
 // extent returns where the value that begins at i lies.
 func (k keyed) extent(s string, i int, a *ahead) extent {
-	v := k.extentAt(s, i, a)
+	text := s
+	if k.judge != nil {
+		text = s[:min(len(s), i+maxJudged)]
+	}
+	v := k.extentAt(text, i, a)
+	if v.to == len(text) && len(text) < len(s) {
+		v.cut = i
+	}
 	if !v.bare || v.to != a.refused {
 		a.read += v.to - i
+	}
+	return v
+}
+
+// whole returns a value that is taken with what was cut off.
+func (k keyed) whole(s string, v extent, a *ahead) extent {
+	if v.cut > 0 {
+		v = k.extentAt(s, v.cut, a)
+		a.read += v.to - v.from
 	}
 	return v
 }

@@ -15,7 +15,7 @@ const (
 
 	// tail is what a name may have after it: a plural, a number, and words that say
 	// that it is still the same.
-	tail = `(s?)(?:[_.-]?\d{1,4})?(?i:[_.-]?(?:confirmation|confirm|value|pem))?`
+	tail = `(s?)(?:[_.-]?\d{1,4})?(?i:[_.-]?(?:confirmation|confirm|value|pem|base(?:64)?|b64|hex|raw|plain|plaintext|prod|production|staging|live|old|new|current|secondary|_c))?`
 
 	// The groups of afterName: the plural, the sign between a name and its value,
 	// and the end of a tag.
@@ -50,7 +50,7 @@ func (k keyed) valueAfter(s string, name, i int, a *ahead) extent {
 		}
 		v := k.extent(s, begin, a)
 		prose := v.bare && between[0] == ':' && len(between) > 1 && between != ":="
-		counted := m[plural] < m[plural+1] && digitsOnly.MatchString(s[v.from:v.to])
+		counted := k.judge == nil && m[plural] < m[plural+1] && digitsOnly.MatchString(s[v.from:v.to])
 		elsewhere := v.bare && strings.Contains(between, "\n") && !alone(s, v) || (prose || s[v.from:v.to] == "value") && states(s, v)
 		if counted || elsewhere {
 			return extent{}

@@ -113,6 +113,7 @@ func lookalikesOf() map[string][]string {
 		"password/short":           {"pin: left", "spin=4711"},
 		"secret":                   {"unexpected token: end of input", "tokens=512", "secret=${VAULT}"},
 		"secret/session":           {"session=cart-worker-3", "session: 4711", "session=0190a6f2-1b2c-7def-8abc-0123456789ab"},
+		"secret/telling name":      {"sort_key=created_at", "seed=42", "code=404", "sid=open", "cache_key=users:42"},
 		"secret/short":             {"auth: ok", "authority: x"},
 		"person":                   {"tax_id: missing", "iban=***"},
 		"body":                     {"command prompt: waiting", "prompt=***"},

@@ -12,6 +12,8 @@ const (
 	ofSession                    // the id of a session
 	ofPair                       // a user with a password
 	ofLicense                    // groups of letters and digits
+	ofAnswer                     // to a security question
+	ofLink                       // signs in whoever has it
 )
 
 func tellingWords() map[string]secretKind {

@@ -52,7 +52,7 @@ var (
 	// keyQualifiers are the words that make a key, or a word glued to them, a credential.
 	keyQualifiers = wordSet("api access secret private signing master encryption encrypting decryption auth authentication authorization license licence account " +
 		"shared storage ssh webhook hmac aes deploy root sas admin subscription integration ingest ingestion write server restricted recovery unseal wallet wif " +
-		"symmetric preshared psk wep wpa live test merchant service session client bearer app application publishable instrumentation pass data cookie jwt csrf xsrf " +
+		"symmetric crypt preshared psk wep wpa live test merchant service session client bearer app application publishable instrumentation pass data cookie jwt csrf xsrf " +
 		"refresh id oauth sso personal bot user db database smtp ldap bind vault consul nomad registry extended rsa ec ed ethereum eth bitcoin btc solana hex totp otp mfa tfa setup " +
 		"project organization org provider sender routing push fcm apns stripe openai github gitlab slack sendgrid twilio aws azure gcp google datadog anthropic mailgun cloudflare " +
 		"product serial activation registration wifi fi luks priv store trust keystore role consumer")
