@@ -31,7 +31,8 @@ func tellingNames(others []family) family {
 }
 
 // nameKinds are the last words of the names of secrets: the telling words, and words that tell a
-// secret only as part of a name.
+// secret only as part of a name. Words of prose such as answer and link stand with their
+// qualifier, so that a clean sentence does not open the gate.
 var nameKinds = func() map[string]secretKind {
 	kinds := map[string]secretKind{}
 	for word, kind := range tellingWords() {
@@ -40,10 +41,10 @@ var nameKinds = func() map[string]secretKind {
 	for kind, words := range map[secretKind]string{
 		ofToken:   "connection_string connectionstring conn_str connstr database_url db_url mnemonic csrf xsrf salt pepper hmac",
 		ofKey:     "pkey privkey",
-		ofAnswer:  "answer",
-		ofLink:    "link magiclink",
-		ofSession: "sess",
-		ofSeed:    "phrase",
+		ofAnswer:  "secret_answer security_answer recovery_answer",
+		ofLink:    "magic_link login_link signin_link reset_link invite_link invitation_link verification_link confirmation_link activation_link",
+		ofSession: "sess_id",
+		ofSeed:    "seed_phrase recovery_phrase backup_phrase mnemonic_phrase secret_phrase",
 	} {
 		for word := range strings.FieldsSeq(words) {
 			kinds[word] = kind
@@ -66,13 +67,20 @@ func secretNamed(s string, from, to int, value string) bool {
 	word := strings.Map(separatorless, strings.ToLower(s[from:to]))
 	n := nameParts{word: word, kind: kindOfName[word], before: wordBefore(s, from), listed: strings.ContainsAny(value, ", ")}
 	n.glued = from > 0 && alphanumeric(s[from-1]) && !hump(s, from)
+	parts := 0
 	for part := range strings.FieldsFuncSeq(value, func(r rune) bool { return strings.ContainsRune(", []\"'`\\", r) }) {
 		if n.secret(part) {
 			return true
 		}
+		if parts++; parts == maxParts {
+			break
+		}
 	}
 	return n.kind == ofAnswer && n.secret(value)
 }
+
+// maxParts is how many parts of a list are judged.
+const maxParts = 16
 
 // kindOfName has the kinds by words without separators.
 var kindOfName = func() map[string]secretKind {
@@ -106,26 +114,27 @@ type nameParts struct {
 
 // secret reports whether a value, or one part of it, is a secret under this name.
 func (n nameParts) secret(v string) bool {
-	qualified := keyQualifiers[n.before]
-	if n.glued && !qualified && !codeQualifiers[n.before] && !gluedPasswords[n.before] {
+	if n.glued && !keyQualifiers[n.before] && !codeQualifiers[n.before] && !gluedPasswords[n.before] {
 		return false // monkey, encode, blink
 	}
 	switch n.kind {
 	case ofAnswer:
-		return answerQualifiers[n.before]
+		return true
 	case ofLink:
-		return codeQualifiers[n.before] && machineMade(v, shortHex)
+		return machineMade(v, shortHex)
 	case ofPassword:
 		return n.password(v)
 	case ofCode:
 		return n.code(v)
 	}
-	if plainShape(v) || len(v) < 8 || n.listed && len(v) < 12 {
-		return false
-	}
+	return len(v) >= 8 && (!n.listed || len(v) >= 12) && n.made(v) && !plainShape(v)
+}
+
+// made judges a value that a machine has made.
+func (n nameParts) made(v string) bool {
 	switch n.kind {
 	case ofKey:
-		return groupedKey(v) || machineMade(v, longHex) && (qualified || !ordinaryKeys[n.before] && mixedCase(v))
+		return groupedKey(v) || machineMade(v, longHex) && (keyQualifiers[n.before] || !ordinaryKeys[n.before] && mixedCase(v))
 	case ofLicense:
 		return groupedKey(v)
 	case ofSeed:
@@ -163,7 +172,4 @@ var (
 
 	// numberedCodes stand before codes that may be numbers of records: user_code=1001.
 	numberedCodes = wordSet("user device use time link sign")
-
-	// answerQualifiers make an answer the one to a security question.
-	answerQualifiers = wordSet("secret security recovery")
 )
