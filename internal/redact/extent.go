@@ -83,10 +83,30 @@ func (k keyed) extentAt(s string, i int, a *ahead) extent {
 		}
 		return extent{from: i + 1, to: end}
 	}
+	if to := placeholderEnd(s, begin); to > begin {
+		return extent{from: begin + 1, to: to}
+	}
 	if begin < a.refused {
 		return extent{from: begin, to: a.refused, bare: true} // the rest of a value that has been read
 	}
 	return extent{from: begin, to: begin + k.word(s[begin:]), bare: true}
+}
+
+// placeholderEnd returns where the value in angle brackets ends that begins at i, or 0. What looks
+// like a name is a placeholder: <your-password>.
+func placeholderEnd(s string, i int) int {
+	const longest = 64
+	if i >= len(s) || s[i] != '<' {
+		return 0
+	}
+	to := i + 1
+	for to < min(len(s), i+longest) && strings.IndexByte(" \t\n<>\"'", s[to]) < 0 {
+		to++
+	}
+	if to == len(s) || s[to] != '>' || strings.HasPrefix(s[i+1:], "/") || !chosenWord(s[i+1:to]) {
+		return 0
+	}
+	return to
 }
 
 // continues returns where a value ends whose first quotation closes at end: more

@@ -150,7 +150,7 @@ func (n nameParts) password(v string) bool {
 	if n.word == "pass" {
 		return n.glued && !plainShape(v)
 	}
-	return !plainShape(v) && (chosenWord(v) || len(v) >= 6)
+	return !plainShape(v) && (chosenWord(v) || len(v) >= 6 && ascii(v))
 }
 
 // code judges a value under a name such as mfa_code. Codes of errors and of countries have no

@@ -57,6 +57,8 @@ func lookalikesOf() map[string][]string {
 		"command/-w":               {"ldapsearch -x -b dc=example"},
 		"command/user%password":    {"smbclient -L host"},
 		"command/net use":          {"net use z: host"},
+		"command/net use first":    {`net use z: \\h\s /user:ada`, `net use \\h\s /persistent:yes /user:ada`},
+		"paypal":                   {"A21AA"},
 		"command/zip":              {"zip -r x.zip docs", "unzip -P ada x.zip"},
 		"command/ssh-keygen":       {"ssh-keygen -t ed25519"},
 		"command/pass:":            {"--- pass: TestX", "bypass: on"},
