@@ -1,6 +1,9 @@
 package redact
 
-import "strings"
+import (
+	"regexp"
+	"strings"
+)
 
 // commandRules finds the passwords that people give to programs, and those that
 // they tell each other.
@@ -26,7 +29,8 @@ func commandRules() []rule {
 		{name: "command", of: "-a", gate: []string{"redis-cli", "valkey-cli"}, expr: `(?:redis|valkey)-cli\b.*?\s-a[ =]?["']?([^\s"']+)`},
 		{name: "command", of: "-w", gate: []string{"ldapsearch", "ldapmodify", "ldapadd", "ldapwhoami", "ldappasswd"}, expr: `ldap\w+\b.*?\s-[wsa] ?["']?([^\s"'-][^\s"']*)`},
 		{name: "command", of: "user%password", gate: []string{"smbclient", "rpcclient", "smbget"}, expr: `(?i)(?:smbclient|rpcclient|smbget)\b.*?\s(?:-U|--user)[ =]?["']?[^\s"'%]+%([^\s"']+)`},
-		{name: "command", of: "net use", gate: []string{"net use"}, expr: `(?i)net use\b.*?\s/user:\S+\s+([^\s"']+)`},
+		{name: "command", of: "net use", gate: []string{"net use"}, expr: `(?i)net use\b.*?\s/user:\S+\s+([^\s"']+)`, check: lastArgument},
+		{name: "command", of: "net use first", gate: []string{"net use"}, expr: `(?i)net use\s+(?:(?:[a-z]:|\*)\s+)?\\\\\S+\s+([^\s"'/*][^\s"']*)\s+/user:`},
 		{name: "command", of: "pass:", gate: []string{"pass:"}, expr: `\bpass:([^\s"']+)`, check: passArgument},
 		{name: "command", of: "htpasswd", gate: []string{"htpasswd", "chpasswd"}, expr: `htpasswd\s+-\w*b\w*\s+\S+\s+\S+\s+["']?([^\s"']+)|echo\s+["']?\w+:([^\s"'|]+)["']?\s*\|\s*(?:sudo\s+)?chpasswd`},
 		{name: "netrc", gate: []string{"login "}, multiline: true, expr: `login` + gap + `[^\s]+` + gap + `(?:account` + gap + `[^\s]+` + gap + `)?pass(?:word|wd)` + gap + `([^\s]+)`},
@@ -40,6 +44,16 @@ func commandRules() []rule {
 // in the same place.
 func chosenAt(s string, from, to int) bool {
 	return !masked(s[from:to]) && !plainShape(s[from:to]) && chosenWord(s[from:to])
+}
+
+// earlierArgument matches net use \\server\share password, up to its options.
+var earlierArgument = regexp.MustCompile(`(?i)net use\s+(?:(?:[a-z]:|\*)\s+)?\\\\\S+\s+[^\s"'/*][^\s"']*\s+/user:\S+\s+$`)
+
+// lastArgument reports whether no password stands before the user: what follows the user then
+// belongs to the sentence.
+func lastArgument(s string, from, _ int) bool {
+	const longest = 256
+	return !earlierArgument.MatchString(s[max(0, from-longest):from])
 }
 
 // notPort tells the password of -ppassword from what other programs call -p, and

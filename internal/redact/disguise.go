@@ -23,7 +23,7 @@ func (v *view) original(from, to int) (int, int) {
 // plainText reports whether a text cannot be disguised: it has neither an escape nor a
 // character beyond ASCII. It is what every clean text pays.
 func plainText(s string) bool {
-	return ascii(s) && strings.IndexByte(s, '%') < 0 && strings.IndexByte(s, '\\') < 0 && !strings.Contains(s, "&#")
+	return ascii(s) && strings.IndexByte(s, '%') < 0 && strings.IndexByte(s, '\\') < 0 && strings.IndexByte(s, escape) < 0 && !strings.Contains(s, "&#")
 }
 
 // ascii looks at eight bytes at a time.
@@ -45,7 +45,7 @@ func ascii(s string) bool {
 
 // uncover takes escapes off (%40, \u0040, \x40, &#64;, \n, \/), writes full-width,
 // mathematical and look-alike letters as those that they look like, and leaves out
-// what cannot be seen. It reports false if there is none of it.
+// what cannot be seen, also the colours of terminals. It reports false if there is none of it.
 func uncover(s string) (v view, changed bool) {
 	if plainText(s) {
 		return v, false
@@ -104,6 +104,8 @@ func uncovered(s string) (r rune, kept bool, width int) {
 		return backslash(s)
 	case b == '&':
 		return entity(s)
+	case b == escape:
+		return 0, controlSequence(s[1:]) == 0, 1 + controlSequence(s[1:])
 	case b < utf8.RuneSelf:
 		return rune(b), true, 1
 	}
@@ -113,6 +115,27 @@ func uncovered(s string) (r rune, kept bool, width int) {
 	}
 	r, kept = lookalike(r)
 	return r, kept, width
+}
+
+// escape begins the control sequences of terminals.
+const escape = 0x1b
+
+// controlSequence returns how long the rest of a control sequence is that s begins with, or 0:
+// [36m sets a colour.
+func controlSequence(s string) int {
+	const longest = 32
+	if s == "" || s[0] != '[' {
+		return 0
+	}
+	for i := 1; i < min(len(s), longest); i++ {
+		switch b := s[i]; {
+		case 0x40 <= b && b <= 0x7e:
+			return i + 1
+		case b < 0x20 || b > 0x3f:
+			return 0
+		}
+	}
+	return 0
 }
 
 // percent reads %40, and %2540 as if it had been written once.
@@ -164,8 +187,12 @@ func backslash(s string) (rune, bool, int) {
 	}
 	digits := map[byte]int{'u': 4, 'x': 2, 'U': 8}[s[i]]
 	if n, ok := hexNumber(s[i+1:], digits); ok && digits > 0 {
+		end := i + 1 + digits
+		if width := controlSequence(s[end:]); n == escape && width > 0 {
+			return 0, false, end + width
+		}
 		r, kept := lookalike(n)
-		return r, kept, i + 1 + digits
+		return r, kept, end
 	}
 	switch s[i] {
 	case 'n', 'r':

@@ -81,3 +81,23 @@ func TestEncodedAfterAWord(t *testing.T) {
 		}
 	}
 }
+
+// TestColoursDoNotHideSecrets has the control sequences of terminals around names and values.
+func TestColoursDoNotHideSecrets(t *testing.T) {
+	t.Parallel()
+	const secret = "hunter" + "2X9"
+	for _, text := range []string{
+		"\x1b[36mDB_PASSWORD \x1b[0m=\x1b[33mVALUE\x1b[0m", "\x1b[36mpassword\x1b[0m=VALUE", "pass\x1b[1mword\x1b[0m: VALUE", `\u001b[36mpassword\u001b[0m=\u001b[33mVALUE`,
+		"\x1b[1;38;5;208mpassword:\x1b[0m \x1b[2mVALUE\x1b[0m", "password=hun\x1b[0mter2X9",
+	} {
+		clean, _ := Default().String(strings.Replace(text, "VALUE", secret, 1))
+		if strings.Contains(clean, "ter2X9") {
+			t.Errorf("%q became %q", text, clean)
+		}
+	}
+	for _, text := range []string{"\x1b[32mINFO\x1b[0m retry 3 of 5", "\x1b[", "\x1b", "\x1b[" + strings.Repeat("1;", 40) + "m"} {
+		if clean, evidence := Default().String(text); clean != text || evidence != nil {
+			t.Errorf("%q became %q", text, clean)
+		}
+	}
+}

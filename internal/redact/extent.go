@@ -9,6 +9,7 @@ import (
 type extent struct {
 	from, to int
 	bare     bool // it has neither
+	cut      int  // where it begins with them, if only the first maxJudged bytes were read
 }
 
 // ahead is what the search for one family's names has read beyond them.
@@ -22,9 +23,25 @@ const longRefusal = 64
 
 // extent returns where the value that begins at i lies.
 func (k keyed) extent(s string, i int, a *ahead) extent {
-	v := k.extentAt(s, i, a)
+	text := s
+	if k.judge != nil {
+		text = s[:min(len(s), i+maxJudged)]
+	}
+	v := k.extentAt(text, i, a)
+	if v.to == len(text) && len(text) < len(s) {
+		v.cut = i
+	}
 	if !v.bare || v.to != a.refused {
 		a.read += v.to - i
+	}
+	return v
+}
+
+// whole returns a value that is taken with what was cut off.
+func (k keyed) whole(s string, v extent, a *ahead) extent {
+	if v.cut > 0 {
+		v = k.extentAt(s, v.cut, a)
+		a.read += v.to - v.from
 	}
 	return v
 }
@@ -66,10 +83,30 @@ func (k keyed) extentAt(s string, i int, a *ahead) extent {
 		}
 		return extent{from: i + 1, to: end}
 	}
+	if to := placeholderEnd(s, begin); to > begin {
+		return extent{from: begin + 1, to: to}
+	}
 	if begin < a.refused {
 		return extent{from: begin, to: a.refused, bare: true} // the rest of a value that has been read
 	}
 	return extent{from: begin, to: begin + k.word(s[begin:]), bare: true}
+}
+
+// placeholderEnd returns where the value in angle brackets ends that begins at i, or 0. What looks
+// like a name is a placeholder: <your-password>.
+func placeholderEnd(s string, i int) int {
+	const longest = 64
+	if i >= len(s) || s[i] != '<' {
+		return 0
+	}
+	to := i + 1
+	for to < min(len(s), i+longest) && strings.IndexByte(" \t\n<>\"'", s[to]) < 0 {
+		to++
+	}
+	if to == len(s) || s[to] != '>' || strings.HasPrefix(s[i+1:], "/") || !chosenWord(s[i+1:to]) {
+		return 0
+	}
+	return to
 }
 
 // continues returns where a value ends whose first quotation closes at end: more

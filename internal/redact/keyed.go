@@ -30,6 +30,9 @@ type family struct {
 
 	// only says which values count at all; nil for all.
 	only func(value string) bool
+
+	// judge says whether a value is a secret under the name that ends with s[from:to]; nil for all.
+	judge func(s string, from, to int, value string) bool
 }
 
 // word matches a bare value: up to a blank, a separator of fields, a quote, or an
@@ -68,7 +71,7 @@ func families() []family {
 			bare: word, prose: func(string) bool { return false },
 		},
 		{
-			name: "secret", of: "short", keys: []string{"auth", "otp", "jwt", "totp", "mfa", "dsn", "psk", "x_vault", "sonar.login", "hapikey", "x_jfrog_art_api"}, apart: true,
+			name: "secret", of: "short", keys: []string{"auth", "otp", "jwt", "totp", "mfa", "dsn", "psk", "x_vault", "sonar.login", "hapikey", "x_jfrog_art_api", "cred", "creds"}, apart: true,
 			bare: word, prose: opaqueOrPair,
 		},
 		{
@@ -138,7 +141,11 @@ func (f family) rule() rule {
 		byLength[len(literal)].gate = append(byLength[len(literal)].gate, literal)
 	}
 	k := keyed{family: f, names: newGate(byLength), value: regexp.MustCompile("^(?:" + f.bare + ")")}
-	return rule{name: f.name, of: f.of, gate: literals, find: k.find, key: k.matches, refuses: assigned}
+	r := rule{name: f.name, of: f.of, gate: literals, find: k.find, key: k.matches, refuses: assigned}
+	if f.judge != nil {
+		r.refuses, r.yields = nil, true
+	}
+	return r
 }
 
 // literals returns the names with every separator.
@@ -162,17 +169,27 @@ func (k keyed) find(s string, f finding) finding {
 			continue
 		}
 		end := i + 1
-		v := k.valueAfter(s, end+1-bits.Len64(k.names.ended(state)[0]), end, &a)
+		name := end + 1 - bits.Len64(k.names.ended(state)[0])
+		v := k.valueAfter(s, name, end, &a)
 		if v.from >= v.to {
 			continue
 		}
-		if !v.harmless(s) && (k.only == nil || k.only(s[v.from:v.to])) {
+		taken := !v.harmless(s) && k.takes(s, name, end, s[v.from:v.to])
+		if taken {
+			v = k.whole(s, v, &a)
 			f.add(v.from, v.to)
 		}
-		i, state = v.to-1, 0
+		if taken || k.judge == nil || v.bare { // another name may stand in a quotation that is no secret
+			i, state = v.to-1, 0
+		}
 	}
 	f.work += a.read
 	return f
+}
+
+// takes reports whether a value counts under the name that ends with s[from:to].
+func (k keyed) takes(s string, from, to int, value string) bool {
+	return (k.only == nil || k.only(value)) && (k.judge == nil || k.judge(s, from, to, value[:min(len(value), maxJudged)]))
 }
 
 // matches reports whether a value under a key of JSON is secret.
@@ -185,7 +202,7 @@ func (k keyed) matches(key string, v any) bool {
 			continue
 		}
 		if m := tailOnly.FindStringSubmatch(key[i+1:]); len(m) > 1 && (m[1] == "" || !number(v)) {
-			return k.only == nil || k.only(fmt.Sprint(v))
+			return k.takes(key, i+2-bits.Len64(hit), i+1, fmt.Sprint(v))
 		}
 	}
 	return false
@@ -206,7 +223,9 @@ func assigned(s string, from, _ int) bool {
 }
 
 // stands reports whether the name that begins at i may be a name there.
-func (k keyed) stands(s string, i int) bool { return !k.apart || i == 0 || !alphanumeric(s[i-1]) }
+func (k keyed) stands(s string, i int) bool {
+	return !k.apart || i == 0 || !alphanumeric(s[i-1]) || k.name != "body" && hump(s, i)
+}
 
 // compound reports whether the name that begins at i ends a longer one: db_pass.
 func compound(s string, i int) bool {

@@ -15,7 +15,7 @@ const (
 
 	// tail is what a name may have after it: a plural, a number, and words that say
 	// that it is still the same.
-	tail = `(s?)(?:[_.-]?\d{1,4})?(?i:[_.-]?(?:confirmation|confirm|value|pem))?`
+	tail = `(s?)(?:[_.-]?\d{1,4})?(?i:[_.-]?(?:confirmation|confirm|value|pem|base(?:64)?|b64|hex|raw|plain|plaintext|prod|production|staging|live|old|new|current|secondary|_c))?`
 
 	// The groups of afterName: the plural, the sign between a name and its value,
 	// and the end of a tag.
@@ -24,49 +24,68 @@ const (
 
 var (
 	// afterName matches what may stand between a name and its value: name=,
-	// "name": , user[name]=, name[]=, <name>, <name a="b">, --name .
-	afterName = regexp.MustCompile(`^` + tail + `(?:(?:\\*["'` + "`" + `]|` + encodedQuote + `)?(?:\[\w{0,16}\]|\]|(?i:%5[bd])){0,8}\s*` +
-		`(=` + greater + `|:=|={1,2}|:|%(?:25)*3[aAdD])\s*|((?:[ \t][^<>]{0,128})?` + greater + `)|[ \t]+)`)
-	tagBegin = regexp.MustCompile(less)
-	cdata    = regexp.MustCompile(`^` + less + `!\[CDATA\[`)
-	tailOnly = regexp.MustCompile(`^` + tail + `$`)
+	// "name": , user[name]=, name[]=, --name . afterTag also matches <name> and <name a="b">.
+	// It reads further ahead, so it is for names that a tag begins with.
+	afterName = regexp.MustCompile(afterNames(`(` + greater + `)`))
+	afterTag  = regexp.MustCompile(afterNames(`((?:[ \t][^<>]{0,128})?` + greater + `)`))
+	tagBegin  = regexp.MustCompile(less)
+	cdata     = regexp.MustCompile(`^` + less + `!\[CDATA\[`)
+	tailOnly  = regexp.MustCompile(`^` + tail + `$`)
 )
+
+// afterNames returns the expression of what may follow a name, with that of the end of a tag.
+func afterNames(tagEnd string) string {
+	return `^` + tail + `(?:(?:\\*["'` + "`" + `]|` + encodedQuote + `)?(?:\[\w{0,16}\]|\]|(?i:%5[bd])){0,8}\s*` +
+		`(=` + greater + `|:=|={1,2}|:|%(?:25)*3[aAdD])\s*|` + tagEnd + `|[ \t]+)`
+}
 
 // valueAfter returns where the value lies whose name stands from name to i, or an
 // empty range if what follows is none.
 func (k keyed) valueAfter(s string, name, i int, a *ahead) extent {
-	m := afterName.FindStringSubmatchIndex(s[i:])
-	if m == nil || !k.stands(s, name) {
+	if !k.stands(s, name) {
+		return extent{}
+	}
+	flag, tagged := opened(s, i)
+	after := afterName
+	if tagged {
+		after = afterTag
+	}
+	m := after.FindStringSubmatchIndex(s[i:])
+	if m == nil {
 		return extent{}
 	}
 	begin := i + m[1]
 	a.read += m[1]
-	flag, tagged := opened(s, i)
 	switch {
 	case m[sign] >= 0:
 		between := s[i+m[sign] : begin]
 		if between == ":" && resource(s[:name]) {
 			return extent{}
 		}
-		v := k.extent(s, begin, a)
-		prose := v.bare && between[0] == ':' && len(between) > 1 && between != ":="
-		counted := m[plural] < m[plural+1] && digitsOnly.MatchString(s[v.from:v.to])
-		elsewhere := v.bare && strings.Contains(between, "\n") && !alone(s, v) || (prose || s[v.from:v.to] == "value") && states(s, v)
-		if counted || elsewhere {
-			return extent{}
-		}
-		if !prose || k.apart && compound(s, name) || v.to != a.refused && k.prose(s[v.from:v.to]) {
-			return v
-		}
-		if v.to-v.from > longRefusal {
-			a.refused = v.to
-		}
+		return k.assigned(s, name, between, m[plural] < m[plural+1], k.extent(s, begin, a), a)
 	case m[tag] >= 0 && tagged:
 		v := enclosed(s, begin)
 		a.read += max(0, v.to-begin)
 		return v
 	case m[tag] < 0 && (flag && !strings.HasPrefix(s[begin:], "-") && !states(s, extent{from: begin, to: wordEnd(s, begin)}) || k.quoted && begin < len(s) && isQuote(s[begin])):
 		return k.extent(s, begin, a)
+	}
+	return extent{}
+}
+
+// assigned returns the value v of a name if the sign between them assigns it, else an empty range.
+func (k keyed) assigned(s string, name int, between string, several bool, v extent, a *ahead) extent {
+	prose := v.bare && between[0] == ':' && len(between) > 1 && between != ":="
+	counted := k.judge == nil && several && digitsOnly.MatchString(s[v.from:v.to])
+	elsewhere := v.bare && strings.Contains(between, "\n") && !alone(s, v) || (prose || s[v.from:v.to] == "value") && states(s, v)
+	if counted || elsewhere {
+		return extent{}
+	}
+	if !prose || k.apart && compound(s, name) || v.to != a.refused && k.prose(s[v.from:v.to]) {
+		return v
+	}
+	if v.to-v.from > longRefusal {
+		a.refused = v.to
 	}
 	return extent{}
 }

@@ -34,14 +34,21 @@ func nearMisses() []string {
 		"+1 ", "+1", "(1) ", "0171 ", "01 ", "0", "DE89", "DE89 ", "%", "%25", "%41", `\u0041`, `\u`, "&#6", "&#64;", "\u200b", "ａ", "а", "YWFh", "cGFzc3dvcmQ9eA", "70617373", "curl ", "curl -u ", "curl -u a:b ", "mysql -p ", "login a ",
 		"login a password b ", "password is ", "password is a1b2c3 ", "a.b.", "MIIEpAIBAAKCAQEA", "Private-Lines: 1\n", "-----END PRIVATE KEY-----", "?code=", "prompt: a b c ", `{"kty":"d":"`, "s.", "aws ", "twilio ",
 		"token ", "api key ", "password for ", "password for user ", "key provided: ", "secret\n", "token \\\\\"", "AKIA", "AKIA a/", "app/x@", "sqlplus a/", "seed abcd ", "5Kabcdefgh", "api key a1b2", "PIN 1",
+		"пароль", "otp ", "master_key=", `key="`, "seed:+", "secret_answer=", "magic_link: ",
 		"code is your ", "your code ", "AUTH ", "AUTH a ", "LOGIN a ", "PASS ", "IDENTIFY a ", "session id ", "password, ", "password is as the ", "credentials a / ", "token ... ", "expected token a, got ", "codes: a1b2c3d4 ", "echo a | sudo -S", "response=", "for password ", "insert into a(b)values(", "insert into a(token)values('", "('a'),",
 	}
+}
+
+// readAhead are units after each of which a value is read up to a cap: they cost more, and the
+// same for each byte.
+func readAhead() []string {
+	return []string{"密码:+", "password+", "+AD0-secret=", "otp=+", "密码+", "key=[", "key={", "backup_codes:[a1,"}
 }
 
 // fragments are the words that rules look for and the marks around them. The hostile inputs of
 // [pairs] are made of them.
 func fragments() (words, marks []string) {
-	words = []string{"password=", "token", "prompt", "cookie: a", "arn:secret", "pass:a", "unseal", "credentials", "q1", "PuTTY-User-Key-File-", "Private-MAC:", "http", "密码"}
+	words = []string{"master_key", "backup_codes", "password=", "token", "prompt", "cookie: a", "arn:secret", "pass:a", "unseal", "credentials", "q1", "PuTTY-User-Key-File-", "Private-MAC:", "http", "密码"}
 	for _, f := range families() {
 		words = append(words, f.keys[0])
 	}
@@ -90,10 +97,27 @@ func TestWorkIsLinear(t *testing.T) {
 	work := func(s string) int {
 		return max(finding{}.run(r.rules, r.gate.scan(s), s, 0).work, r.find(s).work)
 	}
-	for _, unit := range hostile() {
+	for _, unit := range slices.Concat(hostile(), readAhead()) {
+		limit := readings * 2 * size
+		if slices.Contains(readAhead(), unit) {
+			limit *= 4
+		}
 		half, full := work(strings.Repeat(unit, size/len(unit))), work(strings.Repeat(unit, 2*size/len(unit)))
-		if full > half*5/2+100 || full > readings*2*size {
+		if full > half*5/2+100 || full > limit {
 			t.Errorf("%q: %d bytes of work for %d bytes, %d for %d", unit, half, size, full, 2*size)
+		}
+	}
+}
+
+// TestWorkBeforeLongValueIsLinear has many names in front of one long value.
+func TestWorkBeforeLongValueIsLinear(t *testing.T) {
+	const size = 1 << 12
+	work := func(name string, n int) int {
+		return Default().find(strings.Repeat(name, n/2/len(name)) + strings.Repeat("a1b2", n/8)).work
+	}
+	for _, name := range []string{"пароль", "пароль+", "password+", "otp=+", "master_key=", "key=[", "key=\"", "seed:+"} {
+		if half, full := work(name, size), work(name, 2*size); full > half*5/2+100 {
+			t.Errorf("%q: %d bytes of work for %d bytes, %d for %d", name, half, size, full, 2*size)
 		}
 	}
 }
@@ -123,11 +147,15 @@ func TestWorkOnPairsIsLinear(t *testing.T) {
 func TestNamesReadAhead(t *testing.T) {
 	t.Parallel()
 	const size = 1 << 10
-	re := regexp.MustCompile(afterName.String())
+	plain, tagged := regexp.MustCompile(afterName.String()), regexp.MustCompile(afterTag.String())
 	name := regexp.MustCompile(`token|password|prompt|cookie`)
 	for unit, text := range pairs(size) {
 		read := 0
 		for _, m := range name.FindAllStringIndex(text, -1) {
+			re := plain
+			if _, tag := opened(text, m[1]); tag {
+				re = tagged
+			}
 			counting := &countingReader{RuneReader: strings.NewReader(text[m[1]:])}
 			re.FindReaderIndex(counting)
 			read += counting.runes

@@ -29,6 +29,9 @@ func protocolRules() []rule {
 // saslResponse accepts what decodes from base 64 and looks like it: "supported" does not.
 func saslResponse(s string, from, to int) bool {
 	v := s[from:to]
+	if decoded, err := base64.RawStdEncoding.DecodeString(v[:len(v)/4*4]); err == nil && strings.Count(string(decoded), "\x00") == 2 {
+		return true // PLAIN: a user and a password, also with a path behind
+	}
 	_, err := base64.RawStdEncoding.DecodeString(strings.TrimRight(v, "="))
 	return err == nil && opaque(v) && ends(s, to)
 }

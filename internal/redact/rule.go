@@ -93,7 +93,7 @@ func defaultRules() []rule {
 	for _, family := range families() {
 		rules = append(rules, family.rule())
 	}
-	rules = append(rules, tellingRule())
+	rules = append(rules, tellingRule(), tellingNames(families()).rule())
 	for i := range rules {
 		if rules[i].find == nil {
 			rules[i].find = expression(rules[i].expr, rules[i].check)

@@ -111,6 +111,15 @@ func findPuTTY(s string, f finding) finding {
 		}
 		f.add(from, at)
 	}
+	f = findPuTTYBodies(s, f)
+	for _, m := range ends {
+		f.add(m[0], m[1])
+	}
+	return f
+}
+
+// findPuTTYBodies takes the private lines of keys whose first line was cut off.
+func findPuTTYBodies(s string, f finding) finding {
 	for at := 0; at < len(s); {
 		from := strings.Index(s[at:], "Private-Lines:")
 		if from < 0 {
@@ -121,9 +130,6 @@ func findPuTTY(s string, f finding) finding {
 			f.add(at+from, at+from+len(body))
 		}
 		at += from + max(len(body), 1)
-	}
-	for _, m := range ends {
-		f.add(m[0], m[1])
 	}
 	return f
 }

@@ -12,6 +12,8 @@ const (
 	ofSession                    // the id of a session
 	ofPair                       // a user with a password
 	ofLicense                    // groups of letters and digits
+	ofAnswer                     // to a security question
+	ofLink                       // signs in whoever has it
 )
 
 func tellingWords() map[string]secretKind {
@@ -21,7 +23,7 @@ func tellingWords() map[string]secretKind {
 		"code": ofCode, "codes": ofCode, "pin": ofCode, "otp": ofCode, "puk": ofCode, "passcode": ofCode, "bestätigungscode": ofCode, "sign-in code": ofCode, "apple id code": ofCode,
 		"session": ofSession, "session_id": ofSession, "session-id": ofSession, "sessionid": ofSession, "sessid": ofSession, "phpsessid": ofSession, "jsessionid": ofSession, "sid": ofSession, "cookie": ofSession, "connect.sid": ofSession,
 	}
-	for _, word := range []string{"requirepass", "masterauth", "primaryauth", "storepass", "keypass", "psk", "pw", "pass", "key-string", "rootpw", "authtok", "community string", "snmp-server community", "snmp community"} {
+	for _, word := range []string{"requirepass", "masterauth", "primaryauth", "storepass", "keypass", "psk", "pw", "pass", "key-string", "rootpw", "authtok", "community string", "snmp-server community", "snmp community", "密码错误", "密碼錯誤", "密码不正确", "密码无效"} {
 		words[word] = ofPassword
 	}
 	for _, word := range toldWords() {

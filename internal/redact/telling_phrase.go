@@ -93,8 +93,8 @@ func (p *phrase) gap() bool {
 		case isQuote(b) || strings.IndexByte("([<{", b) >= 0:
 			p.assigned, blank = p.assigned || isQuote(b), blank || p.after("value=")
 		case p.skipped(b, lines):
-		case b == '&' && encodedQuoteWidth(p.text[p.at:]) > 0:
-			p.at += encodedQuoteWidth(p.text[p.at:]) - 1
+		case signWidth(p.text[p.at:]) > 0:
+			p.at += signWidth(p.text[p.at:]) - 1
 			p.assigned = true
 		case p.mark(b):
 			blank = blank || b != '*' && b != '.'
@@ -151,9 +151,13 @@ func (p *phrase) after(texts ...string) bool {
 	return false
 }
 
-// encodedQuoteWidth returns how long the quote is that HTML escapes at the beginning of s, or 0.
-func encodedQuoteWidth(s string) int {
-	for _, quote := range [...]string{"&quot;", "&apos;", "&#34;", "&#39;"} {
+// signWidth returns how long the sign is that s begins with, or 0: a quote that HTML escapes, or
+// an arrow.
+func signWidth(s string) int {
+	if s[0] != '&' && s[0] < utf8.RuneSelf {
+		return 0
+	}
+	for _, quote := range [...]string{"&quot;", "&apos;", "&#34;", "&#39;", "→", "⇒", "➜"} {
 		if strings.HasPrefix(s, quote) {
 			return len(quote)
 		}
@@ -210,7 +214,7 @@ func (p *phrase) owner() bool {
 }
 
 // user returns where the user of a pair ends that is read next, or 0: ada / X, ada:X,
-// ("ada", "X").
+// ("ada", "X"), [ada, X].
 func (p *phrase) user() int {
 	if p.kind != ofPair {
 		return 0
@@ -220,6 +224,9 @@ func (p *phrase) user() int {
 		if to > p.at && strings.HasPrefix(p.text[to:], sign) {
 			return to
 		}
+	}
+	if last := p.text[p.at-1]; to > p.at && (last == '[' || last == '(') && strings.HasPrefix(p.text[to:], ", ") {
+		return to + 1
 	}
 	return 0
 }
@@ -269,4 +276,4 @@ func (p *phrase) next() bool {
 }
 
 // maxNext is how many words may stand between two values.
-const maxNext = 3
+const maxNext = 4

@@ -10,7 +10,7 @@ const (
 )
 
 // maxConnector is the length of the longest connector.
-const maxConnector = 12
+const maxConnector = 20
 
 func wordSet(words string) map[string]bool {
 	set := map[string]bool{}
@@ -28,7 +28,9 @@ var (
 			links: "invalid incorrect wrong bad rejected revoked expired unknown unrecognized unrecognised malformed not found valid string has been the a now to too " +
 				"with in request header failed refused denied error mismatch unauthorized compromised leaked exposed and phrase plaintext hex base raw secret token key seed " +
 				"attempt but from you we that your new old current previous temporary initial default successfully already again does did do be equal share word question proceed installation " +
-				"continue this an attribute field property option parameter argument validation verification check reminder hint auf neu then have had also equals guard",
+				"continue this an attribute field property option parameter argument validation verification check reminder hint auf neu then have had also equals guard " +
+				"weak short long simple satisfy satisfies meet meets match policy requirements must at most least characters chars " +
+				"falsch ungültig inválida inválido invalida incorrecta incorrecto incorreta incorreto errada incorrecte invalide errata sbagliata неверный неверен неправильный onjuist ongeldig",
 			gives: "provided supplied given sent used received entered specified presented submitted passed is was are set changed reset updated using got ist lautet war est es " +
 				"generated regenerated created issued rotated refreshed replaced tried value expected actual should typed posted stored saved assigned shared attempted want wanted geändert lautete",
 			names: "for of für pour para per voor",
@@ -52,7 +54,7 @@ var (
 	// keyQualifiers are the words that make a key, or a word glued to them, a credential.
 	keyQualifiers = wordSet("api access secret private signing master encryption encrypting decryption auth authentication authorization license licence account " +
 		"shared storage ssh webhook hmac aes deploy root sas admin subscription integration ingest ingestion write server restricted recovery unseal wallet wif " +
-		"symmetric preshared psk wep wpa live test merchant service session client bearer app application publishable instrumentation pass data cookie jwt csrf xsrf " +
+		"symmetric crypt preshared psk wep wpa live test merchant service session client bearer app application publishable instrumentation pass data cookie jwt csrf xsrf " +
 		"refresh id oauth sso personal bot user db database smtp ldap bind vault consul nomad registry extended rsa ec ed ethereum eth bitcoin btc solana hex totp otp mfa tfa setup " +
 		"project organization org provider sender routing push fcm apns stripe openai github gitlab slack sendgrid twilio aws azure gcp google datadog anthropic mailgun cloudflare " +
 		"product serial activation registration wifi fi luks priv store trust keystore role consumer")

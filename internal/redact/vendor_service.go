@@ -52,6 +52,7 @@ func serviceRules() []rule {
 		{name: "octopus", gate: []string{"API-"}, expr: `API-[A-Z0-9]{26,}`, check: mixedCode},
 		{name: "onepassword", gate: []string{"ops_eyJ", "A0-"}, expr: `(?:ops_eyJ[\w+/=-]{100,}|A3-[A-Z0-9]{6}-(?:[A-Z0-9]{11}|[A-Z0-9]{6}-[A-Z0-9]{5})-[A-Z0-9]{5}-[A-Z0-9]{5}-[A-Z0-9]{5})`},
 		{name: "openai", of: "session", gate: []string{"sess-"}, expr: `sess-[A-Za-z0-9]{40,}`},
+		{name: "paypal", gate: []string{"A00AA"}, expr: `A21AA[\w-]{60,}`},
 		{name: "perplexity", gate: []string{"pplx-"}, expr: `pplx-[A-Za-z0-9]{40,}`},
 		{name: "pinecone", gate: []string{"pcsk_"}, expr: `pcsk_[A-Za-z0-9]{5,8}_[A-Za-z0-9]{50,}`},
 		{name: "plaid", gate: []string{"access-sandbox-", "access-production-", "access-development-"}, expr: `access-(?:sandbox|production|development)-` + uuid},
@@ -79,7 +80,7 @@ func serviceRules() []rule {
 		{name: "vercel", gate: []string{"vcp_", "vci_", "vca_", "vcr_", "vck_"}, expr: `vc[piark]_[A-Za-z0-9]{24,}`},
 		{name: "volcengine", gate: []string{"AKLT"}, expr: `AKLT[A-Za-z0-9+/=_-]{40,}`},
 		{name: "wakatime", gate: []string{"waka_"}, expr: `waka_` + uuid},
-		{name: "xai", gate: []string{"xai-"}, expr: `xai-[A-Za-z0-9]{70,}`},
+		{name: "xai", gate: []string{"xai-"}, expr: `xai-[A-Za-z0-9]{32,}`, check: mixedKey},
 		{name: "yandex", gate: []string{"y0_", "t0.", "AQVN"}, expr: `(?:y0_[\w-]{50,}|t1\.[A-Z0-9a-z_-]+={0,2}\.[A-Z0-9a-z_-]{60,}={0,2}|AQVN[\w-]{35,})`},
 	}
 }

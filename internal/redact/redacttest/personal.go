@@ -142,7 +142,8 @@ func (m maker) options() (list []Sample) {
 		secret := m.fill("pass", 0)
 		list = append(list, Sample{Rule: "command", Text: before + secret + " host", Secret: secret})
 	}
-	return list
+	secret := m.fill("pass", 0)
+	return append(list, Sample{Rule: "command", Text: `net use z: \\h\s ` + secret + " /user:ada", Secret: secret})
 }
 
 func (m maker) digestResponse() Sample {

@@ -82,6 +82,7 @@ func (m maker) general() []Sample {
 		keyed("password", "Server=db;Uid=sa;Pwd=", password, ";"),
 		keyed("secret", "client_secret=", password, ""),
 		keyed("secret", "x-api-key: ", token, ""),
+		keyed("secret", "master_key=", token, ""),
 		keyed("secret", "accessToken => '", password, "'"),
 		keyed("secret", `"tokens":[{"token":["`, password+`","`+password, `"]}]`),
 		keyed("email", "", m.filler(lower, 6)+"."+m.filler(lower, 5), "@example.org"),

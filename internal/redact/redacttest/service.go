@@ -68,6 +68,7 @@ func serviceShapes() []shape {
 // moreShapes go on from there.
 func moreShapes() []shape {
 	return []shape{
+		one("paypal", "A21AA", alnum, 80),
 		one("perplexity", "pplx-", alnum, 48),
 		{"pinecone", []piece{{"pcsk_", alnum, 6}, {"_", alnum, 63}}},
 		uuid("plaid", "access-sandbox-"), uuid("plaid", "access-production-"),
