@@ -136,10 +136,11 @@ func unguarded(statements ...string) []string {
 	return append([]string{"set session_replication_role = replica"}, statements...)
 }
 
-// adopted is the record of an adoption of shop.rejects.
+// adopted is the record of an adoption of shop.rejects, with a role that can log in.
 func adopted(state, since string) string {
-	return fmt.Sprintf(`insert into recoup.adoption (table_name, source, source_oid, owner, key_columns, mapping, state, begun_at, begun_by)
-		values ('app.errors', 'shop.rejects', 'shop.rejects'::regclass, current_user, '{id}', '{}', '%s', %s, 'ada')`, state, since)
+	return fmt.Sprintf(`with a as (insert into recoup.adoption (table_name, source, source_oid, owner, key_columns, mapping, state, begun_at, begun_by)
+		values ('app.errors', 'shop.rejects', 'shop.rejects'::regclass, current_user, '{id}', '{}', '%s', %s, 'ada') returning adoption_id)
+		insert into recoup.adoption_login (adoption_id, role) select adoption_id, 'recoup_app' from a`, state, since)
 }
 
 // restored is an adopted table whose triggers act as somebody without privileges.

@@ -89,6 +89,9 @@ func (b *bounded) Read(p []byte) (int, error) {
 func (s *Store) connectSource(ctx context.Context, adoption int) (*pgx.Conn, error) {
 	config := s.sources.config.Copy()
 	err := s.pool.QueryRow(ctx, "select role, password from recoup.adoption_login where adoption_id = $1", adoption).Scan(&config.User, &config.Password)
+	if errors.Is(err, pgx.ErrNoRows) {
+		return nil, fmt.Errorf("adoption %d has no login role", adoption)
+	}
 	if err != nil {
 		return nil, failure("read the login of an adoption", err)
 	}
