@@ -151,6 +151,10 @@ func TestHostileTablesAreNotTakenOver(t *testing.T) {
 		"a constraint": {
 			function + "alter table cl.gate_zero_intake add constraint good check (public.ran()) not valid", "alter table cl.gate_zero_intake drop constraint good", "its constraint good uses the function public.ran()",
 		},
+		"a generated column": {
+			"create function public.kept(text) returns text immutable language sql as 'select $1'; alter table cl.gate_zero_intake add other text generated always as (public.kept(domain)) stored",
+			"alter table cl.gate_zero_intake drop column other", "uses the function public.kept(text)",
+		},
 		"a trigger": {
 			"create function public.spy() returns trigger language plpgsql as 'begin return new; end'; create trigger spy before insert on cl.gate_zero_intake execute function public.spy()",
 			"drop trigger spy on cl.gate_zero_intake", "it has the trigger spy",

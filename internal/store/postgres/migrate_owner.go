@@ -43,13 +43,16 @@ func checkPlain(ctx context.Context, db reader, tables []string) ([]Obstacle, er
 	return readList(ctx, db, selectUnplain, obstacle, tables)
 }
 
-// 16384 is the first oid of objects that are not built in.
+// 16384 is the first oid of objects that are not built in. Until PostgreSQL 14, the functions of a
+// generated column are dependencies of the table, from 15 on those of the expression.
 const selectUnplain = `
 	with kept as (select c.oid, c.relkind, c.relowner, c.relrowsecurity, format('%I.%I', n.nspname, c.relname) as name
 	    from pg_class c join pg_namespace n on n.oid = c.relnamespace where n.nspname || '.' || c.relname = any ($1)),
 	part (rel, class, id, what) as (
-	  select d.adrelid, 'pg_attrdef'::regclass::oid, d.oid, format(case a.attgenerated when '' then 'the default of its column %I' else 'its generated column %I' end, a.attname)
-	    from pg_attrdef d join pg_attribute a on a.attrelid = d.adrelid and a.attnum = d.adnum
+	  select a.attrelid, d.classid, d.objid, format(case a.attgenerated when '' then 'the default of its column %I' else 'its generated column %I' end, a.attname)
+	    from pg_depend d join pg_attribute a on a.attrelid = d.refobjid and a.attnum = d.refobjsubid
+	   where d.classid = 'pg_attrdef'::regclass::oid and d.refclassid = 'pg_class'::regclass::oid and d.deptype in ('a', 'i')
+	  union all select oid, 'pg_class'::regclass::oid, oid, 'a generated column' from kept where relkind = 'r'
 	  union all select k.conrelid, 'pg_constraint'::regclass::oid, k.oid, format('its constraint %I', k.conname) from pg_constraint k
 	  union all select i.indrelid, 'pg_class'::regclass::oid, i.indexrelid, format('its index %I', c.relname) from pg_index i join pg_class c on c.oid = i.indexrelid
 	  union all select x.stxrelid, 'pg_statistic_ext'::regclass::oid, x.oid, format('its statistics object %I', x.stxname) from pg_statistic_ext x),
