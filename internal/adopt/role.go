@@ -95,7 +95,7 @@ func (a *Adoption) grants() (list []string) {
 }
 
 // alterRole creates the role of an adoption, or sets its password and settings again. A role
-// that exists before the adoption has created it belongs to somebody else.
+// that exists before the adoption has created it belongs to another program.
 func (p *Plan) alterRole(ctx context.Context, tx pgx.Tx, done bool) error {
 	login, salt, err := p.login(ctx, tx)
 	if err != nil {

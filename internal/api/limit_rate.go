@@ -66,7 +66,7 @@ func (r *rates[K]) find(who K, now time.Time) (K, time.Time) {
 }
 
 // owe takes what so many requests need, also if it is not there: the caller then waits until it
-// is. Nobody owes more than a burst.
+// is. A caller owes a burst at most.
 func (r *rates[K]) owe(who K, now time.Time, requests int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -55,7 +55,7 @@ func TestCraftedEventFiles(t *testing.T) {
 }
 
 // A FIFO in the place of a file of events is refused by name. Opening it would block until
-// somebody writes to it.
+// a writer opens it.
 func TestPlantedFIFO(t *testing.T) {
 	for _, name := range []string{"events-2026-02-05.v1.parquet", "events-2026-02-05.v1.json"} {
 		folder := t.TempDir()

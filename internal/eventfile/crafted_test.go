@@ -147,7 +147,7 @@ func TestOversized(t *testing.T) {
 }
 
 // A file of a day that is a FIFO, a device, a folder or a link out of the folder is refused by
-// its name. Opening a FIFO would block until somebody writes to it.
+// its name. Opening a FIFO would block until a writer opens it.
 func TestIrregularFile(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {

@@ -13,7 +13,7 @@ const (
 	ofPair                       // a user with a password
 	ofLicense                    // groups of letters and digits
 	ofAnswer                     // to a security question
-	ofLink                       // signs in whoever has it
+	ofLink                       // signs its holder in
 )
 
 func tellingWords() map[string]secretKind {

@@ -129,7 +129,7 @@ func fingerprintOf(schema string) string {
 }
 
 // TestHostileTablesAreNotTakenOver refuses tables of Gate Zero with something that runs code of
-// whoever made it, by name and before the first change.
+// their maker. The refusal names it and nothing is changed.
 func TestHostileTablesAreNotTakenOver(t *testing.T) {
 	t.Parallel()
 	const function = "create function public.ran() returns bool immutable language plpgsql as $$ begin raise exception 'planted code ran as %', current_user; end $$;"

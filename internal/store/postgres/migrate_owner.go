@@ -4,8 +4,8 @@ import (
 	"context"
 )
 
-// versionTables are read before anything is known of a schema. Whoever owns them, reading them must
-// run no code of the owner.
+// versionTables are read before anything is known of a schema. Reading them must
+// run no code of their owner, who is not known yet.
 var versionTables = []string{versionTable, "recoup.schema_checksum", "recoup.schema_needs"}
 
 // writtenTables are those that migrations write before the schema is theirs.

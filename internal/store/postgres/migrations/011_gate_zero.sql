@@ -17,8 +17,8 @@ end $$;
 -- Tables of spec 004 that are there already are taken over with their rows (decision
 -- 0077): they are moved aside as they are, with their indexes and whatever refers to them,
 -- and what keeps the rules is copied below. 'recoup migrate' has checked their owner and their
--- columns; both are checked again now that nobody else can change them. Casts, and checks of domains,
--- would run code of whoever made the types.
+-- columns; both are checked again under the lock. Casts, and checks of domains,
+-- would run code of the types' owner.
 do $$
 declare odd text;
 begin
