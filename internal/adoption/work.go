@@ -61,22 +61,7 @@ func (s *Service) changes(ctx context.Context, a *store.Adoption, turn store.Tur
 			return false, err
 		}
 	}
-	look := lookAt{seen: map[string]time.Time{}}
-	var done, emptied []int64
-	for i := range list {
-		c := &list[i]
-		if c.ID == st.partly.change {
-			c.Keys = c.Keys[min(st.partly.keys, len(c.Keys)):]
-		}
-		if c.All {
-			emptied = append(emptied, c.ID)
-			continue
-		}
-		done = append(done, c.ID)
-		for _, key := range c.Keys {
-			look.add(key, c.At)
-		}
-	}
+	look, done, emptied := st.named(list)
 	seen, err := s.lookAt(ctx, a, turn, st, look)
 	if err != nil {
 		return false, err
@@ -96,6 +81,27 @@ func (s *Service) changes(ctx context.Context, a *store.Adoption, turn store.Tur
 		}
 	}
 	return walking || more && len(done) > 0, nil
+}
+
+// named collects the keys that changes name, without those that were looked at before. It returns
+// the changes that name keys, and those by which the source was emptied.
+func (st *state) named(list []store.AdoptedChange) (look lookAt, done, emptied []int64) {
+	look = lookAt{seen: map[string]time.Time{}}
+	for i := range list {
+		c := &list[i]
+		if c.ID == st.partly.change {
+			c.Keys = c.Keys[min(st.partly.keys, len(c.Keys)):]
+		}
+		if c.All {
+			emptied = append(emptied, c.ID)
+			continue
+		}
+		done = append(done, c.ID)
+		for _, key := range c.Keys {
+			look.add(key, c.At)
+		}
+	}
+	return look, done, emptied
 }
 
 // walk looks at a batch of all rows that have an error, because the source was emptied.

@@ -18,7 +18,7 @@ const cutOff = 4096
 
 // cutNote is the end of a message that the database has cut (cut_message and error_plain in
 // the migrations 005).
-var cutNote = regexp.MustCompile(` \[cut: [0-9]+ bytes\]$`)
+var cutNote = regexp.MustCompile(` \[cut: \d+ bytes\]$`)
 
 // admitBatch is how many rows of plain SQL are admitted at once.
 const admitBatch = 200
