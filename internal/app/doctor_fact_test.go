@@ -76,7 +76,7 @@ func TestDoctorWithoutSchema(t *testing.T) {
 	t.Parallel()
 	base, _ := pgtest.Migrated(t)
 	pgtest.HoldToClock(t, base)
-	execute(t, superuser(base), "revoke select on pg_catalog.pg_attrdef from public")
+	execute(t, superuser(base), "revoke select on pg_catalog.pg_language from public")
 	found := findingsOf(t, healthy(t, base), "unseen", "schema", "triggers", "functions", "constraints", "indexes", "grants")
 	if len(found) != 1 || found[0].Severity != recoup.FindingWarning || found[0].Subject != "the schema" ||
 		found[0].Evidence != "The schema could not be read: this role may not read it; it was not checked." {
