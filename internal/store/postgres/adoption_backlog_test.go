@@ -137,9 +137,4 @@ func TestGateOverAHostileBacklog(t *testing.T) {
 			t.Errorf("the gate of %s reads %d pages", name, reads)
 		}
 	}
-	begun := time.Now()
-	for range 10 {
-		ask[bool](owner, "select recoup.is_blocked('CO-none')")
-	}
-	t.Logf("is_blocked takes %s", time.Since(begun)/10)
 }
