@@ -4,9 +4,9 @@
 // the process, so parallel tests and parallel packages cannot disturb each
 // other.
 //
-// The programs are taken from PATH or from where Debian puts them; where they
-// are missing they are installed. A test that cannot have its server fails: it
-// never passes by not running.
+// The programs are taken from PATH or from where Debian puts them. If they are
+// missing, the test fails and says what to install: it never passes by not
+// running.
 package pgtest
 
 import (
