@@ -72,6 +72,8 @@ func TestAJobIsSetOffAgain(t *testing.T) {
 			w.later(time.Second)
 			w.want(leases, "source true")
 			w.exec(q.Done)
+			w.settle() // jobs are looked at once a second
+			w.want(errorsOf, "o2 NETWORK_TIMEOUT RETRY_PENDING 1")
 			w.later(time.Second)
 			w.want(errorsOf, "o2 NETWORK_TIMEOUT RESOLVED 1")
 			w.want("select input, actor, reason, worker from recoup.transition order by seq desc limit 1", "succeed source the job is done source")

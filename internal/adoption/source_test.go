@@ -1,6 +1,7 @@
 package adoption_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -8,6 +9,7 @@ import (
 	"recoup"
 	"recoup/fault"
 	"recoup/internal/adopt"
+	"recoup/internal/adoption"
 	"recoup/internal/engine"
 	"recoup/internal/lifecycle"
 	"recoup/internal/policy"
@@ -247,4 +249,26 @@ func TestRowsAreDeleted(t *testing.T) {
 	w.follow("9.0.4", "{}")
 	w.again()
 	w.want("select count(*) from pg_proc where proname = 'adopted_1_remove'", "0")
+}
+
+// TestRowsAreKeptDuringBackfill has all rows of a table read again, as after a move to another table
+// of the policy. Until that has ended, no row is removed.
+func TestRowsAreKeptDuringBackfill(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.follow("9.0.0", "{at_end: delete}")
+	w.exec(fmt.Sprintf("insert into shop.failures (order_id, kind, at) select 'o' || n, 'TIMEOUT', '2026-02-02 09:00' from generate_series(1, %d) n", adoption.Batch+1))
+	w.adopt(mapping)
+	w.settle()
+	w.end(1)
+	w.Wait(366 * 24 * time.Hour)
+	_, err := w.db.PurgeArchive(t.Context(), w.Now(), 100)
+	w.Must(err)
+	w.exec(`create table shop.seen (state text);
+		create function shop.see() returns trigger language plpgsql as 'begin insert into shop.seen select state from recoup.adoption; return null; end';
+		create trigger see after delete on shop.failures for each row execute function shop.see();
+		update recoup.adoption set state = 'BACKFILLING', scanned_to = null, scan_end = null, scanned = 0`)
+	w.sweep()
+	w.sweep()
+	w.want("select * from shop.seen", "GOVERNED")
 }
