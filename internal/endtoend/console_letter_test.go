@@ -14,7 +14,7 @@ import (
 // which is seen live; and that it is resumed, paused and cancelled.
 func TestConsoleDeadLetters(t *testing.T) {
 	tier.Only(t, tier.Browser)
-	live.Everywhere(t, func(t *testing.T, d database) {
+	live.Either(t, func(t *testing.T, d database) {
 		s, c, b := console(t, d)
 		first := letter(t, c)
 		for i := range 2 {

@@ -15,7 +15,7 @@ import (
 // still until they are done.
 func TestConsoleIsLive(t *testing.T) {
 	tier.Only(t, tier.Browser)
-	live.Everywhere(t, func(t *testing.T, d database) {
+	live.Either(t, func(t *testing.T, d database) {
 		s, c, b := console(t, d)
 		dead, parked := letter(t, c), waiting(t, c, "CO-1")
 		must := func(err error) {

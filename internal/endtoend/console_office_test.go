@@ -14,7 +14,7 @@ import (
 // TestConsoleKillSwitch proves that a batch of Gate Zero is stopped and released by its page.
 func TestConsoleKillSwitch(t *testing.T) {
 	tier.Only(t, tier.Browser)
-	live.Everywhere(t, func(t *testing.T, d database) {
+	live.Either(t, func(t *testing.T, d database) {
 		s, c, b := console(t, d)
 		if _, err := c.CreateIntakeBatch(t.Context(), "spring 1/2"); err != nil {
 			t.Fatal(err)
@@ -45,7 +45,7 @@ func TestConsoleKillSwitch(t *testing.T) {
 // wrong, that a good one says what it would change, and that it is put in force.
 func TestConsolePolicy(t *testing.T) {
 	tier.Only(t, tier.Browser)
-	live.Everywhere(t, func(t *testing.T, d database) {
+	live.Either(t, func(t *testing.T, d database) {
 		s, c, b := console(t, d)
 		b.signIn(s.key())
 		inForce, err := c.Policy(t.Context())
@@ -85,7 +85,7 @@ func TestConsolePolicy(t *testing.T) {
 // TestConsoleSilence proves that an alert that fires is seen, silenced and heard again.
 func TestConsoleSilence(t *testing.T) {
 	tier.Only(t, tier.Browser)
-	live.Everywhere(t, func(t *testing.T, d database) {
+	live.Either(t, func(t *testing.T, d database) {
 		s, c, b := console(t, d)
 		b.signIn(s.key())
 		b.open("alerts")

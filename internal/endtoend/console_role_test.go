@@ -22,7 +22,7 @@ import (
 // that an act whose form is forged is refused.
 func TestConsoleOfAReader(t *testing.T) {
 	tier.Only(t, tier.Browser)
-	live.Everywhere(t, func(t *testing.T, d database) {
+	live.Either(t, func(t *testing.T, d database) {
 		_, c, b := console(t, d)
 		rita, err := c.CreateKey(t.Context(), client.NewKey{Name: "rita", Role: "reader"})
 		if err != nil {
@@ -112,7 +112,7 @@ func waiting(t *testing.T, c *client.Client, entity string) recoup.Error {
 // in the queue, and resolved on its own page.
 func TestConsoleParkQueue(t *testing.T) {
 	tier.Only(t, tier.Browser)
-	live.Everywhere(t, func(t *testing.T, d database) {
+	live.Either(t, func(t *testing.T, d database) {
 		s, c, b := console(t, d)
 		b.signIn(s.key())
 		confirm := func(entity, key, question, field, text, done string) {

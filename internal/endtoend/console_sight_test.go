@@ -2,6 +2,8 @@ package endtoend
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"testing"
 	"time"
 
@@ -30,8 +32,8 @@ func (b *browser) look(at sight) {
 func sights(t *testing.T, c *client.Client) (all []sight) {
 	t.Helper()
 	pages := consolePages(t, c)
-	for name, path := range pages {
-		all = append(all, sight{name: name, path: path})
+	for _, name := range slices.Sorted(maps.Keys(pages)) { // in the same order every time, for tier.Quarter
+		all = append(all, sight{name: name, path: pages[name]})
 	}
 	return append(all,
 		sight{"confirm", "errors?state=PARKED", func(b *browser) {

@@ -45,7 +45,7 @@ func (b *browser) signIn(key string) {
 // and is told, with the keyboard alone, and that the page follows what others do.
 func TestConsole(t *testing.T) {
 	tier.Only(t, tier.Browser)
-	live.Everywhere(t, func(t *testing.T, d database) {
+	live.Either(t, func(t *testing.T, d database) {
 		s, c, b := console(t, d)
 		b.open("errors")
 		b.fill("input[name=key]", "rk_wrong\r")
@@ -99,7 +99,7 @@ func TestConsole(t *testing.T) {
 // itself once it is back, signed in as before.
 func TestConsoleSurvivesARestart(t *testing.T) {
 	tier.Only(t, tier.Browser)
-	live.Everywhere(t, func(t *testing.T, d database) {
+	live.Either(t, func(t *testing.T, d database) {
 		s, _, b := console(t, d)
 		b.signIn(s.key())
 		b.open("errors")

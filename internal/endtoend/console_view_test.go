@@ -14,7 +14,7 @@ import (
 // name, opened by somebody else in another session, and deleted.
 func TestConsoleViews(t *testing.T) {
 	tier.Only(t, tier.Browser)
-	live.Everywhere(t, func(t *testing.T, d database) {
+	live.Either(t, func(t *testing.T, d database) {
 		s, c, b := console(t, d)
 		b.signIn(s.key())
 		b.open("errors")

@@ -26,6 +26,7 @@ import (
 // A crafted file of events is refused by name and limit, and reading takes no more memory
 // than docs/scale.md says.
 func TestCraftedEventFiles(t *testing.T) {
+	t.Parallel()
 	const ceiling = 512 << 20
 	for _, f := range parquettest.Files(eventfile.Schema()) {
 		t.Run(f.Name, func(t *testing.T) {

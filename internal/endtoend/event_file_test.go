@@ -35,13 +35,13 @@ type filer struct {
 // onPlaces runs a test on both databases, with a folder and with a bucket.
 func onPlaces(t *testing.T, test func(*testing.T, *filer)) {
 	t.Run("folder", func(t *testing.T) {
-		onBoth(t, func(t *testing.T, d database) {
+		onEither(t, func(t *testing.T, d database) {
 			folder := filepath.Join(t.TempDir(), "events")
 			test(t, &filer{site: newSite(t, d), place: folder, folder: folder})
 		})
 	})
 	t.Run("bucket", func(t *testing.T) {
-		onBoth(t, func(t *testing.T, d database) { test(t, inBucket(t, d)) })
+		onEither(t, func(t *testing.T, d database) { test(t, inBucket(t, d)) })
 	})
 }
 
@@ -157,6 +157,7 @@ func (f *filer) names(pattern string) []string {
 // lists, DuckDB reads the same out of them, and events that come late make a new version.
 func TestEventFiles(t *testing.T) {
 	tier.Only(t, tier.Archive)
+	t.Parallel()
 	onPlaces(t, func(t *testing.T, f *filer) {
 		f.begin(1500, "--event-files", f.place)
 		f.fiveDays()
@@ -249,6 +250,7 @@ func (f *filer) tamper() {
 // goes on where it was.
 func TestExportSurvivesAKill(t *testing.T) {
 	tier.Only(t, tier.Archive)
+	t.Parallel()
 	onPlaces(t, func(t *testing.T, f *filer) {
 		f.begin(20_000)
 		export := func() *exec.Cmd {
@@ -305,6 +307,7 @@ func (f *filer) whole() {
 // A node with a place says what it cannot do, and one without says that another promised.
 func TestEventFilesMisused(t *testing.T) {
 	tier.Only(t, tier.Archive)
+	t.Parallel()
 	onPlaces(t, func(t *testing.T, f *filer) {
 		f.begin(10, "--event-files", f.place)
 		if err := f.signal(syscall.SIGTERM); err != nil {

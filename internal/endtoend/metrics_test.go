@@ -47,7 +47,7 @@ func TestRulesNameWhatIsExported(t *testing.T) {
 // TestWorkersAreSeen has a worker claim, empty-handed: the metrics and the command line
 // show it, and before it that nobody claims what is due.
 func TestWorkersAreSeen(t *testing.T) {
-	onBoth(t, func(t *testing.T, d database) {
+	onEither(t, func(t *testing.T, d database) {
 		s := newSite(t, d)
 		s.start()
 		if got := s.report("CO-1"); got.status != http.StatusCreated {

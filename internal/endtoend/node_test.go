@@ -24,6 +24,12 @@ func onBoth(t *testing.T, test func(*testing.T, database)) {
 	live.Everywhere(t, test)
 }
 
+// onEither runs a test on one kind of database, and in make nightly on every kind.
+func onEither(t *testing.T, test func(*testing.T, database)) {
+	t.Helper()
+	live.Either(t, test)
+}
+
 // node is a running one in the test's own process, with everything it logs.
 type node struct {
 	*live.Node

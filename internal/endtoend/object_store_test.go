@@ -26,7 +26,7 @@ func (f *filer) until(want string) {
 // all of it when the store is back.
 func TestObjectStoreAway(t *testing.T) {
 	tier.Only(t, tier.Archive)
-	onBoth(t, func(t *testing.T, d database) {
+	onEither(t, func(t *testing.T, d database) {
 		f := inBucket(t, d)
 		f.store.Kill()
 		f.begin(50, "--event-files", f.place)
@@ -60,7 +60,7 @@ func TestObjectStoreAway(t *testing.T) {
 // that the store does not take is no reason not to start, and is explained.
 func TestObjectStoreRefuses(t *testing.T) {
 	tier.Only(t, tier.Archive)
-	onBoth(t, func(t *testing.T, d database) {
+	onEither(t, func(t *testing.T, d database) {
 		f := inBucket(t, d)
 		env := f.env
 		for _, row := range []struct{ place, change, want string }{

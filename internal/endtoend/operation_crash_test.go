@@ -16,7 +16,7 @@ const crashMembers = 5000
 // it, again and again. In the end every member has one result, and every error was acted on
 // once, in the name of who confirmed.
 func TestOperationOutlivesItsNode(t *testing.T) {
-	onBoth(t, func(t *testing.T, d database) {
+	onEither(t, func(t *testing.T, d database) {
 		s := newSite(t, d)
 		s.start()
 		c := func() *client.Client {

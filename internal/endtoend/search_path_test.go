@@ -1,6 +1,7 @@
 package endtoend
 
 import (
+	"fmt"
 	"net/url"
 	"os/exec"
 	"path/filepath"
@@ -12,6 +13,7 @@ import (
 
 	"recoup/internal/store/postgres/pgtest"
 	"recoup/internal/test/program"
+	"recoup/internal/test/tier"
 )
 
 // plants creates operators, functions and views in the schema public that log who runs them.
@@ -58,9 +60,10 @@ var plantedRan = regexp.MustCompile(`planted .*`)
 // of them runs, whatever search path the database sets for the user.
 func TestNothingPlantedRuns(t *testing.T) {
 	t.Parallel()
-	for name, path := range map[string]string{"the default path": "", "public first": "public, pg_catalog"} {
-		for _, user := range []string{"postgres", "recoup_owner"} {
-			t.Run(user+", "+name, func(t *testing.T) {
+	for i, path := range []string{"", "public, pg_catalog"} {
+		for j, user := range []string{"postgres", "recoup_owner"} {
+			t.Run(fmt.Sprintf("%s, path %q", user, path), func(t *testing.T) {
+				tier.Turn(t, 2*i+j, 4)
 				t.Parallel()
 				server := pgtest.Start(t, pgtest.Options{})
 				super := loginAs(t, server.New(t), "postgres")

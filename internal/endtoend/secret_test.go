@@ -22,7 +22,7 @@ func TestPlantedSecrets(t *testing.T) {
 	if kinds := redacttest.Kinds(); kinds < 200 {
 		t.Errorf("there are only %d kinds of secrets", kinds)
 	}
-	onBoth(t, func(t *testing.T, d database) {
+	onEither(t, func(t *testing.T, d database) {
 		n := startNode(t, d)
 		c := &caller{T: t, node: n, key: n.Key}
 		corpus := redacttest.Planted(7, planted)

@@ -15,6 +15,7 @@ import (
 	"recoup/internal/app"
 	"recoup/internal/store/postgres/pgtest"
 	"recoup/internal/store/sqlite/sqlitetest"
+	"recoup/internal/test/tier"
 )
 
 // Node is a node that listens on loopback.
@@ -141,6 +142,23 @@ func Everywhere(t *testing.T, test func(t *testing.T, d Database)) {
 		test(t, SQLite(t))
 	})
 	t.Run("postgres", func(t *testing.T) {
+		t.Parallel()
+		test(t, Postgres(t))
+	})
+}
+
+// Either runs a test on a fresh database of one kind, which depends on the day of the commit. Both
+// are used in make nightly. It is for tests whose subject does not depend on the store.
+func Either(t *testing.T, test func(t *testing.T, d Database)) {
+	t.Helper()
+	t.Parallel()
+	t.Run("sqlite", func(t *testing.T) {
+		tier.Turn(t, 0, 2)
+		t.Parallel()
+		test(t, SQLite(t))
+	})
+	t.Run("postgres", func(t *testing.T) {
+		tier.Turn(t, 1, 2)
 		t.Parallel()
 		test(t, Postgres(t))
 	})

@@ -58,6 +58,15 @@ func Count(perChange, all int) int {
 	return perChange
 }
 
+// Turn skips case i of n, 2 or 4, unless it is the one that runs for this change.
+// RECOUP_QUARTER selects it, as for [Quarter]. make nightly runs all n.
+func Turn(t testing.TB, i, n int) {
+	t.Helper()
+	if !Night() && quarter()%n != i {
+		t.Skipf("case %d of %d: runs for changes of another day (RECOUP_QUARTER=%d) and in make nightly", i+1, n, i)
+	}
+}
+
 // Quarter returns the share [first, end) of n cases that runs for this change, and logs
 // it. RECOUP_QUARTER, a number that make derives from the date of the commit, selects
 // the share, so that changes on four consecutive days run all of them. make nightly
@@ -67,12 +76,17 @@ func Quarter(t testing.TB, n int) (first, end int) {
 	if Night() {
 		return 0, n
 	}
-	quarter, err := strconv.Atoi(os.Getenv("RECOUP_QUARTER"))
-	if err != nil || quarter < 0 {
-		quarter = 0
-	}
-	quarter %= 4
+	quarter := quarter()
 	first, end = n*quarter/4, n*(quarter+1)/4
 	t.Logf("quarter %d of 4: cases %d to %d of %d", quarter+1, first+1, end, n)
 	return first, end
+}
+
+// quarter is RECOUP_QUARTER as a number from 0 to 3.
+func quarter() int {
+	n, err := strconv.Atoi(os.Getenv("RECOUP_QUARTER"))
+	if err != nil || n < 0 {
+		return 0
+	}
+	return n % 4
 }
