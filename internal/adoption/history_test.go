@@ -12,6 +12,7 @@ import (
 	"recoup"
 	"recoup/internal/engine"
 	"recoup/internal/lifecycle"
+	"recoup/internal/test/tier"
 )
 
 // sourceRow is a row of the source as its owner has it, and known what a node knows of it.
@@ -68,7 +69,7 @@ func (m *model) open() string {
 // failed since it was last resolved.
 func TestAnyHistory(t *testing.T) {
 	t.Parallel()
-	histories := 40
+	histories := tier.Count(15, 100)
 	if os.Getenv("RECOUP_SOAK") != "" {
 		histories = 1000
 	}

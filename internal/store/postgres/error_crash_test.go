@@ -12,6 +12,7 @@ import (
 	"recoup/internal/store/postgres"
 	"recoup/internal/store/postgres/pgtest"
 	"recoup/internal/test/conformance"
+	"recoup/internal/test/tier"
 )
 
 // crashURL is the database that a child is to write to until it is killed.
@@ -26,12 +27,9 @@ func TestCrash(t *testing.T) {
 	}
 	t.Parallel()
 	server := pgtest.Start(t, pgtest.Options{Durable: true})
-	rounds := 10
-	switch {
-	case os.Getenv("RECOUP_SOAK") != "":
+	rounds := tier.Count(5, 20)
+	if os.Getenv("RECOUP_SOAK") != "" {
 		rounds = 200
-	case testing.Short():
-		rounds = 5
 	}
 	// A child that was asleep while the server was away notices nothing and would
 	// write for ever: it dies once the server is back.

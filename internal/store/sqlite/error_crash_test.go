@@ -7,6 +7,7 @@ import (
 
 	"recoup/internal/store/sqlite"
 	"recoup/internal/test/conformance"
+	"recoup/internal/test/tier"
 )
 
 // crashFile names the file that a child is to write to until it is killed.
@@ -20,12 +21,9 @@ func TestCrash(t *testing.T) {
 		t.Fatal(conformance.Victim(t, openAt(t, path))) // it runs until it is killed
 	}
 	t.Parallel()
-	rounds := 20
-	switch {
-	case os.Getenv("RECOUP_SOAK") != "":
+	rounds := tier.Count(5, 20)
+	if os.Getenv("RECOUP_SOAK") != "" {
 		rounds = 200
-	case testing.Short():
-		rounds = 5
 	}
 	total := 0
 	for range rounds {
