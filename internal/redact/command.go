@@ -36,6 +36,7 @@ func commandRules() []rule {
 		{name: "netrc", gate: []string{"login "}, multiline: true, expr: `login` + gap + `[^\s]+` + gap + `(?:account` + gap + `[^\s]+` + gap + `)?pass(?:word|wd)` + gap + `([^\s]+)`},
 		{name: "sql", gate: []string{"identified"}, expr: `(?i)identified\s+(?:with\s+\S+\s+)?(?:by|as)\s+(?:password\s+)?` + value, check: givenPassword},
 		insertRule(),
+		argumentsRule(),
 		{name: "told", gate: toldWords(), find: findTold},
 	}
 }

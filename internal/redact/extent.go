@@ -233,10 +233,10 @@ func indentation(line string) int { return len(line) - len(strings.TrimLeft(line
 // noSecret matches values that are no secrets: nothing, masks, punctuation, and
 // the parameters of SQL, formats and templates.
 var noSecret = regexp.MustCompile(`(?i)^(?:<?nil>?|null|none|true|false|yes|no|undefined|empty|[<(]?(?:redacted|filtered|hidden|masked|removed|scrubbed)[>)]?|\*+|[^A-Za-z0-9]{1,3}|` +
-	`\$\d{1,3}|%[+#]?[svqdx]|\$?\{+ *[\w.]*(?: *\}+)?)$`)
+	`\$\d{1,3}|%[+#]?[svqdx]|%\(\w*(?:\)s?)?|\w{1,24}\((?:\?|\$\d{1,3}|%s)|\$?\{+ *[\w.]*(?: *\}+)?)$`)
 
 // parameter matches a named parameter of SQL, which stands apart: password = :name.
-var parameter = regexp.MustCompile(`^[:@][A-Za-z_]+$`)
+var parameter = regexp.MustCompile(`^[:@](?:[A-Za-z_]+|p?\d{1,3})$`)
 
 // digitsOnly matches counts: tokens=512, tokens: [1, 2].
 var digitsOnly = regexp.MustCompile(`^[\d\s,.]*$`)

@@ -36,6 +36,7 @@ func nearMisses() []string {
 		"token ", "api key ", "password for ", "password for user ", "key provided: ", "secret\n", "token \\\\\"", "AKIA", "AKIA a/", "app/x@", "sqlplus a/", "seed abcd ", "5Kabcdefgh", "api key a1b2", "PIN 1",
 		"пароль", "otp ", "master_key=", `key="`, "seed:+", "secret_answer=", "magic_link: ",
 		"code is your ", "your code ", "AUTH ", "AUTH a ", "LOGIN a ", "PASS ", "IDENTIFY a ", "session id ", "password, ", "password is as the ", "credentials a / ", "token ... ", "expected token a, got ", "codes: a1b2c3d4 ", "echo a | sudo -S", "response=", "for password ", "insert into a(b)values(", "insert into a(token)values('", "('a'),",
+		"select token = ? ", "where token=$1 [", "update password=? args=", "where token in (", "where token=:a ", "where token=@p1 ", "insert into a(token)values(?) ['", "args=[\"", "where token=? binding parameter [1] as [a] - [", "where token = ? [[", "token=%(a)s, ", "select ", "where pin=? (", "where pin=? ; \"",
 	}
 }
 

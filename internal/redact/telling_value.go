@@ -117,7 +117,7 @@ func fieldName(s string, from, to int) bool {
 		return strings.Trim(strings.ToLower(s[from:to]), "abcdefghijklmnopqrstuvwxyz._*") == ""
 	}
 	sign := wordEnd(s, from)
-	return sign < to && s[sign] == '=' && (sign < to-1 && s[sign+1] != '=' || to < len(s) && isQuote(s[to]))
+	return sign < to && s[sign] == '=' && (sign < to-1 && s[sign+1] != '=' || to < len(s) && (isQuote(s[to]) || opensList(s[to])))
 }
 
 // chosen reports whether people choose the secrets that the telling word stands for.
