@@ -37,6 +37,7 @@ func commandRules() []rule {
 		{name: "sql", gate: []string{"identified"}, expr: `(?i)identified\s+(?:with\s+\S+\s+)?(?:by|as)\s+(?:password\s+)?` + value, check: givenPassword},
 		insertRule(),
 		argumentsRule(),
+		csvRule(),
 		{name: "told", gate: toldWords(), find: findTold},
 	}
 }

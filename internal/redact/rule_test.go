@@ -84,6 +84,7 @@ func lookalikesOf() map[string][]string {
 		"sql":                      {"a file identified by its hash", "IDENTIFIED BY '***'"},
 		"sql/insert":               {"INSERT INTO users (name) VALUES ('ada')", "INSERT INTO t (token_count) VALUES (12)", "insert into users (name, password) values ($1, $2)", "insert into the slot"},
 		"sql/arguments":            {"UPDATE users SET name = ? WHERE token_count = ? [ada, 42]", "UPDATE users SET password = ? WHERE id = ?", "SELECT token FROM s WHERE id = $1 args=[42]"},
+		"csv":                      {"id,name,password", "token,count\nthe,12", "user,password\nada,***", "username, password\nare both required"},
 		"told":                     {"the password is required", "token is expired", "Das Passwort ist falsch", "password is 12 characters", "password is ***"},
 		"told/telling word":        {"invalid token: expired", "api key missing", "wrong password for ada", "signing key 4AEE18F83AFDEB23"},
 		"told/mnemonic":            {"mnemonic codes are not supported", "recovery phrase is missing"},

@@ -131,6 +131,8 @@ func (m maker) commands() []Sample {
 	add("command", "echo ", " | sudo -S id")
 	add("command", `db.auth('ada', '`, "')")
 	add("sql", "INSERT INTO users (name, password) VALUES ('ada', '", "')")
+	add("csv", "id,name,password\n1,ada,", "\n")
+	add("csv", "name|token\nada|", "")
 	add("sql", "UPDATE users SET password = ? WHERE id = ? [", ", 42]")
 	add("sql", "INSERT INTO users (name, password) VALUES ($1, $2) args=['ada', '", "']")
 	login, sasl := m.filler(alnum, 22)+"aB7q", base64.StdEncoding.EncodeToString([]byte("ada-"+m.filler(alnum, 14)))
