@@ -73,7 +73,7 @@ func (p *phrase) accepts(v string) bool {
 func (p *phrase) secret(v string) bool {
 	switch {
 	case p.comma:
-		return len(v) >= 16 && machineMade(v, 2*shortHex)
+		return len(v) >= 16 && machineMade(v, 2*shortHex) || p.listed() && chosenWord(v) && changes(v) > 1
 	case p.kind == ofCode:
 		return p.name == "passcode" && chosenWord(v)
 	case p.kind == ofLicense || groupedKey(v) && (p.kind == ofKey || p.kind == ofToken):
@@ -95,13 +95,26 @@ func (p *phrase) made(v string) bool {
 	case p.kind == ofSeed:
 		return base32Seed(v) || oneTime[p.before] && machineMade(v, shortHex)
 	case p.kind == ofKey && !keyQualifiers[p.before]:
-		return machineMade(v, longHex) && mixedCase(v)
+		return machineMade(v, longHex) && mixedCase(v) || p.cipher && cipherKey(v)
 	case p.given && p.assigned && !p.broken:
 		return len(v) >= 6 && looselyMade(v)
 	case p.kind == ofKey:
 		return machineMade(v, longHex) || oneTime[p.before] && base32Seed(v)
 	}
 	return machineMade(v, shortHex) || oneTime[p.before] && base32Seed(v) || isQuote(p.text[p.from-1]) && signed(v) && looselyMade(v)
+}
+
+// listed reports whether a password and its value are all that a line has from the word on, with
+// a semicolon between them.
+func (p *phrase) listed() bool {
+	rest, _, _ := strings.Cut(p.text[p.to:], "\n")
+	return p.kind == ofPassword && p.text[p.word+len(p.name):p.from] == "; " && strings.TrimSpace(rest) == ""
+}
+
+// cipherKey reports whether a text is a key of a cipher in base 16. The fingerprints of public
+// keys have 16 or 40 digits.
+func cipherKey(v string) bool {
+	return hexOnly(v) && machineMade(v, 2*shortHex) && len(v) != 40
 }
 
 // signed reports whether a text has a sign in it that identifiers do not have.
@@ -122,7 +135,15 @@ func fieldName(s string, from, to int) bool {
 
 // chosen reports whether people choose the secrets that the telling word stands for.
 func (p *phrase) chosen() bool {
-	return p.kind == ofPassword || p.kind == ofPair && p.id || (p.kind == ofKey || p.kind == ofToken) && sharedWords[p.before]
+	return p.kind == ofPassword || p.kind == ofPair && p.id || p.name == "secret" && p.afterUser() || (p.kind == ofKey || p.kind == ofToken) && sharedWords[p.before]
+}
+
+// afterUser reports whether a user stands before the telling word: username ada secret X.
+func (p *phrase) afterUser() bool {
+	const longest = 48
+	_, from := previousWord(p.text, max(0, p.word-longest), p.word)
+	word, _ := previousWord(p.text, max(0, p.word-longest), from)
+	return word == "user" || word == "username" || word == "login"
 }
 
 var (
