@@ -24,6 +24,7 @@ func findArguments(s string, f finding) finding {
 	f.work += len(s)
 	var last *statement // whose arguments have not been looked for
 	least := 0          // where the statement before last ends
+	before := false     // the arguments stand before the first statement, and so before each
 	for at := 0; at < len(s); {
 		st, stopped := nextStatement(s, at)
 		if stopped == at {
@@ -34,27 +35,43 @@ func findArguments(s string, f finding) finding {
 		if len(st.slots) == 0 {
 			continue
 		}
-		if last != nil {
-			f = last.arguments(s, least, st.from, f)
+		if last == nil {
+			before = hasList(s[max(0, st.from-maxApart):st.from])
+		} else {
+			f = last.arguments(s, least, st.from, before, f)
 			least = last.to
 		}
 		last = &st
 	}
 	if last != nil {
-		f = last.arguments(s, least, len(s), f)
+		f = last.arguments(s, least, len(s), before, f)
 	}
 	return f
 }
 
-// arguments looks for the arguments of a statement between the statements next to it.
-func (st *statement) arguments(s string, least, limit int, f finding) finding {
+// hasList reports whether a text has a list of arguments with a word before it.
+func hasList(s string) bool {
+	for _, m := range listWords.FindAllStringIndex(s, -1) {
+		if m[1] < len(s) && (opensList(s[m[1]]) || s[m[1]] == '$') {
+			return true
+		}
+	}
+	return false
+}
+
+// arguments looks for the arguments of a statement between the statements next to it: behind it,
+// and also before it if they stand there.
+func (st *statement) arguments(s string, least, limit int, before bool, f finding) finding {
 	if !st.secret() {
 		return f
 	}
 	least, limit = max(least, st.from-maxApart), min(limit, st.to+maxApart)
 	f.work += limit - least
 	f = st.marked(s[:limit], st.to, true, f)
-	return st.marked(s[:st.from], least, false, f)
+	if before {
+		f = st.marked(s[:st.from], least, false, f)
+	}
+	return f
 }
 
 var (
@@ -88,7 +105,7 @@ func (st *statement) marked(s string, from int, behind bool, f finding) finding 
 		begin := at + m[1]
 		assigned := strings.IndexByte(" \t\r\n", s[begin-1]) < 0 || strings.ContainsAny(s[at+m[0]:begin], ":=")
 		at = begin
-		if begin < len(s) && (opensList(s[begin]) || assigned && (behind || s[begin] == '$')) {
+		if begin < len(s) && (opensList(s[begin]) || assigned && s[begin] != '=' && (behind || s[begin] == '$')) {
 			f = st.list(s, begin, f)
 			at = listOrLineEnd(s, begin)
 		}

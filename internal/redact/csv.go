@@ -131,14 +131,7 @@ func (t *table) rows(s string, at int, f finding) (finding, int) {
 			at = end + 1
 			continue
 		}
-		row := fields(s, at, end, t.separator)
-		if t.inner && len(row) >= t.columns {
-			row = row[:t.columns]
-			last := &row[t.columns-1]
-			if n := strings.IndexAny(s[last.from:last.to], " \"'&<\\"); n >= 0 {
-				last.to = last.from + n
-			}
-		}
+		row := t.row(s, at, end)
 		if len(row) != t.columns {
 			break
 		}
@@ -150,6 +143,20 @@ func (t *table) rows(s string, at int, f finding) (finding, int) {
 		at = end + 1
 	}
 	return f, at
+}
+
+// row returns the fields of a row. Text may stand behind the last one.
+func (t *table) row(s string, from, to int) []extent {
+	row := fields(s, from, to, t.separator)
+	if !t.inner || len(row) < t.columns {
+		return row
+	}
+	row = row[:t.columns]
+	last := &row[t.columns-1]
+	if n := strings.IndexAny(s[last.from:last.to], " \"'&<\\"); n >= 0 {
+		last.to = last.from + n
+	}
+	return row
 }
 
 // takes reports whether a field of a secret column is a secret. A password may be any word. What

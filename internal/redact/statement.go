@@ -197,19 +197,12 @@ func (r *statementReader) placeholder(width int) {
 // placeholderWidth returns the length of the placeholder at i, or 0: ?, ?1, $1, %s, %(name)s,
 // :name, @name.
 func placeholderWidth(s string, i int) int {
-	if !begins(s, i) || i+1 > len(s) {
+	if i >= len(s) || !begins(s, i) {
 		return 0
 	}
-	end := i + 1
 	switch s[i] {
 	case '?', '$':
-		for end < len(s) && digit(s[end]) && end-i <= 3 {
-			end++
-		}
-		if s[i] == '$' && end == i+1 || !ends(s, end) || end < len(s) && s[end] == '{' {
-			return 0
-		}
-		return end - i
+		return numberedWidth(s, i)
 	case '%':
 		if strings.HasPrefix(s[i:], "%s") {
 			return 2
@@ -219,11 +212,23 @@ func placeholderWidth(s string, i int) int {
 		}
 	case ':', '@':
 		apart := i > 0 && strings.IndexByte(" \t\n(,=|", s[i-1]) >= 0 || i > 1 && s[i-2] == '\\'
-		if name := nameEnd(s, end); apart && name > end {
+		if name := nameEnd(s, i+1); apart && name > i+1 {
 			return name - i
 		}
 	}
 	return 0
+}
+
+// numberedWidth returns the length of the placeholder ?, ?1 or $1 at i, or 0.
+func numberedWidth(s string, i int) int {
+	end := i + 1
+	for end < len(s) && digit(s[end]) && end-i <= 3 {
+		end++
+	}
+	if s[i] == '$' && end == i+1 || !ends(s, end) || end < len(s) && s[end] == '{' {
+		return 0
+	}
+	return end - i
 }
 
 // nameEnd returns where the name ends that begins at i.

@@ -28,7 +28,7 @@ func (p *phrase) behind(least, end int) bool {
 			return p.closes(end) && p.valueBefore(least, from)
 		case word == "match":
 			m := negation.FindStringIndex(p.text[least:from])
-			return m != nil && p.valueBefore(least, least+m[0]) // X does not match the code
+			return len(m) > 0 && p.valueBefore(least, least+m[0]) // X does not match the code
 		case word == "for" && field:
 			return p.valueBefore(least, from)
 		case fieldWords[word]:

@@ -73,13 +73,13 @@ func (p *phrase) accepts(v string) bool {
 func (p *phrase) secret(v string) bool {
 	switch {
 	case p.comma:
-		return len(v) >= 16 && machineMade(v, 2*shortHex) || p.listed() && chosenWord(v) && changes(v) > 1
+		return len(v) >= 16 && machineMade(v, 2*shortHex) || p.listed(v)
 	case p.kind == ofCode:
 		return p.name == "passcode" && chosenWord(v)
 	case p.kind == ofLicense || groupedKey(v) && (p.kind == ofKey || p.kind == ofToken):
 		return groupedKey(v)
 	case p.kind == ofSession:
-		return machineMade(v, shortHex) && (p.id || p.name != "session" && p.name != "cookie" || len(v) >= 20 && machineMade(v, 2*shortHex))
+		return p.session(v)
 	case p.name == "pass":
 		return !p.broken && chosenWord(v) && (signed(v) && changes(v) > 0 || changes(v) > 2)
 	case p.chosen() && !p.broken:
@@ -87,6 +87,12 @@ func (p *phrase) secret(v string) bool {
 		return chosenWord(v) || p.given && chosenWord(head) || p.before != "" && verdicts[p.before] && p.number(v) || appPassword.MatchString(v)
 	}
 	return p.made(v)
+}
+
+// session judges the id of a session. Without the word id, only a long one counts.
+func (p *phrase) session(v string) bool {
+	named := p.id || p.name != "session" && p.name != "cookie"
+	return machineMade(v, shortHex) && (named || len(v) >= 20 && machineMade(v, 2*shortHex))
 }
 
 // made judges a value that a machine has made.
@@ -104,11 +110,11 @@ func (p *phrase) made(v string) bool {
 	return machineMade(v, shortHex) || oneTime[p.before] && base32Seed(v) || isQuote(p.text[p.from-1]) && signed(v) && looselyMade(v)
 }
 
-// listed reports whether a password and its value are all that a line has from the word on, with
+// listed reports whether a password and its value v are all that a line has from the word on, with
 // a semicolon between them.
-func (p *phrase) listed() bool {
+func (p *phrase) listed(v string) bool {
 	rest, _, _ := strings.Cut(p.text[p.to:], "\n")
-	return p.kind == ofPassword && p.text[p.word+len(p.name):p.from] == "; " && strings.TrimSpace(rest) == ""
+	return p.kind == ofPassword && p.text[p.word+len(p.name):p.from] == "; " && strings.TrimSpace(rest) == "" && chosenWord(v) && changes(v) > 1
 }
 
 // cipherKey reports whether a text is a key of a cipher in base 16. The fingerprints of public
