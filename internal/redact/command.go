@@ -33,9 +33,12 @@ func commandRules() []rule {
 		{name: "command", of: "net use first", gate: []string{"net use"}, expr: `(?i)net use\s+(?:(?:[a-z]:|\*)\s+)?\\\\\S+\s+([^\s"'/*][^\s"']*)\s+/user:`},
 		{name: "command", of: "pass:", gate: []string{"pass:"}, expr: `\bpass:([^\s"']+)`, check: passArgument},
 		{name: "command", of: "htpasswd", gate: []string{"htpasswd", "chpasswd"}, expr: `htpasswd\s+-\w*b\w*\s+\S+\s+\S+\s+["']?([^\s"']+)|echo\s+["']?\w+:([^\s"'|]+)["']?\s*\|\s*(?:sudo\s+)?chpasswd`},
+		{name: "command", of: "--data", gate: []string{"secrets versions add", "secrets create"}, expr: `\bsecrets (?:versions add|create)\b.*?\s--data[ =]["']?([^\s"'-][^\s"']*)`, check: chosenAt},
 		{name: "netrc", gate: []string{"login "}, multiline: true, expr: `login` + gap + `[^\s]+` + gap + `(?:account` + gap + `[^\s]+` + gap + `)?pass(?:word|wd)` + gap + `([^\s]+)`},
 		{name: "sql", gate: []string{"identified"}, expr: `(?i)identified\s+(?:with\s+\S+\s+)?(?:by|as)\s+(?:password\s+)?` + value, check: givenPassword},
 		insertRule(),
+		argumentsRule(),
+		csvRule(),
 		{name: "told", gate: toldWords(), find: findTold},
 	}
 }

@@ -27,7 +27,7 @@ func (k keyed) extent(s string, i int, a *ahead) extent {
 	if k.judge != nil {
 		text = s[:min(len(s), i+maxJudged)]
 	}
-	v := k.extentAt(text, i, a)
+	v := unbraced(text, k.extentAt(text, i, a))
 	if v.to == len(text) && len(text) < len(s) {
 		v.cut = i
 	}
@@ -90,6 +90,24 @@ func (k keyed) extentAt(s string, i int, a *ahead) extent {
 		return extent{from: begin, to: a.refused, bare: true} // the rest of a value that has been read
 	}
 	return extent{from: begin, to: begin + k.word(s[begin:]), bare: true}
+}
+
+// unbraced returns what stands in braces if it does not look like the name of a variable:
+// ${hunter2X9}. Another value is returned as it is.
+func unbraced(s string, v extent) extent {
+	const longest = 64
+	if !strings.HasPrefix(s[v.from:v.to], "${") {
+		return v
+	}
+	from := v.from + len("${")
+	to := nameEnd(s, from)
+	if to == len(s) || s[to] != '}' || to-from >= longest {
+		return v
+	}
+	if _, lower, _ := mixture(s[from:to]); lower == 0 || changes(s[from:to]) < 2 || !chosenWord(s[from:to]) {
+		return v
+	}
+	return extent{from: from, to: to}
 }
 
 // placeholderEnd returns where the value in angle brackets ends that begins at i, or 0. What looks
@@ -233,10 +251,10 @@ func indentation(line string) int { return len(line) - len(strings.TrimLeft(line
 // noSecret matches values that are no secrets: nothing, masks, punctuation, and
 // the parameters of SQL, formats and templates.
 var noSecret = regexp.MustCompile(`(?i)^(?:<?nil>?|null|none|true|false|yes|no|undefined|empty|[<(]?(?:redacted|filtered|hidden|masked|removed|scrubbed)[>)]?|\*+|[^A-Za-z0-9]{1,3}|` +
-	`\$\d{1,3}|%[+#]?[svqdx]|\$?\{+ *[\w.]*(?: *\}+)?)$`)
+	`\$\d{1,3}|%[+#]?[svqdx]|%\(\w*(?:\)s?)?|\w{1,24}\((?:\?|\$\d{1,3}|%s)|\$?\{+ *[\w.]*(?: *\}+)?|\$\{\[redacted:(?:password|secret)\]?\}?)$`)
 
 // parameter matches a named parameter of SQL, which stands apart: password = :name.
-var parameter = regexp.MustCompile(`^[:@][A-Za-z_]+$`)
+var parameter = regexp.MustCompile(`^[:@](?:[A-Za-z_]+|p?\d{1,3})$`)
 
 // digitsOnly matches counts: tokens=512, tokens: [1, 2].
 var digitsOnly = regexp.MustCompile(`^[\d\s,.]*$`)

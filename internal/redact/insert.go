@@ -7,13 +7,10 @@ import (
 
 // insertRule finds the values of secret columns in INSERT statements, by their position.
 func insertRule() rule {
-	return rule{name: "sql", of: "insert", gate: []string{"insert into"}, find: findInserted}
+	return rule{name: "sql", of: "insert", gate: []string{"insert into", "replace into"}, multiline: true, find: findInserted}
 }
 
-var (
-	insertColumns = regexp.MustCompile(`(?i)\binsert\s+into\s+[^\s(]{1,128}\s*\(([^()]{1,512})\)\s*values\s*\(`)
-	secretColumn  = regexp.MustCompile(`(?i)(?:password|passwd|passphrase|pwd|secret|token|(?:api|access|private|secret)_?key)(?:_hash|_digest)?$`)
-)
+var insertColumns = regexp.MustCompile(`(?i)\b(?:insert|replace)\s+into\s+[^\s(]{1,128}\s*\(([^()]{1,512})\)\s*values?\s*\(`)
 
 func findInserted(s string, f finding) finding {
 	f.work += len(s)
@@ -31,46 +28,33 @@ func findInserted(s string, f finding) finding {
 	return f
 }
 
-// findInRow reads the values of one row up to its closing bracket. It returns where it
-// stopped, and whether another row follows.
+// findInRow reads the values of one row, which begins after its opening bracket at at-1. It
+// returns where the row ends, and whether another row follows.
 func findInRow(s string, at int, columns []string, f finding) (finding, int, bool) {
-	begin := at
-	for _, column := range columns {
-		value := nextValue(s, at)
-		quoted := value.from > at && value.from <= value.to && isQuote(s[value.from-1])
-		if quoted && value.from < value.to && secretColumn.MatchString(strings.Trim(column, " \t\"`[]\\")) && !masked(s[value.from:value.to]) {
-			f.add(value.from, value.to)
-		}
-		at = value.to
-		for at < len(s) && strings.IndexByte(",)", s[at]) < 0 {
-			at++
-		}
-		if at == len(s) || s[at] == ')' {
+	end := listEnd(s, at-1)
+	f.work += 2 * (end - at)
+	for i, item := range split(s, at, end) {
+		if i == len(columns) {
 			break
 		}
-		at++
+		if !secretColumnName(strings.Trim(columns[i], " \t\r\n\"`[]\\")) {
+			continue
+		}
+		if v := unquoted(s, item); v.from < v.to && !masked(s[v.from:v.to]) && (!v.bare || literalCell(s[v.from:v.to])) {
+			f.add(v.from, v.to)
+		}
 	}
-	f.work += at - begin
-	rest := s[min(len(s), at+1):]
+	rest := s[min(len(s), end+1):]
 	next := strings.TrimLeft(rest, ", \t\r\n")
-	if at < len(s) && s[at] == ')' && strings.HasPrefix(next, "(") && len(next) < len(rest) {
+	if end < len(s) && s[end] == ')' && strings.HasPrefix(next, "(") && len(next) < len(rest) {
 		return f, len(s) - len(next) + 1, true
 	}
-	return f, at, false
+	return f, end, false
 }
 
-// nextValue returns the value of a row that begins at i, without its quotes.
-func nextValue(s string, i int) extent {
-	for i < len(s) && (s[i] == ' ' || s[i] == '\t' || s[i] == '\n' || s[i] == 'N' || s[i] == 'E') {
-		i++
-	}
-	escapes := 0
-	for i < len(s) && s[i] == '\\' {
-		escapes++
-		i++
-	}
-	if i < len(s) && isQuote(s[i]) {
-		return extent{from: i + 1, to: quoteEnd(s, i, escapes)}
-	}
-	return extent{from: i, to: i, bare: true}
+// literalCell reports whether a cell without quotes is a value. Some frameworks print the
+// arguments of a statement in place of its placeholders and without quotes. Others print a
+// parameter, a variable or a function.
+func literalCell(v string) bool {
+	return strings.IndexByte(":@?%$", v[0]) < 0 && !strings.ContainsAny(v, "()") && !plainShape(v) && chosenWord(v)
 }

@@ -42,8 +42,8 @@ func afterNames(tagEnd string) string {
 // valueAfter returns where the value lies whose name stands from name to i, or an
 // empty range if what follows is none.
 func (k keyed) valueAfter(s string, name, i int, a *ahead) extent {
-	if !k.stands(s, name) {
-		return extent{}
+	if !k.stands(s, name) || strings.HasSuffix(s[:name], "1") && begins(s, name-1) && strings.HasPrefix(s[name:], "Password") {
+		return extent{} // 1Password is a program
 	}
 	flag, tagged := opened(s, i)
 	after := afterName
@@ -92,7 +92,7 @@ func (k keyed) assigned(s string, name int, between string, several bool, v exte
 
 // statements begin what a program says of a value: "password: Invalid value". The value may
 // follow, and the rule of telling words finds it.
-var statements = wordSet("invalid value expected got received must should cannot required missing is was not has contains string new")
+var statements = wordSet("invalid value expected got received must should cannot rejected required missing is was not has contains string new")
 
 // states reports whether a bare value is the first word of a statement.
 func states(s string, v extent) bool {

@@ -42,8 +42,8 @@ var nameKinds = func() map[string]secretKind {
 		ofToken:   "connection_string connectionstring conn_str connstr database_url db_url mnemonic csrf xsrf salt pepper hmac",
 		ofKey:     "pkey privkey",
 		ofAnswer:  "secret_answer security_answer recovery_answer",
-		ofLink:    "magic_link login_link signin_link reset_link invite_link invitation_link verification_link confirmation_link activation_link",
-		ofSession: "sess_id",
+		ofLink:    "magic_link login_link signin_link reset_link invite_link invitation_link verification_link confirmation_link activation_link webhook_url hook_url incoming_webhook",
+		ofSession: "sess_id sess",
 		ofSeed:    "seed_phrase recovery_phrase backup_phrase mnemonic_phrase secret_phrase",
 	} {
 		for word := range strings.FieldsSeq(words) {
@@ -134,7 +134,7 @@ func (n nameParts) secret(v string) bool {
 func (n nameParts) made(v string) bool {
 	switch n.kind {
 	case ofKey:
-		return groupedKey(v) || machineMade(v, longHex) && (keyQualifiers[n.before] || !ordinaryKeys[n.before] && mixedCase(v))
+		return groupedKey(v) || n.before == "primary" && keyBytes(v) || machineMade(v, longHex) && (keyQualifiers[n.before] || !ordinaryKeys[n.before] && mixedCase(v))
 	case ofLicense:
 		return groupedKey(v)
 	case ofSeed:

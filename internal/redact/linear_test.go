@@ -5,6 +5,7 @@ import (
 	"io"
 	"iter"
 	"maps"
+	"math/rand/v2"
 	"regexp"
 	"slices"
 	"strings"
@@ -36,6 +37,9 @@ func nearMisses() []string {
 		"token ", "api key ", "password for ", "password for user ", "key provided: ", "secret\n", "token \\\\\"", "AKIA", "AKIA a/", "app/x@", "sqlplus a/", "seed abcd ", "5Kabcdefgh", "api key a1b2", "PIN 1",
 		"пароль", "otp ", "master_key=", `key="`, "seed:+", "secret_answer=", "magic_link: ",
 		"code is your ", "your code ", "AUTH ", "AUTH a ", "LOGIN a ", "PASS ", "IDENTIFY a ", "session id ", "password, ", "password is as the ", "credentials a / ", "token ... ", "expected token a, got ", "codes: a1b2c3d4 ", "echo a | sudo -S", "response=", "for password ", "insert into a(b)values(", "insert into a(token)values('", "('a'),",
+		"select token = ? ", "where token=$1 [", "update password=? args=", "where token in (", "where token=:a ", "where token=@p1 ", "insert into a(token)values(?) ['", "args=[\"", "where token=? binding parameter [1] as [a] - [", "where token = ? [[", "token=%(a)s, ", "select ", "where pin=? (", "where pin=? ; \"",
+		"a,password\n", "a|token\n", "password,\"\n", "pin;\n1;", "password\t\"\"", "token,",
+		"password=${", "password=${a1b2}", "password; ", "signing with key ", "aes key ", "enter 1234 to ", "a:b1234@", "password\n input_value='", "on field 'pin': rejected value [", "field 'pin' value: \"", "auth plain\n", "auth plain\n334\n", "webhook_url=", "sess=", "does not match the code ", "' (password)", "user a secret ",
 	}
 }
 
@@ -236,6 +240,27 @@ func TestHostileInput(t *testing.T) {
 		s := strings.Repeat(unit, 1<<20/len(unit))
 		if clean, evidence := Default().String(s); clean != s || evidence != nil {
 			t.Errorf("%q…: %v", unit, evidence)
+		}
+	}
+}
+
+// TestOverlaps compares the search with a comparison of each span with each.
+func TestOverlaps(t *testing.T) {
+	t.Parallel()
+	random := rand.New(rand.NewPCG(1, 1))
+	drawn := func() span {
+		from := random.IntN(40)
+		return span{from: from, to: from + 1 + random.IntN(4)}
+	}
+	for range 1000 {
+		spans := make([]span, random.IntN(6))
+		for i := range spans {
+			spans[i] = drawn()
+		}
+		sp := drawn()
+		want := slices.ContainsFunc(spans, func(o span) bool { return sp.from < o.to && o.from < sp.to })
+		if got := overlaps(merge(slices.Clone(spans)), sp); got != want {
+			t.Fatalf("%v in %v: got %v, want %v", sp, spans, got, want)
 		}
 	}
 }

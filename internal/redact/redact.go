@@ -11,6 +11,7 @@ package redact
 import (
 	"fmt"
 	"slices"
+	"sort"
 	"strings"
 	"sync"
 )
@@ -119,14 +120,21 @@ func (r *Redactor) Identifier(s string) error {
 			passes = append(passes, sp)
 		}
 	}
+	passes = merge(passes)
 	spans := merge(slices.DeleteFunc(found, func(sp span) bool {
-		yields := r.rules[sp.rule].yields && slices.ContainsFunc(passes, func(o span) bool { return sp.from < o.to && o.from < sp.to })
-		return sp.lenient || yields || r.replaced(s, sp)
+		return sp.lenient || r.rules[sp.rule].yields && overlaps(passes, sp) || r.replaced(s, sp)
 	}))
 	if len(spans) > 0 {
 		return &SecretError{Rule: r.rules[spans[0].rule].name}
 	}
 	return nil
+}
+
+// overlaps reports whether a span overlaps one of several, which are in order and do not overlap
+// each other.
+func overlaps(spans []span, sp span) bool {
+	i := sort.Search(len(spans), func(i int) bool { return spans[i].to > sp.from })
+	return i < len(spans) && spans[i].from < sp.to
 }
 
 // span is a piece of text that a rule, given by its index, wants replaced.

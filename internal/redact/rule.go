@@ -89,7 +89,7 @@ func expression(expr string, check func(s string, from, to int) bool) finder {
 // defaultRules is the table, from the specific to the general: where two rules
 // find overlapping text, the earlier one names it.
 func defaultRules() []rule {
-	rules := slices.Concat(vendorRules(), serviceRules(), besideRules(), generalRules(), personalRules(), commandRules(), protocolRules(), storedRules(), tellingRules())
+	rules := slices.Concat(vendorRules(), serviceRules(), besideRules(), generalRules(), personalRules(), commandRules(), protocolRules(), storedRules(), tellingRules(), []rule{rejectedRule(), continuationRule()})
 	for _, family := range families() {
 		rules = append(rules, family.rule())
 	}
@@ -118,6 +118,11 @@ func generalRules() []rule {
 			// The form of Go's MySQL driver: user:password@tcp(host:port)/name.
 			name: "url", of: "go-mysql", gate: []string{"@tcp", "@unix("},
 			expr: `([^\s:/"'=,;]+:[^\s"']+)@(?:tcp6?|unix)\(`,
+		},
+		{
+			// The form without a scheme: user:password@host:port.
+			name: "url", of: "bare", gate: []string{"@"},
+			expr: `(?:^|[\s"'(=,\[>])[\w.+-]{1,64}:([^\s:@/"'<>,;()\[\]]{5,64})@(?:[\w-]{1,64}\.[\w.-]{1,128}|[\w-]{1,64}:\d{1,5}\b)`, check: chosenAt,
 		},
 		{
 			name: "email", gate: []string{"@", "＠", "%40", "%2540", `\u0040`, "&#64;"},

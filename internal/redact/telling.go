@@ -2,6 +2,7 @@ package redact
 
 import (
 	"math/bits"
+	"regexp"
 	"slices"
 	"strings"
 )
@@ -81,6 +82,7 @@ type phrase struct {
 	id       bool   // the word continues with "id", as session id does, or with a user
 	linked   bool   // a connector has been read
 	valued   bool   // a word that announces a value has been read: "Invalid value:"
+	cipher   bool   // the sentence is about signing or encryption
 	from, to int    // where the value lies
 }
 
@@ -97,7 +99,8 @@ func (p *phrase) begins() bool {
 	glued := p.word > 0 && alphanumeric(p.text[p.word-1])
 	switch p.kind {
 	case ofKey:
-		return keyQualifiers[p.before] || !glued && verdicts[p.before]
+		p.cipher = !glued && p.afterCipher()
+		return keyQualifiers[p.before] || !glued && verdicts[p.before] || p.cipher
 	case ofToken:
 		return !parserWords[p.before] && (!glued || keyQualifiers[p.before])
 	case ofCode:
@@ -106,6 +109,18 @@ func (p *phrase) begins() bool {
 		return !glued
 	}
 	return !glued || keyQualifiers[p.before]
+}
+
+// cipherWords are about signing and encryption.
+var cipherWords = regexp.MustCompile(`(?i)\b(?:sign(?:ed|ing)?|(?:en|de)crypt(?:ed|ing|ion)?|hmac|psk|aes|cipher|chacha20)\b`)
+
+// afterCipher reports whether the words before a key are about signing or encryption, and the word
+// right before it does not make the key a name or a public one.
+func (p *phrase) afterCipher() bool {
+	const longest = 48
+	before := p.text[max(0, p.word-longest):p.word]
+	before = before[strings.LastIndexByte(before, '\n')+1:]
+	return !ordinaryKeys[p.before] && cipherWords.MatchString(before)
 }
 
 // yours reports whether one word stands between "your" and the telling word: your Example

@@ -1,6 +1,9 @@
 package redact
 
-import "strings"
+import (
+	"regexp"
+	"strings"
+)
 
 // behind reports whether the value stands before the telling word: "123456 is your
 // verification code", "tried X as the password", value "X" for field "password". It reads
@@ -11,6 +14,9 @@ func (p *phrase) behind(least, end int) bool {
 	p.given, p.assigned, p.broken, p.comma = false, false, false, false
 	field, yours := strings.HasSuffix(p.text[:p.word], "--"), false // value 'X' for '--password'
 	at := p.word
+	if strings.HasSuffix(p.text[least:at], "' (") || strings.HasSuffix(p.text[least:at], `" (`) {
+		return strings.HasPrefix(p.text[end:], ")") && p.valueBefore(least, at-len(" (")) // 'X' (password)
+	}
 	for range words {
 		word, from := previousWord(p.text, least, at)
 		switch {
@@ -20,6 +26,9 @@ func (p *phrase) behind(least, end int) bool {
 			return p.closes(end) && p.valueBefore(least, from) // 123456 - your security code
 		case word == "is" || word == "as":
 			return p.closes(end) && p.valueBefore(least, from)
+		case word == "match":
+			m := negation.FindStringIndex(p.text[least:from])
+			return len(m) > 0 && p.valueBefore(least, least+m[0]) // X does not match the code
 		case word == "for" && field:
 			return p.valueBefore(least, from)
 		case fieldWords[word]:
@@ -32,6 +41,9 @@ func (p *phrase) behind(least, end int) bool {
 	}
 	return false
 }
+
+// negation matches what stands before "match".
+var negation = regexp.MustCompile(`["']? (?:(?:does|did|do)(?: not|n't)) $`)
 
 // previousWord returns the word that ends before at, in lower case, and where it begins.
 func previousWord(s string, least, at int) (string, int) {
@@ -72,6 +84,9 @@ func (p *phrase) valueBefore(least, at int) bool {
 	from := at
 	for from > least && strings.IndexByte(stops, p.text[from-1]) < 0 {
 		from--
+	}
+	if sign := strings.LastIndexAny(p.text[from:at], "=:"); p.kind == ofCode && sign >= 0 { // code=123456
+		from += sign + 1
 	}
 	p.from, p.to = from, at
 	v := p.text[from:at]

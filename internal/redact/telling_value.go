@@ -73,13 +73,13 @@ func (p *phrase) accepts(v string) bool {
 func (p *phrase) secret(v string) bool {
 	switch {
 	case p.comma:
-		return len(v) >= 16 && machineMade(v, 2*shortHex)
+		return len(v) >= 16 && machineMade(v, 2*shortHex) || p.listed(v)
 	case p.kind == ofCode:
 		return p.name == "passcode" && chosenWord(v)
 	case p.kind == ofLicense || groupedKey(v) && (p.kind == ofKey || p.kind == ofToken):
 		return groupedKey(v)
 	case p.kind == ofSession:
-		return machineMade(v, shortHex) && (p.id || p.name != "session" && p.name != "cookie" || len(v) >= 20 && machineMade(v, 2*shortHex))
+		return p.session(v)
 	case p.name == "pass":
 		return !p.broken && chosenWord(v) && (signed(v) && changes(v) > 0 || changes(v) > 2)
 	case p.chosen() && !p.broken:
@@ -89,19 +89,38 @@ func (p *phrase) secret(v string) bool {
 	return p.made(v)
 }
 
+// session judges the id of a session. Without the word id, only a long one counts.
+func (p *phrase) session(v string) bool {
+	named := p.id || p.name != "session" && p.name != "cookie"
+	return machineMade(v, shortHex) && (named || len(v) >= 20 && machineMade(v, 2*shortHex))
+}
+
 // made judges a value that a machine has made.
 func (p *phrase) made(v string) bool {
 	switch {
 	case p.kind == ofSeed:
 		return base32Seed(v) || oneTime[p.before] && machineMade(v, shortHex)
 	case p.kind == ofKey && !keyQualifiers[p.before]:
-		return machineMade(v, longHex) && mixedCase(v)
+		return machineMade(v, longHex) && mixedCase(v) || p.cipher && cipherKey(v)
 	case p.given && p.assigned && !p.broken:
 		return len(v) >= 6 && looselyMade(v)
 	case p.kind == ofKey:
 		return machineMade(v, longHex) || oneTime[p.before] && base32Seed(v)
 	}
 	return machineMade(v, shortHex) || oneTime[p.before] && base32Seed(v) || isQuote(p.text[p.from-1]) && signed(v) && looselyMade(v)
+}
+
+// listed reports whether a password and its value v are all that a line has from the word on, with
+// a semicolon between them.
+func (p *phrase) listed(v string) bool {
+	rest, _, _ := strings.Cut(p.text[p.to:], "\n")
+	return p.kind == ofPassword && p.text[p.word+len(p.name):p.from] == "; " && strings.TrimSpace(rest) == "" && chosenWord(v) && changes(v) > 1
+}
+
+// cipherKey reports whether a text is a key of a cipher in base 16. The fingerprints of public
+// keys have 16 or 40 digits.
+func cipherKey(v string) bool {
+	return hexOnly(v) && machineMade(v, 2*shortHex) && len(v) != 40
 }
 
 // signed reports whether a text has a sign in it that identifiers do not have.
@@ -117,12 +136,20 @@ func fieldName(s string, from, to int) bool {
 		return strings.Trim(strings.ToLower(s[from:to]), "abcdefghijklmnopqrstuvwxyz._*") == ""
 	}
 	sign := wordEnd(s, from)
-	return sign < to && s[sign] == '=' && (sign < to-1 && s[sign+1] != '=' || to < len(s) && isQuote(s[to]))
+	return sign < to && s[sign] == '=' && (sign < to-1 && s[sign+1] != '=' || to < len(s) && (isQuote(s[to]) || opensList(s[to])))
 }
 
 // chosen reports whether people choose the secrets that the telling word stands for.
 func (p *phrase) chosen() bool {
-	return p.kind == ofPassword || p.kind == ofPair && p.id || (p.kind == ofKey || p.kind == ofToken) && sharedWords[p.before]
+	return p.kind == ofPassword || p.kind == ofPair && p.id || p.name == "secret" && p.afterUser() || (p.kind == ofKey || p.kind == ofToken) && sharedWords[p.before]
+}
+
+// afterUser reports whether a user stands before the telling word: username ada secret X.
+func (p *phrase) afterUser() bool {
+	const longest = 48
+	_, from := previousWord(p.text, max(0, p.word-longest), p.word)
+	word, _ := previousWord(p.text, max(0, p.word-longest), from)
+	return word == "user" || word == "username" || word == "login"
 }
 
 var (

@@ -80,6 +80,18 @@ func (m maker) person() []Sample {
 	return list
 }
 
+// entered makes a code that a message asks for.
+func (m maker) entered() Sample {
+	code := m.filler("123456789", 6)
+	return Sample{Rule: "told", Text: "Enter " + code + " to verify your account", Secret: code}
+}
+
+// answered makes the answer of a client to a challenge.
+func (m maker) answered() Sample {
+	secret := base64.StdEncoding.EncodeToString([]byte("\x00ada\x00" + m.filler(alnum, 10)))
+	return Sample{Rule: "protocol", Text: "C: AUTH PLAIN\nS: 334\nC: " + secret, Secret: secret}
+}
+
 // told makes passwords as people write them to each other and to programs.
 func (m maker) told() []Sample {
 	password := func() string {
@@ -131,6 +143,14 @@ func (m maker) commands() []Sample {
 	add("command", "echo ", " | sudo -S id")
 	add("command", `db.auth('ada', '`, "')")
 	add("sql", "INSERT INTO users (name, password) VALUES ('ada', '", "')")
+	add("url", "dial ada:", "@smtp:587")
+	add("command", "gcloud secrets versions add db --data=", "")
+	add("told", "password\n  too short [type=string_too_short, input_value='", "', input_type=str]")
+	list = append(list, m.entered(), m.answered())
+	add("csv", "id,name,password\n1,ada,", "\n")
+	add("csv", "name|token\nada|", "")
+	add("sql", "UPDATE users SET password = ? WHERE id = ? [", ", 42]")
+	add("sql", "INSERT INTO users (name, password) VALUES ($1, $2) args=['ada', '", "']")
 	login, sasl := m.filler(alnum, 22)+"aB7q", base64.StdEncoding.EncodeToString([]byte("ada-"+m.filler(alnum, 14)))
 	return append(list, Sample{Rule: "command", Text: "vault login " + login, Secret: login}, Sample{Rule: "protocol", Text: "AUTH PLAIN " + sasl, Secret: sasl},
 		Sample{Rule: "protocol", Text: "AUTH LOGIN " + sasl, Secret: sasl}, m.digestResponse())
