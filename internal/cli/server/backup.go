@@ -56,7 +56,8 @@ func restore(streams command.Streams) *cobra.Command {
 		Use:   "restore FILE",
 		Short: "Replace the embedded database with a backup",
 		Long: `Replaces the embedded database with a backup. Stop the server first: a database that is open is
-not replaced. What it holds now is lost, unless you back it up before.`,
+not replaced. What it holds now is lost, unless you back it up before. A symbolic link stays one:
+the file that it leads to is replaced.`,
 		Example: `  recoup restore recoup-monday.db
   recoup restore /backup/recoup.db --database sqlite:/data/recoup.db --yes`,
 		Args: command.ExactArgs("FILE"),
