@@ -13,8 +13,6 @@ import (
 	"log/slog"
 	"net/http"
 	"net/netip"
-	"slices"
-	"strings"
 	"sync"
 	"time"
 
@@ -197,8 +195,8 @@ func New(o Options) (*API, error) {
 	if err != nil {
 		return nil, err
 	}
-	mux.Handle(anywhere, unmatched(mux))
-	handler := http.Handler(mux)
+	mux.Handle(anywhere, a.unmatched(mux))
+	handler := a.redirected(mux)
 	if o.Open != "" {
 		handler = local(handler)
 	}
@@ -223,29 +221,6 @@ func local(next http.Handler) http.Handler {
 
 // anywhere is the pattern of what no route matches.
 const anywhere = "/"
-
-// unmatched answers what no route of the mux matches, in the contract, where the mux
-// would answer in plain text.
-func unmatched(mux *http.ServeMux) http.Handler {
-	return fault.HandlerFunc(func(w http.ResponseWriter, r *http.Request) error {
-		r.Pattern = "" // it is counted as none
-		allow := strings.Join(slices.DeleteFunc(methods(), func(method string) bool {
-			probe := *r
-			probe.Method = method
-			_, pattern := mux.Handler(&probe)
-			return pattern == anywhere
-		}), ", ")
-		if allow == "" {
-			return fault.New(fault.CodeNotFound, "There is nothing at this address; /docs lists what there is.")
-		}
-		w.Header().Set("Allow", allow)
-		named := "that method"
-		if slices.Contains(methods(), r.Method) {
-			named = r.Method
-		}
-		return fault.New(fault.CodeMethodNotAllowed, "This address does not take %s.", named).With("allow", allow)
-	})
-}
 
 // methods are those that a request may name.
 func methods() []string {

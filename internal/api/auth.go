@@ -110,6 +110,25 @@ func (a *API) authenticate(c *call) (*recoup.Key, error) {
 	return key, nil
 }
 
+// holder returns the valid key that a request comes with where none is needed; nil: it has none,
+// or its key could not be looked up.
+func (a *API) holder(r *http.Request) *recoup.Key {
+	now := a.Now()
+	hash, formed := presented(r)
+	if !formed || !a.keys.knows(hash, now) && a.gatekeeper.unkeyed(a.client(r), now) != nil {
+		return nil
+	}
+	key, err := a.keys.find(r.Context(), hash, now, false)
+	switch {
+	case errors.Is(err, store.ErrNotFound) && !errors.Is(err, errNoKey):
+		a.gatekeeper.guessed(a.client(r), now)
+		return nil
+	case err != nil, !key.Valid(now):
+		return nil
+	}
+	return key
+}
+
 // callKey is under which a context carries the hash of a key.
 type callKey struct{}
 

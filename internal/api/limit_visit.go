@@ -43,9 +43,8 @@ type visit struct {
 func (g *gatekeeper) admit(c *call) (*visit, error) {
 	v := &visit{g: g, load: c.route.load}
 	if c.key != nil {
-		if wait := g.byKey.take(c.key.ID, c.now, 1); wait > 0 {
-			return nil, fault.New(fault.CodeRateLimitExceeded, "The key has sent more than %d requests in a second.", g.limits.PerKey).
-				With("limit", g.limits.PerKey).With("window_sec", 1).After(max(wait, time.Second))
+		if err := g.keyRate(c.key, c.now); err != nil {
+			return nil, err
 		}
 		v.id = c.key.ID
 		v.key = g.accountOf(v.id)
@@ -55,6 +54,16 @@ func (g *gatekeeper) admit(c *call) (*visit, error) {
 		return nil, err
 	}
 	return v, nil
+}
+
+// keyRate takes a request from the rate of a key.
+func (g *gatekeeper) keyRate(key *recoup.Key, now time.Time) error {
+	wait := g.byKey.take(key.ID, now, 1)
+	if wait == 0 {
+		return nil
+	}
+	return fault.New(fault.CodeRateLimitExceeded, "The key has sent more than %d requests in a second.", g.limits.PerKey).
+		With("limit", g.limits.PerKey).With("window_sec", 1).After(max(wait, time.Second))
 }
 
 func (g *gatekeeper) accountOf(id recoup.ID) *account {

@@ -36,10 +36,11 @@ func (a *API) addConsole(mux *http.ServeMux) error {
 		return err
 	}
 	mux.Handle("/console/", pages)
-	mux.HandleFunc("GET /{$}", func(w http.ResponseWriter, _ *http.Request) {
+	mux.Handle("GET /{$}", a.paid(func(w http.ResponseWriter, _ *http.Request) error {
 		w.Header().Set("Location", "console/") // relative: a proxy may have put us anywhere
 		w.WriteHeader(http.StatusSeeOther)
-	})
+		return nil
+	}))
 	return nil
 }
 

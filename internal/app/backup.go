@@ -7,6 +7,8 @@ import (
 	"slices"
 	"time"
 
+	"recoup"
+	"recoup/internal/doctor"
 	"recoup/internal/store"
 	"recoup/internal/store/sqlite"
 )
@@ -45,6 +47,22 @@ func Restore(ctx context.Context, from, database string) error {
 		return err
 	}
 	return sqlite.Restore(ctx, from, path)
+}
+
+// Guards looks at the guards of a database: triggers that are missing, replaced or none of
+// Recoup's. known is false if the schema is not the one that this binary knows; then nothing was
+// looked at.
+func Guards(ctx context.Context, o Options) (found recoup.Diagnosis, known bool, err error) {
+	d, err := OpenDoctor(ctx, o)
+	if err != nil {
+		return found, false, err
+	}
+	if d.store != nil {
+		found, err = d.Examine(ctx)
+	}
+	found.Checks = 1
+	found.Findings = slices.DeleteFunc(found.Findings, func(f recoup.Finding) bool { return f.Check != doctor.TriggerCheck })
+	return found, d.store != nil, errors.Join(err, d.Close())
 }
 
 // embedded is the file of an embedded database.

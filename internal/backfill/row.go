@@ -155,6 +155,9 @@ func (m *mapping) parse(text []byte) (engine.Past, error) {
 	if err := json.Unmarshal(text, &object); err != nil {
 		return engine.Past{}, bad("row", "the row is not a JSON object")
 	}
+	if name, again := rowfile.Repeated(text, false); again {
+		return engine.Past{}, bad("row", "the row has the member %s twice; remove one", strconv.Quote(name))
+	}
 	for name, value := range object {
 		field := m.fields[name]
 		if _, twice := values[field]; field == "" || twice {

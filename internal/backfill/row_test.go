@@ -24,6 +24,8 @@ func TestRead(t *testing.T) {
 			"2 x.y  A 2026-02-05T00:00:00Z"},
 		"objects": {backfill.Options{Format: rowfile.NDJSON, Table: "t", Line: 7}, `{"code": "A", "created_at": "2026-02-05 09:30:00", "entity_id": 12, "x": {}}` + "\n[]\n",
 			"7 t 12 A 2026-02-05T09:30:00Z / 8! the row is not a JSON object"},
+		"a member twice": {backfill.Options{Format: rowfile.NDJSON, Table: "t"}, `{"code": "A", "created_at": "2026-02-05", "code": "B"}` + "\n" + `{"code": "A", "created_at": "2026-02-05", "x": {"y": 1, "y": 2}, "x": 1}` + "\n" + `{"code": "A", "created_at": "2026-02-05", "Code": "B"}` + "\n",
+			`1! the row has the member "code" twice; remove one / 2! the row has the member "x" twice; remove one / 3 t  A 2026-02-05T00:00:00Z`},
 		"what is wrong with a row": {backfill.Options{Format: rowfile.CSV}, "code,created_at,correlation_id,http_status\nA,,,\nA,yesterday,,\nA,2026-02-05,x,\nA,2026-02-05,,x\nA\n",
 			"2! created_at is required: when it happened / 3! created_at must be a time such as 2026-02-05T09:30:00Z or 2026-02-05 09:30:00+00 / " +
 				"4! correlation_id must be a UUID or a ULID / 5! http_status must be a number / 6! the row has 1 values, and there are 4 columns"},

@@ -82,7 +82,9 @@ func New(o Options) (*Console, error) {
 	mux.HandleFunc("POST "+Path+"sign-in", c.signIn)
 	mux.HandleFunc("GET "+Path+"stream", c.stream)
 	mux.Handle(Path, c.handle(route{method: http.MethodGet, page: "missing", view: missing}))
-	c.handler = guarded(http.NewCrossOriginProtection().Handler(mux))
+	sameOrigin := http.NewCrossOriginProtection()
+	sameOrigin.SetDenyHandler(http.HandlerFunc(c.refuseForeign))
+	c.handler = guarded(sameOrigin.Handler(mux))
 	return c, nil
 }
 
@@ -108,6 +110,17 @@ func guarded(next http.Handler) http.Handler {
 		h.Set("Cache-Control", "no-store")
 		next.ServeHTTP(w, r)
 	})
+}
+
+// refuseForeign answers a form that another site sends.
+func (c *Console) refuseForeign(w http.ResponseWriter, r *http.Request) {
+	leave, err := c.Limit.Admit(r, false)
+	if err != nil {
+		refuse(w, err)
+		return
+	}
+	leave()
+	http.Error(w, "Cross-site request refused. Open the page in the console and send the form from there.", http.StatusForbidden)
 }
 
 // maxForm is how much a form may send: ten thousand ids, and a policy.

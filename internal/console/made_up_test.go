@@ -8,6 +8,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"recoup"
 	"recoup/client"
@@ -164,4 +165,37 @@ func TestSignInsHaveARate(t *testing.T) {
 	if _, err := n.Client().Self(t.Context()); err != nil {
 		t.Errorf("a call with a key from the same address: %v", err)
 	}
+}
+
+// TestSignedOutHasARate proves that pages without a session and forms of other sites have the
+// rate of requests without a key, while who is signed in is served.
+func TestSignedOutHasARate(t *testing.T) {
+	t.Parallel()
+	n := live.Start(t, app.Options{Limits: api.Limits{Anonymous: 10, HoldBack: time.Nanosecond}})
+	v := visit(t, n)
+	v.signIn(n.Key)
+	guest := visit(t, n)
+	guest.http.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+	for name, row := range map[string]struct {
+		method, path, site string
+		status             int
+	}{
+		"page":    {http.MethodGet, "errors", "", http.StatusSeeOther},
+		"no page": {http.MethodGet, "nothing", "", http.StatusSeeOther},
+		"stream":  {http.MethodGet, "stream", "", http.StatusUnauthorized},
+		"foreign": {http.MethodPost, "theme", "cross-site", http.StatusForbidden},
+	} {
+		counts := map[int]int{}
+		for range 100 {
+			r := guest.request(row.method, row.path, nil)
+			if row.site != "" {
+				r.Header.Set("Sec-Fetch-Site", row.site)
+			}
+			counts[guest.do(r).status]++
+		}
+		if counts[http.StatusTooManyRequests] == 0 || counts[http.StatusTooManyRequests]+counts[row.status] != 100 {
+			t.Errorf("%s: 100 requests are answered %v", name, counts)
+		}
+	}
+	v.get("errors").has(t, "admin")
 }

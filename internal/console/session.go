@@ -53,7 +53,7 @@ func (c *Console) current(r *http.Request) (session, error) {
 	}
 	cookie, err := r.Cookie(sessionCookie)
 	if err != nil || len(cookie.Value) > 100 {
-		return session{}, errSignedOut
+		return session{}, c.signedOut(r)
 	}
 	hash, now := sha256.Sum256([]byte(cookie.Value)), c.Now()
 	known, err := c.find(r, hash, now)
@@ -66,6 +66,17 @@ func (c *Console) current(r *http.Request) (session, error) {
 		}
 	}
 	return session{cookie.Value, known.KeyHash}, nil
+}
+
+// signedOut charges a request that has no session, and returns errSignedOut or why the request is
+// refused.
+func (c *Console) signedOut(r *http.Request) error {
+	leave, err := c.Limit.Admit(r, false)
+	if err != nil {
+		return err
+	}
+	leave()
+	return errSignedOut
 }
 
 // newToken draws what a cookie holds.

@@ -73,7 +73,7 @@ func Checks() []Check {
 		{"ungoverned", "tables that look like error tables and have no policy", judgeLookalikes},
 		{"adoptions", "adopted tables that are gone, half adopted, without their triggers, or that no node follows", judgeAdoptions},
 		{"schema", "tables, columns and defaults that are not as the migrations made them", judgeColumns},
-		{"triggers", "guards that are missing, disabled or replaced", judgeTriggers},
+		{TriggerCheck, "guards that are missing, disabled or replaced", judgeTriggers},
 		{"functions", "functions that are missing or replaced", judgeFunctions},
 		{"constraints", "constraints that are missing or changed", judgeConstraints},
 		{"indexes", "indexes that are missing, invalid or changed", judgeIndexes},

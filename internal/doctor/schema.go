@@ -104,6 +104,9 @@ func replace(f *store.Facts, o store.Object) []string {
 	return []string{fmt.Sprintf("drop %s %sif exists %s", o.Kind, concurrently, name), make}
 }
 
+// TriggerCheck is the name of the check of triggers.
+const TriggerCheck = "triggers"
+
 func judgeTriggers(in *Input) (found []Ill) {
 	f, d := &in.Facts, compare(&in.Facts, store.ObjectTrigger)
 	for _, o := range d.missing {
@@ -124,9 +127,23 @@ func judgeTriggers(in *Input) (found []Ill) {
 		if strings.HasSuffix(o.Definition, "recoup.adopted_moved()") {
 			continue // while something is adopted
 		}
-		found = append(found, ill(recoup.FindingNote, object(o), "This trigger is none of Recoup's. It runs in every write to the table, and can fail it.", ""))
+		found = append(found, foreignTrigger(f, o))
 	}
 	return found
+}
+
+// foreignTrigger is a trigger that no migration makes. On a table of somebody else it is a note.
+func foreignTrigger(f *store.Facts, o store.Object) Ill {
+	_, table := relation(o)
+	drop := "drop trigger " + o.Name
+	if f.File != nil {
+		table, drop = o.Table, `drop trigger "`+strings.ReplaceAll(o.Name, `"`, `""`)+`"`
+	}
+	if slices.ContainsFunc(compare(f, store.ObjectTable).foreign, func(t store.Object) bool { return strings.EqualFold(t.Name, table) }) {
+		return ill(recoup.FindingNote, object(o), fmt.Sprintf("This trigger on %s is none of Recoup's, nor is its table.", table), "")
+	}
+	return ill(recoup.FindingWarning, object(o), fmt.Sprintf("This trigger on %s is none of Recoup's. It runs in every write to the table, and can change, discard or fail what is written. Drop it unless you know what it does.", table),
+		sqlCommand(f, drop))
 }
 
 func judgeFunctions(in *Input) (found []Ill) {

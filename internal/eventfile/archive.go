@@ -169,7 +169,7 @@ func older(e *recoup.StoredEvent, at store.Cursor) bool {
 // mayHave says by the manifest whether a file may have what is looked for.
 func mayHave(file *recoup.EventFile, f *store.EventFilter, at store.Cursor) bool {
 	switch {
-	case file.Rows == 0, !f.From.IsZero() && file.Last.Before(f.From), !f.To.IsZero() && !file.First.Before(f.To), !at.IsZero() && file.First.After(at.At):
+	case !f.From.IsZero() && file.Last.Before(f.From), !f.To.IsZero() && !file.First.Before(f.To), !at.IsZero() && file.First.After(at.At):
 		return false
 	}
 	return f.Code == "" || slices.ContainsFunc(file.Codes, func(c recoup.CodeCount) bool { return c.Code == f.Code || c.Code == fault.CodeUnregisteredCode })
@@ -185,6 +185,9 @@ func (a *Archive) search(ctx context.Context, file *recoup.EventFile, f *store.E
 		return err
 	}
 	defer r.Close()
+	if r.Rows() != file.Rows {
+		return fmt.Errorf("%w: it has %d rows, and the manifest says %d", ErrChecksum, r.Rows(), file.Rows)
+	}
 	var kept buffer
 	a.of = search{day: file.Day, from: at}
 	for g := range r.Groups() {

@@ -11,6 +11,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"syscall"
@@ -208,5 +209,38 @@ func TestLinkInFolder(t *testing.T) {
 	text, err := io.ReadAll(file)
 	if err := errors.Join(err, file.Close()); err != nil || string(text) != "text" {
 		t.Errorf("%q: %v", text, err)
+	}
+}
+
+// A manifest that gives another number of rows than its file has is refused, with both numbers.
+func TestRowsOfTheManifest(t *testing.T) {
+	t.Parallel()
+	for _, rows := range []int{0, 1, 3} {
+		folder := t.TempDir()
+		l := &ledger{}
+		l.add(event(1, "A", day, true))
+		l.add(event(2, "A", day, true))
+		f := filer(t, l, folder)
+		filed, err := f.File(t.Context(), day)
+		if err != nil {
+			t.Fatal(err)
+		}
+		manifest := filepath.Join(folder, strings.TrimSuffix(filed.Name, ".parquet")+".json")
+		text, err := os.ReadFile(manifest)
+		if err != nil {
+			t.Fatal(err)
+		}
+		changed := regexp.MustCompile(`"rows": ?2`).ReplaceAll(text, fmt.Appendf(nil, `"rows":%d`, rows))
+		if bytes.Equal(changed, text) {
+			t.Fatalf("the manifest has no rows: %s", text)
+		}
+		if err := os.WriteFile(manifest, changed, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		want := fmt.Sprintf("it has 2 rows, and the manifest says %d", rows)
+		list, _, err := archive(t, f).Events(t.Context(), store.EventFilter{}, store.Page{Limit: 10})
+		if !errors.Is(err, eventfile.ErrChecksum) || !strings.Contains(err.Error(), want) {
+			t.Errorf("%d rows: %v, %v", rows, list, err)
+		}
 	}
 }

@@ -225,8 +225,16 @@ func TestLargeMessages(t *testing.T) {
 func TestPublicOnly(t *testing.T) {
 	t.Parallel()
 	r := newReceiver(t, http.StatusOK, checkJSON)
-	for _, values := range [][]string{nil, {"public-only", "true"}} {
-		c := channel(t, notify.Webhook, tools(), append([]string{"url", r.URL, "secret", webhookSecret}, values...)...)
+	for _, row := range []struct {
+		kind   notify.Kind
+		values []string
+	}{
+		{notify.Webhook, []string{"secret", webhookSecret}},
+		{notify.Webhook, []string{"secret", webhookSecret, "public-only", "true"}},
+		{notify.Slack, []string{"public-only", "true"}},
+	} {
+		values := append([]string{"url", r.URL}, row.values...)
+		c := channel(t, row.kind, tools(), values...)
 		const want = "its address 127.0.0.1 is not public; public_only: false allows private networks"
 		var failure *notify.Failure
 		if err := c.Send(t.Context(), sample()); !errors.As(err, &failure) || failure.Reason != want || failure.Permanent {

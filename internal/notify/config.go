@@ -52,7 +52,10 @@ func Kinds() []Kind { return []Kind{Slack, PagerDuty, Webhook, Email, Log} }
 func Fields(k Kind) []Field {
 	switch k {
 	case Slack:
-		return []Field{{"url", true, true, "the address of the incoming webhook"}}
+		return []Field{
+			{"url", true, true, "the address of the incoming webhook"},
+			{"public-only", false, false, "true: public addresses only, without a proxy (default: false)"},
+		}
 	case PagerDuty:
 		return []Field{
 			{"key", true, true, "the integration key of the service"},
@@ -203,7 +206,7 @@ func New(c Config, t Tools) (Channel, error) {
 	v := c.Values
 	switch c.Kind {
 	case Slack:
-		return &slack{newPoster(v["url"], t, false)}, nil
+		return &slack{newPoster(v["url"], t, v["public-only"] == "true")}, nil
 	case PagerDuty:
 		address := v["url"]
 		if address == "" {

@@ -55,6 +55,14 @@ func (r *Reader) Close() { r.zstd.Close() }
 // Groups is how many row groups the file has.
 func (r *Reader) Groups() int { return len(r.footer.groups) }
 
+// Rows is how many rows the footer says the file has.
+func (r *Reader) Rows() (n int64) {
+	for i := range r.footer.groups {
+		n += r.footer.groups[i].rows
+	}
+	return n
+}
+
 // bytes reads a piece of the file.
 func (r *Reader) bytes(at, n int64) ([]byte, error) {
 	if at < 0 || n < 0 || at > r.size-n {

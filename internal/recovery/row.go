@@ -112,6 +112,9 @@ func objectRow(line []byte, number int) Row {
 	if d.More() {
 		return badRow(number, "row", "the row has more than one JSON object")
 	}
+	if name, again := rowfile.Repeated(line, true); again {
+		return badRow(number, strings.ToLower(name), strings.ToLower(name)+" is there twice; remove one")
+	}
 	row := Row{Line: number, Intake: recoup.Intake{
 		ImportKey: o.ImportKey, CompanyName: o.CompanyName, Domain: o.Domain, LinkedInURL: o.LinkedInURL, State: o.State,
 	}}

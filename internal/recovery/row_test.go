@@ -59,6 +59,7 @@ func TestReadRows(t *testing.T) {
 		"a row without end":   {recovery.CSV, "company_name\n" + strings.Repeat("x", 1<<17) + "\nB\n", "2! the row is longer than 16384 bytes / 3 B||||"},
 		"a long row quoted":   {recovery.CSV, "company_name\n\"A\n" + strings.Repeat("x", 1<<17) + "\nB\n", "2! the quotes of the row do not match / 3! the row is longer than 16384 bytes / 4 B||||"},
 		"objects":             {recovery.NDJSON, `{"company_name":"A","state":"OH"}` + "\n\n" + `{"company_name":"B"}`, "1 A||OH|| / 3 B||||"},
+		"a member twice":      {recovery.NDJSON, `{"company_name":"A","company_name":"B"}` + "\n" + `{"domain":"a.example","Domain":"b.example"}` + "\n" + `{"company_name":"B"}`, "1! company_name is there twice; remove one / 2! domain is there twice; remove one / 3 B||||"},
 		"no objects": {recovery.NDJSON, "7\n[]\n{\n" + `{"company_name":7}` + "\n" + `{"name":"A"}` + "\n" + `{"company_name":"A"}{}` + "\n" + `{"company_name":"B"}`,
 			"1! the row is not a JSON object / 2! the row is not a JSON object / 3! the row is not a JSON object / 4! company_name must be a string / " +
 				"5! the row has a field that candidates do not have / 6! the row has more than one JSON object / 7 B||||"},

@@ -49,6 +49,8 @@ func illegible(s string) *Refusal {
 			return &Refusal{"visible", fmt.Sprintf("must not contain the space %U; use U+0020", c)}
 		case Invisible(c) || unicode.Is(unicode.Cf, c):
 			return &Refusal{"visible", fmt.Sprintf("must not contain %U, which is invisible or changes the direction of text; remove it", c)}
+		case !unicode.IsGraphic(c):
+			return &Refusal{"visible", fmt.Sprintf("must not contain %U, which is for private use or no character; remove it", c)}
 		}
 	}
 	if s != strings.TrimSpace(s) {

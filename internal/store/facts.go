@@ -52,6 +52,7 @@ const (
 type Object struct {
 	Kind, Name, Definition string
 
+	Table  string // that it is on, where its name does not say so
 	State  string // "": as it should be; else disabled or invalid
 	Source string // of what is expected: the statement that makes it, if its definition is none
 }

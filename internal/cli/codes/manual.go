@@ -32,7 +32,7 @@ func manual(s command.Streams, d *fault.Definition) error {
 		if err := command.PrintJSON(&example, d.Example); err != nil {
 			return err
 		}
-		p.Verbatim(example.String())
+		p.Verbatim(string(command.EscapeJSON([]byte(example.String()))))
 	}
 	if len(d.Related) > 0 {
 		p.Heading("SEE ALSO")

@@ -14,7 +14,8 @@ const (
 // margin is before what stands below a heading.
 const margin = "  "
 
-// Page collects text for people, as a manual page has it.
+// Page collects text for people, as a manual page has it. Its texts come from others, so what would
+// steer a terminal is taken out of all but verbatim lines.
 type Page struct {
 	strings.Builder
 	Width int // of the terminal that it is for; 0: it is for none
@@ -33,7 +34,7 @@ func (p *Page) Heading(s string) {
 	if p.Len() > 0 {
 		p.WriteByte('\n')
 	}
-	p.WriteString(s + "\n")
+	p.WriteString(visible(s) + "\n")
 }
 
 // Text writes a paragraph.
@@ -74,6 +75,7 @@ func (p *Page) Grid(rows ...[]string) {
 }
 
 func (p *Page) columns(rows [][]string, r room) {
+	rows = printableRows(rows)
 	r.limit = p.width() - len(margin)
 	t := Table{columns: make([]Column, len(rows[0]))}
 	for i, name := range rows[0] {
@@ -93,6 +95,7 @@ func (p *Page) columns(rows [][]string, r room) {
 // Figures prints rows whose first cell is a name and whose others are numbers,
 // which are aligned on the right.
 func (p *Page) Figures(rows ...[]string) {
+	rows = printableRows(rows)
 	widths := make([]int, len(rows[0]))
 	for _, row := range rows {
 		for i, cell := range row {
@@ -108,7 +111,19 @@ func (p *Page) Figures(rows ...[]string) {
 	}
 }
 
-// Verbatim writes lines as they are, indented.
+// printableRows is [Printable] for every cell.
+func printableRows(rows [][]string) [][]string {
+	out := make([][]string, len(rows))
+	for n, row := range rows {
+		out[n] = make([]string, len(row))
+		for i, cell := range row {
+			out[n][i] = Printable(cell)
+		}
+	}
+	return out
+}
+
+// Verbatim writes lines as they are, indented. They must be printable.
 func (p *Page) Verbatim(s string) {
 	for line := range strings.Lines(s) {
 		p.WriteString(margin + line)
@@ -126,7 +141,7 @@ func (p *Page) Table(t *Table) {
 // Wrap writes s with one margin before its first line and another, of the same
 // width, before the lines that follow.
 func (p *Page) Wrap(first, rest, s string) {
-	for _, line := range wrap(first, rest, s, p.width()) {
+	for _, line := range wrap(first, rest, visible(s), p.width()) {
 		p.WriteString(line + "\n")
 	}
 }

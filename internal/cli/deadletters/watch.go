@@ -56,7 +56,7 @@ func watchReplay(ctx context.Context, s *command.Session, id recoup.ID, every ti
 			if s.Machine() {
 				err = s.Print(r)
 			} else {
-				fmt.Fprintf(s.Out, "%s %s\n", r.ID, replayLine(&r.Replay))
+				s.Sayf("%s %s", r.ID, replayLine(&r.Replay))
 			}
 			if err == nil && r.State != "DONE" {
 				return command.ErrSilent

@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"recoup"
 	"recoup/internal/app"
 	"recoup/internal/cli/command"
 )
@@ -16,6 +17,8 @@ import (
 type copied struct {
 	File  string `json:"file"`
 	Bytes int64  `json:"bytes"`
+
+	Findings []recoup.Finding `json:"findings,omitempty"` // about the guards of a restored database
 }
 
 func backup(streams command.Streams) *cobra.Command {
@@ -43,7 +46,7 @@ holds, keys and payloads too: keep it as safe.`,
 			return err
 		}
 		if s.Machine() {
-			return s.Print(copied{args[0], info.Size()})
+			return s.Print(copied{File: args[0], Bytes: info.Size()})
 		}
 		s.Sayf("%s is written and checked: %.1f MB.", args[0], float64(info.Size())/1e6)
 		return nil
@@ -56,7 +59,11 @@ func restore(streams command.Streams) *cobra.Command {
 		Use:   "restore FILE",
 		Short: "Replace the embedded database with a backup",
 		Long: `Replaces the embedded database with a backup. Stop the server first: a database that is open is
-not replaced. What it holds now is lost, unless you back it up before.`,
+not replaced. What it holds now is lost, unless you back it up before. A symbolic link stays one:
+the file that it leads to is replaced.
+
+Then the triggers of the restored database are compared with those of Recoup. The exit status is 1
+if one is missing, replaced or none of Recoup's; the database is restored all the same.`,
 		Example: `  recoup restore recoup-monday.db
   recoup restore /backup/recoup.db --database sqlite:/data/recoup.db --yes`,
 		Args: command.ExactArgs("FILE"),
@@ -80,14 +87,34 @@ not replaced. What it holds now is lost, unless you back it up before.`,
 		if err := app.Restore(ctx, args[0], options.Database); err != nil {
 			return err
 		}
-		if s.Machine() {
-			info, err := os.Stat(path)
-			if err != nil {
-				return err
-			}
-			return s.Print(copied{path, info.Size()})
-		}
-		s.Sayf("%s holds what %s does. Start the server again.", path, args[0])
-		return nil
+		return restored(ctx, s, args[0], path, options)
 	})
+}
+
+// restored prints what was restored, and what is wrong with its guards.
+func restored(ctx context.Context, s *command.Session, from, path string, o app.Options) error {
+	o.Now = s.Now
+	found, known, err := app.Guards(ctx, o)
+	if err != nil {
+		return fmt.Errorf("%s is restored, and its triggers cannot be read: %w", path, err)
+	}
+	info, err := os.Stat(path)
+	if err != nil {
+		return err
+	}
+	switch {
+	case s.Machine():
+		err = s.Print(copied{path, info.Size(), found.Findings})
+	case !known:
+		s.Sayf("%s holds what %s does. Its schema is of another version, so its triggers were not compared. Start the server again, then run 'recoup doctor'.", path, from)
+	case len(found.Findings) > 0:
+		s.Sayf("%s holds what %s does. Look at these findings before you start the server again.\n", path, from)
+		fmt.Fprint(s.Out, written(s, found))
+	default:
+		s.Sayf("%s holds what %s does. Its triggers are those of Recoup. Start the server again.", path, from)
+	}
+	if err == nil && !found.Healthy() {
+		return command.ErrSilent
+	}
+	return err
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"slices"
 	"time"
 
@@ -34,9 +35,13 @@ func Backup(ctx context.Context, path, to string) error {
 }
 
 // Restore puts a backup in the place of a database. It returns store.ErrBusy while a
-// process has the database open. Cut off anywhere, it leaves the one or the other.
+// process has the database open. Cut off anywhere, it leaves the one or the other. A path that is
+// a symbolic link stays one: the file that it leads to is replaced.
 func Restore(ctx context.Context, from, path string) (err error) {
 	if from, path, err = absolutes(from, path); err != nil {
+		return err
+	}
+	if path, err = linked(path); err != nil {
 		return err
 	}
 	if err := checkCopy(ctx, from); err != nil {
@@ -62,6 +67,28 @@ func absolutes(one, other string) (string, string, error) {
 	}
 	other, err = absolute(other)
 	return one, other, err
+}
+
+// maxLinks is how many symbolic links are followed, as on Linux.
+const maxLinks = 40
+
+// linked follows symbolic links to a file, which need not exist.
+func linked(path string) (string, error) {
+	for range maxLinks {
+		info, err := os.Lstat(path)
+		if err != nil || info.Mode()&fs.ModeSymlink == 0 {
+			return path, nil //nolint:nilerr // there is no file yet
+		}
+		to, err := os.Readlink(path)
+		if err != nil {
+			return "", fmt.Errorf("sqlite: %w", err)
+		}
+		if !filepath.IsAbs(to) {
+			to = filepath.Join(filepath.Dir(path), to)
+		}
+		path = to
+	}
+	return "", fmt.Errorf("sqlite: %s is one of more than %d symbolic links", path, maxLinks)
 }
 
 // removeLogs removes what a damaged database has left beside it: SQLite would take it for the log

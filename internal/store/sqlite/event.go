@@ -69,6 +69,9 @@ func (t *tx) rememberIDs(events []store.Event) (fresh []store.Event, err error) 
 				return nil, err
 			}
 			if n == 0 {
+				if err := t.requireRow(eventKnown, "event_known", id{&events[i].ID}); err != nil {
+					return nil, err
+				}
 				continue
 			}
 		}
@@ -122,7 +125,10 @@ func (t *tx) addChunk(events []store.Event, sums tally) (added int, err error) {
 			}
 			args = append(args, list...)
 		}
-		err := t.exec(insertChunk, args...)
+		n, err := t.change(insertChunk, args...)
+		if err == nil && n != len(events) {
+			return 0, discarded("error_event", len(events)-n)
+		}
 		if err == nil {
 			for i := range events {
 				sums.count(&events[i])
@@ -145,9 +151,33 @@ func (t *tx) addChunk(events []store.Event, sums tally) (added int, err error) {
 		if n == 1 {
 			added++
 			sums.count(&events[i])
+			continue
+		}
+		if err := t.requireRow(eventStored, "error_event", stamp{&events[i].TS}, id{&events[i].ID}); err != nil {
+			return 0, err
 		}
 	}
 	return added, nil
+}
+
+// The questions whether a row that was not added is there already.
+const (
+	eventKnown  = `select exists (select 1 from event_known where event_id = ?)`
+	eventStored = `select exists (select 1 from error_event where ts = ? and event_id = ?)`
+)
+
+// requireRow returns an error if a row that was not added to a table is not there already.
+func (t *tx) requireRow(question, table string, key ...any) error {
+	var there bool
+	if err := t.row(question, key...).Scan(&there); err != nil || there {
+		return err
+	}
+	return discarded(table, 1)
+}
+
+// discarded is the failure of a statement that added fewer rows than it was given.
+func discarded(table string, rows int) error {
+	return fmt.Errorf("sqlite: %d rows were not added to %s: a trigger that is none of Recoup's discards them; find it with 'recoup doctor'", rows, table)
 }
 
 // known reports whether a statement failed because a row was there already.

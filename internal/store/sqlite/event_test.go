@@ -88,3 +88,37 @@ func TestPlainSQLIsCounted(t *testing.T) {
 	first := store.Day(events[5].TS)
 	b.Check(store.Span{From: first, To: first.Add(48 * time.Hour)})
 }
+
+// Events that somebody else's trigger discards are not acknowledged, alone or in a batch, while
+// events that are stored already are.
+func TestDiscardedEvents(t *testing.T) {
+	t.Parallel()
+	for _, table := range []string{"error_event", "event_known"} {
+		t.Run(table, func(t *testing.T) {
+			t.Parallel()
+			s := open(t)
+			b := conformance.NewBookkeeper(t, s)
+			var batch []store.Event
+			for range 40 { // a whole chunk, and single ones
+				e := b.Event("billing", "NETWORK_TIMEOUT", conformance.Epoch())
+				e.Timeless = table == "event_known"
+				batch = append(batch, e)
+			}
+			first := batch[:1]
+			if n, err := s.InsertEvents(t.Context(), first); n != 1 || err != nil {
+				t.Fatal(n, err)
+			}
+			if _, err := s.raw().Exec(`create trigger evil before insert on ` + table + ` begin select raise(ignore); end`); err != nil {
+				t.Fatal(err)
+			}
+			for _, lost := range [][]store.Event{batch[1:2], batch[1:33], batch[1:]} {
+				if n, err := s.InsertEvents(t.Context(), lost); err == nil {
+					t.Errorf("%d events are acknowledged, %d of them as new", len(lost), n)
+				}
+			}
+			if n, err := s.InsertEvents(t.Context(), first); n != 0 || err != nil {
+				t.Errorf("an event that is stored already: %d, %v", n, err)
+			}
+		})
+	}
+}

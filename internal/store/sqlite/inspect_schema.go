@@ -14,8 +14,9 @@ import (
 
 // selectSchema describes what is in a file, apart from what SQLite and the keeper of
 // migrations have made, and the views that carry names of the policy, which have a dot.
-const selectSchema = `select type, name, sql from sqlite_schema
-	where sql is not null and name not like 'sqlite\_%' escape '\' and name <> '` + versionTable + `' and (type <> 'view' or name not like '%.%') order by type, name`
+// All triggers are described, whatever their names are.
+const selectSchema = `select type, name, coalesce(sql, ''), tbl_name from sqlite_schema
+	where type = 'trigger' or sql is not null and name not like 'sqlite\_%' escape '\' and name <> '` + versionTable + `' and (type <> 'view' or name not like '%.%') order by type, name`
 
 // readSchema reads what the file has, and what it should have: what the migrations make
 // in memory.
@@ -55,7 +56,7 @@ func readObjects(ctx context.Context, db *sql.DB) ([]store.Object, error) {
 	if err != nil {
 		return nil, err
 	}
-	return collect(rows, func(o *store.Object) []any { return []any{&o.Kind, &o.Name, &o.Definition} })
+	return collect(rows, func(o *store.Object) []any { return []any{&o.Kind, &o.Name, &o.Definition, &o.Table} })
 }
 
 // readNames reads what has the names that the policy gives.

@@ -76,10 +76,11 @@ language sql immutable parallel safe as $$
 $$;
 
 -- odd_entity reports whether an entity looks like another one: spaces at its ends, spaces other than
--- U+0020, control characters and invisible characters. It refuses the same characters as the API.
+-- U+0020, control characters, invisible characters, private use and noncharacters. It refuses the same
+-- characters as the API, apart from those that the API's version of Unicode does not assign.
 create function recoup.odd_entity(entity text) returns boolean
 language sql immutable parallel safe as $$
-  select entity operator(pg_catalog.~) '^ | $|[\u0001-\u001f\u007f-\u00a0\u00ad\u034f\u0600-\u0605\u061c\u06dd\u070f\u0890\u0891\u08e2\u115f\u1160\u1680\u17b4\u17b5\u180b-\u180f\u2000-\u200f\u2028-\u202f\u205f-\u206f\u2800\u3000\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufffb\ufffd\U000110bd\U000110cd\U00013430-\U0001343f\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff]'
+  select entity operator(pg_catalog.~) '^ | $|[\u0001-\u001f\u007f-\u00a0\u00ad\u034f\u0600-\u0605\u061c\u06dd\u070f\u0890\u0891\u08e2\u115f\u1160\u1680\u17b4\u17b5\u180b-\u180f\u2000-\u200f\u2028-\u202f\u205f-\u206f\u2800\u3000\u3164\ue000-\uf8ff\ufdd0-\ufdef\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufffb\ufffd-\uffff\U000110bd\U000110cd\U00013430-\U0001343f\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff\U0001fffe-\U0001ffff\U0002fffe-\U0002ffff\U0003fffe-\U0003ffff\U0004fffe-\U0004ffff\U0005fffe-\U0005ffff\U0006fffe-\U0006ffff\U0007fffe-\U0007ffff\U0008fffe-\U0008ffff\U0009fffe-\U0009ffff\U000afffe-\U000affff\U000bfffe-\U000bffff\U000cfffe-\U000cffff\U000dfffe-\U000dffff\U000efffe-\U000effff\U000f0000-\U0010ffff]'
 $$;
 
 -- plain_entity returns an entity of plain SQL in its normal form, and refuses an odd one and one
@@ -89,7 +90,7 @@ language plpgsql immutable parallel safe set search_path = pg_catalog, pg_temp a
 begin
   if recoup.odd_entity(entity) then
     raise exception using errcode = 'RC001', message =
-      'the entity must not begin or end with a space, nor contain control characters, invisible characters or spaces other than U+0020; remove them';
+      'the entity must not begin or end with a space, nor contain control characters, invisible characters, characters for private use or spaces other than U+0020; remove them';
   end if;
   entity := recoup.normal_entity(entity);
   if octet_length(entity) > 200 then
