@@ -136,7 +136,7 @@ func fieldName(s string, from, to int) bool {
 		return strings.Trim(strings.ToLower(s[from:to]), "abcdefghijklmnopqrstuvwxyz._*") == ""
 	}
 	sign := wordEnd(s, from)
-	return sign < to && s[sign] == '=' && (sign < to-1 && s[sign+1] != '=' || to < len(s) && (isQuote(s[to]) || opensList(s[to])))
+	return sign < to && s[sign] == '=' && (sign < to-1 && s[sign+1] != '=' || to < len(s) && (isQuote(s[to]) || opensList(s[to]) || signWidth(s[to:]) > 0))
 }
 
 // chosen reports whether people choose the secrets that the telling word stands for.
@@ -234,11 +234,20 @@ func valueLength(s string) int {
 	return len(strings.TrimRight(s[:end], ".!?:"))
 }
 
+// opensEntity reports whether an escape of HTML begins at i.
+func opensEntity(s string, i int) bool {
+	if s[i] != '&' {
+		return false
+	}
+	_, width := entityAfter(s[i+1:])
+	return width > 0
+}
+
 // signedLength extends a value to the next blank: a generated password may have commas,
 // semicolons and angle brackets in it. It returns length if other fields seem to follow.
 func signedLength(s string, length int) int {
 	end := length
-	for end < len(s) && strings.IndexByte(" \t\r\n", s[end]) < 0 {
+	for end < len(s) && strings.IndexByte(" \t\r\n", s[end]) < 0 && !opensEntity(s, end) {
 		if strings.IndexByte("\"'`()[]{}=\\|", s[end]) >= 0 || end > 64 {
 			return length
 		}
