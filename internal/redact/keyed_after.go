@@ -81,13 +81,27 @@ func (k keyed) assigned(s string, name int, between string, several bool, v exte
 	if counted || elsewhere {
 		return extent{}
 	}
-	if !prose || k.apart && compound(s, name) || v.to != a.refused && k.prose(s[v.from:v.to]) {
+	if !prose {
 		return v
+	}
+	if k.apart && compound(s, name) || v.to != a.refused && k.prose(s[v.from:v.to]) {
+		return k.joined(s, v, a)
 	}
 	if v.to-v.from > longRefusal {
 		a.refused = v.to
 	}
 	return extent{}
+}
+
+// joined returns a bare value with what an ampersand joins to it. A password in a sentence may have
+// one in it.
+func (k keyed) joined(s string, v extent, a *ahead) extent {
+	for k.name == "password" && joins(s, v.to) {
+		more := 1 + k.word(s[v.to+1:])
+		v.to += more
+		a.read += more
+	}
+	return v
 }
 
 // statements begin what a program says of a value: "password: Invalid value". The value may
@@ -122,10 +136,10 @@ func enclosed(s string, i int) extent {
 }
 
 // alone reports whether a value on a line of its own looks like one: a single word
-// with a digit in it. What else follows a colon there is a stack or a list.
+// with a digit in it, or with letters of both cases as chance mixes them. What else follows a colon there is a stack or a list.
 func alone(s string, v extent) bool {
 	rest, _, _ := strings.Cut(s[v.to:], "\n")
-	return strings.TrimSpace(rest) == "" && strings.ContainsAny(s[v.from:v.to], "0123456789") && !strings.ContainsAny(s[v.from:v.to], "/:(")
+	return strings.TrimSpace(rest) == "" && (strings.ContainsAny(s[v.from:v.to], "0123456789") || scrambled(s[v.from:v.to])) && !strings.ContainsAny(s[v.from:v.to], "/:(")
 }
 
 // opened reports whether the name that ends at i is a flag (--db-password) or the

@@ -39,7 +39,7 @@ func nearMisses() []string {
 		"code is your ", "your code ", "AUTH ", "AUTH a ", "LOGIN a ", "PASS ", "IDENTIFY a ", "session id ", "password, ", "password is as the ", "credentials a / ", "token ... ", "expected token a, got ", "codes: a1b2c3d4 ", "echo a | sudo -S", "response=", "for password ", "insert into a(b)values(", "insert into a(token)values('", "('a'),",
 		"select token = ? ", "where token=$1 [", "update password=? args=", "where token in (", "where token=:a ", "where token=@p1 ", "insert into a(token)values(?) ['", "args=[\"", "where token=? binding parameter [1] as [a] - [", "where token = ? [[", "token=%(a)s, ", "select ", "where pin=? (", "where pin=? ; \"",
 		"a,password\n", "a|token\n", "password,\"\n", "pin;\n1;", "password\t\"\"", "token,",
-		"password=${", "password=${a1b2}", "password; ", "signing with key ", "aes key ", "enter 1234 to ", "a:b1234@", "password\n input_value='", "on field 'pin': rejected value [", "field 'pin' value: \"", "auth plain\n", "auth plain\n334\n", "webhook_url=", "sess=", "does not match the code ", "' (password)", "user a secret ",
+		"password=${", "password=${a1b2}", "password; ", "signing with key ", "aes key ", "enter 1234 to ", "a:b1234@", "password\n input_value='", "on field 'pin': rejected value [", "field 'pin' value: \"", "auth plain\n", "auth plain\n334\n", "webhook_url=", "sess=", "does not match the code ", "' (password)", "user a secret ", "is not a valid password ", "wrong password 123456", "passwords differ: ", "token a != ", "password a&b ", "password: a&b", "password a&", "api key a12345 not ",
 	}
 }
 

@@ -31,7 +31,7 @@ func (p *phrase) read() bool {
 				return false
 			}
 		default:
-			p.given, p.linked = p.given || role == gives, true
+			p.given, p.linked, p.denied = p.given || role == gives, true, p.denied || refusals[word]
 			if valueWords[word] {
 				p.valued, p.comma, p.broken = true, false, false
 			}
@@ -256,6 +256,7 @@ func (p *phrase) next() bool {
 	}
 	p.broken, p.comma, p.assigned, p.linked = false, false, false, true
 	begin := p.at
+	compared := p.compared()
 	for n := range maxNext + 1 {
 		if !p.gap() {
 			return false
@@ -266,7 +267,7 @@ func (p *phrase) next() bool {
 		case role == links || role == gives:
 			p.broken = p.broken && !valueWords[word]
 			p.at = to
-		case n == 0 && p.kind != ofCode || p.broken || p.comma:
+		case n == 0 && p.kind != ofCode && !compared || p.broken || p.comma:
 			return false // a value alone is another field
 		default:
 			return p.value() && p.from > begin

@@ -16,7 +16,7 @@ func (p *phrase) value() bool {
 	if p.text[p.from-1] == '+' {
 		text = p.text[:min(len(p.text), p.from+maxFormValue)]
 	}
-	p.to = p.from + valueLength(text[p.from:])
+	p.to = p.from + p.length(text)
 	p.at = p.to
 	if m := uuidShape.FindStringIndex(p.text[p.from:min(p.to, p.from+uuidLength)]); m != nil && ends(p.text, p.from+uuidLength) {
 		p.to = p.from + uuidLength
@@ -51,7 +51,7 @@ func (p *phrase) value() bool {
 		return false
 	}
 	if len(text) < len(p.text) { // all of it is taken
-		p.to = max(p.to, p.from+valueLength(p.text[p.from:]))
+		p.to = max(p.to, p.from+p.length(p.text))
 		p.at = p.to
 	}
 	return true
@@ -65,7 +65,7 @@ func (p *phrase) accepts(v string) bool {
 	if (p.kind == ofCode || p.kind == ofPassword && onceWords[p.before]) && p.code(v) {
 		return true
 	}
-	return !plainShape(v) && p.secret(v)
+	return p.refusedNumber(v) || !plainShape(v) && (p.secret(v) || p.refusedValue(v))
 }
 
 // secret judges a value by the telling word before it: what counts as a password need not
@@ -84,7 +84,7 @@ func (p *phrase) secret(v string) bool {
 		return !p.broken && chosenWord(v) && (signed(v) && changes(v) > 0 || changes(v) > 2)
 	case p.chosen() && !p.broken:
 		head, _, _ := strings.Cut(v, "/")
-		return chosenWord(v) || p.given && chosenWord(head) || p.before != "" && verdicts[p.before] && p.number(v) || appPassword.MatchString(v)
+		return chosenWord(v) || p.given && chosenWord(head) || appPassword.MatchString(v)
 	}
 	return p.made(v)
 }
@@ -198,7 +198,7 @@ func (p *phrase) counted() bool {
 		return true
 	}
 	next := strings.TrimLeft(p.text[p.to:], " ")
-	for _, noun := range [...]string{"times", "attempts", "char", "digits", "seconds", "bytes", "ms", "of ", "lines", "rows", "days"} {
+	for _, noun := range [...]string{"times", "attempts", "tries", "retries", "char", "digits", "sec", "minutes", "hours", "bytes", "ms", "of ", "lines", "rows", "records", "users", "requests", "days", "weeks"} {
 		if strings.HasPrefix(next, noun) {
 			return true
 		}
