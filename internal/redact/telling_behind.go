@@ -75,15 +75,27 @@ func (p *phrase) closes(end int) bool {
 	return false
 }
 
+// stops returns the bytes before which a value begins that ends at at: a quote if it is quoted, else
+// blanks and signs.
+func (p *phrase) stops(least, at int) string {
+	const signs = " \t\r\n\"'`<>,;()[]{}|"
+	switch closes := p.text[at]; {
+	case closes == '+': // a form
+		return signs + "&=+"
+	case p.kind != ofPassword:
+		return signs + "&"
+	case isQuote(closes) && strings.IndexByte(p.text[least:at], closes) >= 0:
+		return "\n" + string(closes)
+	}
+	return signs
+}
+
 // valueBefore reads the value that ends before at.
 func (p *phrase) valueBefore(least, at int) bool {
 	for at > least && strings.IndexByte(" \t+\"'`)", p.text[at-1]) >= 0 {
 		at--
 	}
-	stops := " \t\r\n\"'`<>,;&()[]{}|"
-	if p.text[at] == '+' { // a form
-		stops += "=+"
-	}
+	stops := p.stops(least, at)
 	from := at
 	for from > least && strings.IndexByte(stops, p.text[from-1]) < 0 {
 		from--

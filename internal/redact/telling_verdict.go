@@ -8,7 +8,7 @@ import (
 var (
 	// refusals are the verdicts that are about the value itself. A password that expired or failed
 	// may be followed by a number of something else.
-	refusals = wordSet("invalid incorrect wrong bad rejected revoked unknown unrecognized unrecognised compromised leaked mismatch " +
+	refusals = wordSet("invalid incorrect wrong bad rejected revoked unknown unrecognized unrecognised compromised leaked mismatch match differ differs different " +
 		"falsch falsches falsche ungültig ungültiges inválida inválido invalida incorrecta incorrecto incorreta incorreto errada incorrecte invalide errata sbagliata неверный неверен onjuist ongeldig")
 
 	// denials stand between "is" and the telling word: X is not a valid API key.
@@ -18,7 +18,7 @@ var (
 	isWords = wordSet("is as isn was wasn ist war")
 
 	// verdictBehind matches what a program says of a value before it.
-	verdictBehind = regexp.MustCompile(`(?i)^\\?["'` + "`" + `)\]]*(?::| -|,)? (?:(?:is|was|has been|has|does|did|could)(?: not|n't)? |not )?(?:(?:an? |the )?(?:no longer |not )?(?:longer )?)?` +
+	verdictBehind = regexp.MustCompile(`(?i)^[!?]?\\?["'` + "`" + `)\]]*(?::| -|,)? (?:(?:is|was|has been|has|does|did|could)(?: not|n't)? |not )?(?:(?:an? |the )?(?:no longer |not )?(?:longer )?)?` +
 		`(?:invalid|valid|wrong|incorrect|rejected|revoked|expired|unknown|found|be found|refused|denied|accepted|match|recogni[sz]ed|known|correct|exist|unauthori[sz]ed|compromised|leaked)\b`)
 
 	// pluralMismatch matches what follows a telling word if two values are compared.
@@ -56,7 +56,7 @@ func (p *phrase) refusedValue(v string) bool {
 	case p.kind == ofKey:
 		return p.refused()
 	}
-	return p.denied || p.verdictFollows()
+	return p.denied || p.verdictFollows() || signed(v) && changes(v) > 2 && p.refused()
 }
 
 // refusedNumber reports whether a value of digits is a password that is not accepted.
