@@ -103,7 +103,7 @@ func (k keyed) assigned(s string, name int, between string, several bool, v exte
 // pointed returns the value v if an arrow or a comma stands between it and its name, and it looks
 // made: ["authorization", "X"], authorization -> X. The rule of telling words has the other names.
 func (k keyed) pointed(s string, v extent) extent {
-	if value := s[v.from:min(v.to, v.from+maxJudged)]; k.name != "authorization" && k.name != "cookie" || value == "" || plainShape(value) || !looselyMade(value) && !scrambled(value) {
+	if value := s[v.from:min(v.to, v.from+maxJudged)]; k.name != "authorization" && k.name != "cookie" || value == "" || plainShape(value) || !opaque(value) || !looselyMade(value) && !scrambled(value) {
 		return extent{}
 	}
 	return v

@@ -15,7 +15,7 @@ func loginRule() rule {
 	return rule{
 		name: "told", of: "login", gate: []string{"auth ", "auth: ", "authenticat", "login", "logon", "logged in", "log in", "logging in", "sign in", "signed in", "signin", "bind "},
 		expr: `(?i)\b(?:basic auth|` + verdict + ` ` + login + `|` + login + ` (?:failed|failure|error|rejected|denied|refused)|log(?:ged|ging)?[ -]?(?:in|on)|sign(?:ed|ing)? in|authenticat(?:ed?|ing)|bind)` +
-			`(?: for| of| with| as| to)?(?: user)?[ :=("']{1,3}` + user + `(?::| ?/ ?| (?:with|using) )["']?([^\s"'` + "`" + `]{5,64}?)(?:@(?-i:[a-z0-9.-]{1,128})(?::\d{1,5})?(?:/[\w./-]{0,64})?)?[)\]}>]{0,3}[:.,;!?]{0,3}(?:[\s"'` + "`" + `\\]|$)`,
+			`(?: for| of| with| as| to)?(?: user)?[ :=("']{1,3}` + user + `(?::| ?/ ?| (?:with|using) )["']?([^\s"'` + "`" + `\\]{5,64}?)(?:@(?-i:[a-z0-9.-]{1,128})(?::\d{1,5})?(?:/[\w./-]{0,64})?)?[)\]}>]{0,3}[:.,;!?]{0,3}(?:[\s"'` + "`" + `\\]|$)`,
 		check: loginValue,
 	}
 }
@@ -33,11 +33,15 @@ func loginValue(s string, from, to int) bool {
 		return false
 	}
 	before := strings.TrimRight(s[max(0, from-8):from], `"'`)
-	if !strings.HasSuffix(before, ":") {
-		return changes(v) > 1 || signed(v) || scrambled(v)
+	sign := strings.TrimRight(before, " ")
+	word, _ := previousWord(s, max(0, from-32), from-len(before)+len(sign)-1)
+	switch {
+	case fieldsOfLogin[word]:
+		return false
+	case strings.HasSuffix(before, ":"):
+		return strings.IndexByte(v, ':') < 0
 	}
-	word, _ := previousWord(s, max(0, from-32), from-1)
-	return !fieldsOfLogin[word] && strings.IndexByte(v, ':') < 0
+	return changes(v) > 1 || signed(v) || scrambled(v)
 }
 
 // sectionless is what may stand before an address without a scheme.

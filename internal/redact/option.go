@@ -120,7 +120,7 @@ var optionWords = wordSet("option options flag argument must needs with when req
 // script sends after a prompt.
 func inputRules() []rule {
 	// the programs that read a password from their input
-	const programs = `(?:sudo\s+)?(?:\S*/)?(?:kinit|(?:ch)?passwd|smbpasswd|cryptsetup|(?:docker|podman|helm registry|vault|skopeo|crane auth|az|oc|gh auth|glab auth|npm|heroku) login|gpg2?|openssl|ssh-add|su)\b`
+	const programs = `(?:sudo\s+)?(?:\S*/)?(?:kinit|(?:ch)?passwd|smbpasswd|cryptsetup|(?:docker|podman|helm registry|vault|skopeo|crane auth|az|oc|gh auth|glab auth|npm|heroku) login|gpg2?\b[^\n|<]{0,160}--passphrase-fd|openssl\b[^\n|<]{0,160}-pass(?:in|out)? (?:stdin|fd:0)|ssh-add|su)\b`
 	return []rule{
 		{
 			name: "command", of: "<<<", gate: []string{"<<<"},
