@@ -14,7 +14,7 @@ func commandRules() []rule {
 	const gap = `[\s#>|*]+` // also between the lines of a comment or a quotation
 	const value = `(?:"([^"\n]+)"|'([^'\n]+)'|([^\s"'|&;<>()\[\]]+))`
 	return []rule{
-		{name: "command", of: "curl", gate: []string{"curl", "wget", "http "}, expr: `(?:curl|wget|http)\b.*?\s(?:-u|--user|--proxy-user|-U|-a|--auth)[ =]?["']?([^\s"':/]+:[^\s"']+)`, check: notAddressed},
+		{name: "command", of: "curl", gate: []string{"curl", "wget", "http ", "lftp"}, expr: `(?:curl|wget|http|lftp)\b.*?\s(?:-u|--user|--proxy-user|-U|-a|--auth)[ =]?["']?([^\s"':/,]+[:,][^\s"']+)`, check: notAddressed},
 		{name: "command", of: "-p word", gate: []string{"sshpass", "docker login", "podman login", "helm registry", "mongo", "az login", "oc login", "mariadb", "influx", "skopeo", "plink", "cqlsh", "sqlcmd", "bcp ", "twine", "ipmitool"}, expr: `(?:sshpass|(?:docker|podman|skopeo|az|oc) login|helm registry login|mongo\w*|influx|mariadb|plink|cqlsh|sqlcmd|bcp|twine|ipmitool)\b.*?\s-(?:p|pw|P)[ =]?["']?([^\s"'-][^\s"']*)`},
 		{name: "command", of: "-pword", gate: []string{"mysql", "0z x ", "0z a ", "0z e ", "0za ", "0zr ", "unrar", "mariadb"}, expr: `(?:mysql\w*|mariadb\w*|7z[ar]?|(?:un)?rar)\b.*?\s-(?:p|hp)["']?([^\s"'-][^\s"']*)`, check: notPort},
 		{name: "command", of: "-p chosen", gate: []string{"mysql", "psql", "useradd", "usermod", "restic"}, expr: `(?:mysql\w*|psql|useradd|usermod|restic)\b.*?\s-p[ =]["']?([^\s"'-][^\s"']*)`, check: chosenAt},
@@ -23,7 +23,7 @@ func commandRules() []rule {
 		{name: "command", of: "auth()", gate: []string{".auth(", "auth=("}, expr: `(?:\.auth|\bauth=)\(["'][^"'\s]+["'],\s*["']([^"']+)`},
 		{name: "command", of: "-k", gate: []string{"openssl enc"}, expr: `openssl enc\b.*?\s-k ["']?([^\s"'-][^\s"']*)`},
 		{name: "command", of: "ssh-keygen", gate: []string{"ssh-keygen"}, expr: `ssh-keygen\b.*?\s-[NP] ["']?([^\s"'-][^\s"']*)`},
-		{name: "command", of: "argument", gate: []string{"net user ", "change_password ", "add_user ", "addauth digest "}, expr: `(?i)(?:\bnet user [^\s/]+|\b(?:change_password|add_user) \S+|\baddauth digest)\s+["']?([^\s"'/-][^\s"']*)`, check: chosenAt},
+		{name: "command", of: "argument", gate: []string{"net user ", "change_password ", "add_user ", "addauth digest ", "wpa_passphrase "}, expr: `(?i)(?:\bnet user [^\s/]+|\b(?:change_password|add_user|wpa_passphrase) \S+|\baddauth digest)\s+["']?([^\s"'/-][^\s"']*)`, check: chosenAt},
 		{name: "command", of: "vault", gate: []string{"vault login ", "operator unseal "}, expr: `\bvault (?:login|operator unseal)\s+(?:-\S+\s+)*([\w.+/=-]{16,})`, check: opaqueAt},
 		{name: "command", of: "sudo -S", gate: []string{"sudo -s"}, expr: `\becho\s+(?:-\w+\s+)*["']?([^\s"'|$]+)["']?\s*\|\s*sudo\s+-S`},
 		{name: "command", of: "-a", gate: []string{"redis-cli", "valkey-cli"}, expr: `(?:redis|valkey)-cli\b.*?\s-a[ =]?["']?([^\s"']+)`},

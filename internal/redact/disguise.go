@@ -1,6 +1,7 @@
 package redact
 
 import (
+	"strconv"
 	"strings"
 	"unicode/utf8"
 )
@@ -23,7 +24,21 @@ func (v *view) original(from, to int) (int, int) {
 // plainText reports whether a text cannot be disguised: it has neither an escape nor a
 // character beyond ASCII. It is what every clean text pays.
 func plainText(s string) bool {
-	return ascii(s) && strings.IndexByte(s, '%') < 0 && strings.IndexByte(s, '\\') < 0 && strings.IndexByte(s, escape) < 0 && !strings.Contains(s, "&#")
+	return ascii(s) && strings.IndexByte(s, '%') < 0 && strings.IndexByte(s, '\\') < 0 && strings.IndexByte(s, escape) < 0 && !hasEntity(s)
+}
+
+// hasEntity reports whether a text has an escape of HTML.
+func hasEntity(s string) bool {
+	for {
+		at := strings.IndexByte(s, '&')
+		if at < 0 {
+			return false
+		}
+		s = s[at+1:]
+		if _, width := entityAfter(s); width > 0 {
+			return true
+		}
+	}
 }
 
 // ascii looks at eight bytes at a time.
@@ -43,7 +58,7 @@ func ascii(s string) bool {
 	return true
 }
 
-// uncover takes escapes off (%40, \u0040, \x40, &#64;, \n, \/), writes full-width,
+// uncover takes escapes off (%40, \u0040, \x40, &#64;, &commat;, \n, \/), writes full-width,
 // mathematical and look-alike letters as those that they look like, and leaves out
 // what cannot be seen, also the colours of terminals. It reports false if there is none of it.
 func uncover(s string) (v view, changed bool) {
@@ -145,7 +160,7 @@ func percent(s string) (rune, bool, int) {
 		i += 2
 	}
 	if n, ok := hexNumber(s[i:], 2); ok && n < utf8.RuneSelf {
-		return n, true, i + 2
+		return escaped(s, n, i+2)
 	} else if ok {
 		return percentUTF8(s, i)
 	}
@@ -191,8 +206,7 @@ func backslash(s string) (rune, bool, int) {
 		if width := controlSequence(s[end:]); n == escape && width > 0 {
 			return 0, false, end + width
 		}
-		r, kept := lookalike(n)
-		return r, kept, end
+		return escaped(s, n, end)
 	}
 	switch s[i] {
 	case 'n', 'r':
@@ -205,28 +219,54 @@ func backslash(s string) (rune, bool, int) {
 	return '\\', true, 1
 }
 
-// entity reads &#64; and &#x40;.
-func entity(s string) (rune, bool, int) {
-	const longest = 10
-	end := strings.IndexByte(s[:min(len(s), longest)], ';')
-	if end < 4 || s[1] != '#' {
-		return '&', true, 1
-	}
-	n := rune(0)
-	for i := 2; i < end; i++ {
-		d := hexDigit(s[i])
-		switch {
-		case s[2]|0x20 == 'x' && i == 2:
-		case s[2]|0x20 == 'x' && d >= 0:
-			n = n*16 + rune(d)
-		case s[2]|0x20 != 'x' && digit(s[i]):
-			n = n*10 + rune(d)
-		default:
-			return '&', true, 1
+// entity reads &#64;, &#x40; and &commat;, and &amp;lt; as if it had been written once.
+func entity(s string) (rune, bool, int) { return escaped(s, '&', 1) }
+
+// escaped returns the character r, whose escape has the first bytes of s up to width. An ampersand
+// begins another escape if the rest of one follows: %26lt; and \u0026lt; stand for <.
+func escaped(s string, r rune, width int) (rune, bool, int) {
+	for r == '&' {
+		n, more := entityAfter(s[width:])
+		if more == 0 {
+			break
 		}
+		r, width = n, width+more
 	}
-	r, kept := lookalike(n)
-	return r, kept, end + 1
+	r, kept := lookalike(r)
+	return r, kept, width
+}
+
+// entityAfter reads the rest of an escape of HTML after its ampersand. It returns the character and
+// the length of the rest, which is 0 if there is no escape.
+func entityAfter(s string) (rune, int) {
+	const longest = 12
+	end := strings.IndexByte(s[:min(len(s), longest)], ';')
+	if end < 2 {
+		return 0, 0
+	}
+	if s[0] != '#' {
+		if r, ok := entities[s[:end]]; ok {
+			return r, end + 1
+		}
+		return 0, 0
+	}
+	digits, base := s[1:end], 10
+	if digits[0]|0x20 == 'x' {
+		digits, base = digits[1:], 16
+	}
+	n, err := strconv.ParseUint(digits, base, 31)
+	if err != nil {
+		return 0, 0
+	}
+	return rune(n), end + 1
+}
+
+// entities has the characters of ASCII that HTML has a name for, and the blank that does not break.
+var entities = map[string]rune{
+	"lt": '<', "gt": '>', "amp": '&', "quot": '"', "LT": '<', "GT": '>', "AMP": '&', "QUOT": '"', "apos": '\'', "nbsp": ' ', "Tab": '\t', "NewLine": '\n',
+	"equals": '=', "colon": ':', "semi": ';', "comma": ',', "period": '.', "excl": '!', "quest": '?', "num": '#', "dollar": '$', "percnt": '%', "commat": '@',
+	"lpar": '(', "rpar": ')', "lsqb": '[', "lbrack": '[', "rsqb": ']', "rbrack": ']', "lcub": '{', "lbrace": '{', "rcub": '}', "rbrace": '}',
+	"ast": '*', "plus": '+', "sol": '/', "bsol": '\\', "Hat": '^', "lowbar": '_', "grave": '`', "verbar": '|', "vert": '|',
 }
 
 func hexDigit(b byte) int {

@@ -40,7 +40,8 @@ func TestUncover(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct{ in, want string }{
 		{"plain text", ""}, {"100 % and a\\b & more", ""}, {"日本語", ""}, {"café", ""},
-		{"a%40b", "a@b"}, {"a%2540b", "a@b"}, {"%e2%80%8bx", "x"}, {"%zz%4", ""}, {`\u0041\x42\/`, "AB/"}, {`\\u0041`, "A"}, {"&#64;&#x41;&amp;", "@A&amp;"},
+		{"a%40b", "a@b"}, {"a%2540b", "a@b"}, {"%e2%80%8bx", "x"}, {"%zz%4", ""}, {`\u0041\x42\/`, "AB/"}, {`\\u0041`, "A"}, {"&#64;&#x41;&amp;", "@A&"}, {"&lt;a&gt;&equals;&colon;&nbsp;", "<a>=: "},
+		{"&amp;lt;&amp;amp;quot;&#38;lt;", "<\"<"}, {`%26lt;\u0026gt;`, "<>"}, {"a&b; &unknown; &; &#; &#x; &amp", ""}, {"&lt;&bsol;n", `<\n`},
 		{"ＡＢＣ！", "ABC!"}, {"p\u200ba\u00ads", "pas"}, {"раss", "pass"}, {"𝐀𝟗", "A9"}, {`a\nb`, "a\nb"}, {"\xff%41", "\xffA"},
 	} {
 		v, changed := uncover(test.in)

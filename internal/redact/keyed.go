@@ -124,7 +124,9 @@ func written(v string) bool { return len(v) > 24 || strings.ContainsAny(v, " {[<
 
 // opaqueOrPair accepts what a machine made, and headers: a scheme with its
 // credential, a cookie with its value.
-func opaqueOrPair(v string) bool { return opaque(v) || strings.ContainsAny(v, " =") }
+func opaqueOrPair(v string) bool {
+	return (opaque(v) || strings.ContainsAny(v, " =")) && distinguishedEnd(v, 0) == 0
+}
 
 // keyed finds the values of a family's names.
 type keyed struct {

@@ -3,6 +3,7 @@ package redact
 import (
 	"regexp"
 	"strings"
+	"unicode/utf8"
 )
 
 const (
@@ -36,7 +37,7 @@ var (
 // afterNames returns the expression of what may follow a name, with that of the end of a tag.
 func afterNames(tagEnd string) string {
 	return `^` + tail + `(?:(?:\\*["'` + "`" + `]|` + encodedQuote + `)?(?:\[\w{0,16}\]|\]|(?i:%5[bd])){0,8}\s*` +
-		`(=` + greater + `|:=|={1,2}|:|%(?:25)*3[aAdD])\s*|` + tagEnd + `|[ \t]+)`
+		`(=` + greater + `|->|→|,|:=|={1,2}|:|%(?:25)*3[aAdD])\s*|` + tagEnd + `|[ \t]+)`
 }
 
 // valueAfter returns where the value lies whose name stands from name to i, or an
@@ -59,6 +60,9 @@ func (k keyed) valueAfter(s string, name, i int, a *ahead) extent {
 	switch {
 	case m[sign] >= 0:
 		between := s[i+m[sign] : begin]
+		if strings.HasPrefix(between, ",") && !(begin < len(s) && isQuote(s[i]) && isQuote(s[begin])) {
+			return extent{}
+		}
 		if between == ":" && resource(s[:name]) {
 			return extent{}
 		}
@@ -75,19 +79,45 @@ func (k keyed) valueAfter(s string, name, i int, a *ahead) extent {
 
 // assigned returns the value v of a name if the sign between them assigns it, else an empty range.
 func (k keyed) assigned(s string, name int, between string, several bool, v extent, a *ahead) extent {
+	if pointed := between[0] == '-' || between[0] == ',' || between[0] >= utf8.RuneSelf; pointed {
+		return k.pointed(s, v)
+	}
 	prose := v.bare && between[0] == ':' && len(between) > 1 && between != ":="
 	counted := k.judge == nil && several && digitsOnly.MatchString(s[v.from:v.to])
 	elsewhere := v.bare && strings.Contains(between, "\n") && !alone(s, v) || (prose || s[v.from:v.to] == "value") && states(s, v)
 	if counted || elsewhere {
 		return extent{}
 	}
-	if !prose || k.apart && compound(s, name) || v.to != a.refused && k.prose(s[v.from:v.to]) {
+	if !prose {
 		return v
+	}
+	if k.apart && compound(s, name) || v.to != a.refused && k.prose(s[v.from:v.to]) {
+		return k.joined(s, v, a)
 	}
 	if v.to-v.from > longRefusal {
 		a.refused = v.to
 	}
 	return extent{}
+}
+
+// pointed returns the value v if an arrow or a comma stands between it and its name, and it looks
+// made: ["authorization", "X"], authorization -> X. The rule of telling words has the other names.
+func (k keyed) pointed(s string, v extent) extent {
+	if value := s[v.from:min(v.to, v.from+maxJudged)]; k.name != "authorization" && k.name != "cookie" || value == "" || plainShape(value) || !opaque(value) || !looselyMade(value) && !scrambled(value) {
+		return extent{}
+	}
+	return v
+}
+
+// joined returns a bare value with what an ampersand joins to it. A password in a sentence may have
+// one in it.
+func (k keyed) joined(s string, v extent, a *ahead) extent {
+	for k.name == "password" && joins(s, v.to) {
+		more := 1 + k.word(s[v.to+1:])
+		v.to += more
+		a.read += more
+	}
+	return v
 }
 
 // statements begin what a program says of a value: "password: Invalid value". The value may
@@ -122,10 +152,10 @@ func enclosed(s string, i int) extent {
 }
 
 // alone reports whether a value on a line of its own looks like one: a single word
-// with a digit in it. What else follows a colon there is a stack or a list.
+// with a digit in it, or with letters of both cases as chance mixes them. What else follows a colon there is a stack or a list.
 func alone(s string, v extent) bool {
 	rest, _, _ := strings.Cut(s[v.to:], "\n")
-	return strings.TrimSpace(rest) == "" && strings.ContainsAny(s[v.from:v.to], "0123456789") && !strings.ContainsAny(s[v.from:v.to], "/:(")
+	return strings.TrimSpace(rest) == "" && (strings.ContainsAny(s[v.from:v.to], "0123456789") || scrambled(s[v.from:v.to])) && !strings.ContainsAny(s[v.from:v.to], "/:(")
 }
 
 // opened reports whether the name that ends at i is a flag (--db-password) or the

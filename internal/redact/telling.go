@@ -83,12 +83,16 @@ type phrase struct {
 	linked   bool   // a connector has been read
 	valued   bool   // a word that announces a value has been read: "Invalid value:"
 	cipher   bool   // the sentence is about signing or encryption
+	denied   bool   // a verdict has been read
 	from, to int    // where the value lies
 }
 
 // begins reports whether the telling word is one here: it is a word of its own, or the
 // end of one that is known (apikey, access_token).
 func (p *phrase) begins() bool {
+	if p.comparedPlural() {
+		p.at++
+	}
 	if p.at < len(p.text) && (alphanumeric(p.text[p.at]) || strings.IndexByte("_-/", p.text[p.at]) >= 0 || p.text[p.at] == '.' && p.at+1 < len(p.text) && p.text[p.at+1] != '.' && p.text[p.at+1] != ' ') {
 		return false // tokenizer, key_id, token-bucket, secret.go
 	}

@@ -3,15 +3,16 @@ package redact
 import (
 	"regexp"
 	"strings"
+	"unicode/utf8"
 )
 
 // behind reports whether the value stands before the telling word: "123456 is your
 // verification code", "tried X as the password", value "X" for field "password". It reads
 // no further back than to least. The telling word ends at end.
 func (p *phrase) behind(least, end int) bool {
-	const longest, words = 96, 6
+	const longest, words = 96, 7
 	least = max(least, p.word-longest)
-	p.given, p.assigned, p.broken, p.comma = false, false, false, false
+	p.given, p.assigned, p.broken, p.comma, p.denied = false, false, false, false, false
 	field, yours := strings.HasSuffix(p.text[:p.word], "--"), false // value 'X' for '--password'
 	at := p.word
 	if strings.HasSuffix(p.text[least:at], "' (") || strings.HasSuffix(p.text[least:at], `" (`) {
@@ -24,7 +25,7 @@ func (p *phrase) behind(least, end int) bool {
 			return p.valueBefore(least, from-1) // Invalid value: "X": data[token]
 		case word == "" && yours && p.kind == ofCode:
 			return p.closes(end) && p.valueBefore(least, from) // 123456 - your security code
-		case word == "is" || word == "as":
+		case isWords[word]:
 			return p.closes(end) && p.valueBefore(least, from)
 		case word == "match":
 			m := negation.FindStringIndex(p.text[least:from])
@@ -33,6 +34,8 @@ func (p *phrase) behind(least, end int) bool {
 			return p.valueBefore(least, from)
 		case fieldWords[word]:
 			field = true
+		case denials[word] || refusals[word] || verdicts[word]:
+			p.denied = true
 		case !determiners[word] && !codeQualifiers[word] && !keyQualifiers[word]:
 			return false
 		}
@@ -51,7 +54,7 @@ func previousWord(s string, least, at int) (string, int) {
 		at--
 	}
 	from := at
-	for from > least && letter(s[from-1]) {
+	for from > least && (letter(s[from-1]) || s[from-1] >= utf8.RuneSelf) {
 		from--
 	}
 	return strings.ToLower(s[from:at]), from
@@ -64,7 +67,7 @@ func (p *phrase) closes(end int) bool {
 	if rest == "" || strings.IndexByte(".,;:!?)\n\r\"'&+", rest[0]) >= 0 {
 		return true
 	}
-	for _, follows := range [...]string{" for ", " to ", " but ", " and "} {
+	for _, follows := range [...]string{" for ", " to ", " but ", " and ", " of "} {
 		if strings.HasPrefix(rest, follows) {
 			return true
 		}
@@ -72,15 +75,27 @@ func (p *phrase) closes(end int) bool {
 	return false
 }
 
+// stops returns the bytes before which a value begins that ends at at: a quote if it is quoted, else
+// blanks and signs.
+func (p *phrase) stops(least, at int) string {
+	const signs = " \t\r\n\"'`<>,;()[]{}|"
+	switch closes := p.text[at]; {
+	case closes == '+': // a form
+		return signs + "&=+"
+	case p.kind != ofPassword:
+		return signs + "&"
+	case isQuote(closes) && strings.IndexByte(p.text[least:at], closes) >= 0:
+		return "\n" + string(closes)
+	}
+	return signs
+}
+
 // valueBefore reads the value that ends before at.
 func (p *phrase) valueBefore(least, at int) bool {
 	for at > least && strings.IndexByte(" \t+\"'`)", p.text[at-1]) >= 0 {
 		at--
 	}
-	stops := " \t\r\n\"'`<>,;&()[]{}|"
-	if p.text[at] == '+' { // a form
-		stops += "=+"
-	}
+	stops := p.stops(least, at)
 	from := at
 	for from > least && strings.IndexByte(stops, p.text[from-1]) < 0 {
 		from--
@@ -101,5 +116,9 @@ func (p *phrase) valueBefore(least, at int) bool {
 			return true
 		}
 	}
-	return !plainShape(v) && p.secret(v)
+	quoted := at < len(p.text) && isQuote(p.text[at]) && from > 0 && p.text[from-1] == p.text[at]
+	if p.denied && p.kind == ofPassword && quoted && len(v) > 3 {
+		return true // 'X' is not a valid password
+	}
+	return p.denied && p.refusedNumber(v) || !plainShape(v) && (p.secret(v) || p.denied && p.refusedValue(v))
 }

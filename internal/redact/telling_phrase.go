@@ -1,6 +1,7 @@
 package redact
 
 import (
+	"regexp"
 	"strings"
 	"unicode/utf8"
 )
@@ -31,7 +32,7 @@ func (p *phrase) read() bool {
 				return false
 			}
 		default:
-			p.given, p.linked = p.given || role == gives, true
+			p.given, p.linked, p.denied = p.given || role == gives, true, p.denied || refusals[word]
 			if valueWords[word] {
 				p.valued, p.comma, p.broken = true, false, false
 			}
@@ -52,7 +53,8 @@ func (p *phrase) connector() (word string, role, to int) {
 	case p.kind == ofSession && sessionWords[word]:
 		role, p.id = links, true
 	case role == 0 && user > 0:
-		role, p.id, to, whole = gives, true, user, true
+		p.id = true
+		return word, gives, user
 	}
 	if !whole || to-p.at > maxConnector {
 		role = 0
@@ -219,7 +221,7 @@ func (p *phrase) user() int {
 	if p.kind != ofPair {
 		return 0
 	}
-	to := tokenEnd(p.text, p.at)
+	to := max(tokenEnd(p.text, p.at), distinguishedEnd(p.text, p.at))
 	for _, sign := range [...]string{" / ", ":", `", "`, "', '"} {
 		if to > p.at && strings.HasPrefix(p.text[to:], sign) {
 			return to
@@ -227,6 +229,17 @@ func (p *phrase) user() int {
 	}
 	if last := p.text[p.at-1]; to > p.at && (last == '[' || last == '(') && strings.HasPrefix(p.text[to:], ", ") {
 		return to + 1
+	}
+	return 0
+}
+
+// distinguished matches the name of an account in LDAP: cn=app,dc=example,dc=org.
+var distinguished = regexp.MustCompile(`(?i)^(?:cn|uid|ou|dc|o)=[^\s,:/"']{1,64}(?:, ?(?:cn|uid|ou|dc|o|c|l)=[^\s,:/"']{1,64}){0,8}`)
+
+// distinguishedEnd returns where the name of an account in LDAP ends that begins at i, or 0.
+func distinguishedEnd(s string, i int) int {
+	if n := len(distinguished.FindString(s[i:])); n > 0 {
+		return i + n
 	}
 	return 0
 }
@@ -256,6 +269,7 @@ func (p *phrase) next() bool {
 	}
 	p.broken, p.comma, p.assigned, p.linked = false, false, false, true
 	begin := p.at
+	compared := p.compared()
 	for n := range maxNext + 1 {
 		if !p.gap() {
 			return false
@@ -266,7 +280,7 @@ func (p *phrase) next() bool {
 		case role == links || role == gives:
 			p.broken = p.broken && !valueWords[word]
 			p.at = to
-		case n == 0 && p.kind != ofCode || p.broken || p.comma:
+		case n == 0 && p.kind != ofCode && !compared || p.broken || p.comma:
 			return false // a value alone is another field
 		default:
 			return p.value() && p.from > begin

@@ -16,7 +16,7 @@ func (p *phrase) value() bool {
 	if p.text[p.from-1] == '+' {
 		text = p.text[:min(len(p.text), p.from+maxFormValue)]
 	}
-	p.to = p.from + valueLength(text[p.from:])
+	p.to = p.from + p.length(text)
 	p.at = p.to
 	if m := uuidShape.FindStringIndex(p.text[p.from:min(p.to, p.from+uuidLength)]); m != nil && ends(p.text, p.from+uuidLength) {
 		p.to = p.from + uuidLength
@@ -51,7 +51,7 @@ func (p *phrase) value() bool {
 		return false
 	}
 	if len(text) < len(p.text) { // all of it is taken
-		p.to = max(p.to, p.from+valueLength(p.text[p.from:]))
+		p.to = max(p.to, p.from+p.length(p.text))
 		p.at = p.to
 	}
 	return true
@@ -65,7 +65,7 @@ func (p *phrase) accepts(v string) bool {
 	if (p.kind == ofCode || p.kind == ofPassword && onceWords[p.before]) && p.code(v) {
 		return true
 	}
-	return !plainShape(v) && p.secret(v)
+	return p.refusedNumber(v) || !plainShape(v) && (p.secret(v) || p.refusedValue(v))
 }
 
 // secret judges a value by the telling word before it: what counts as a password need not
@@ -84,7 +84,7 @@ func (p *phrase) secret(v string) bool {
 		return !p.broken && chosenWord(v) && (signed(v) && changes(v) > 0 || changes(v) > 2)
 	case p.chosen() && !p.broken:
 		head, _, _ := strings.Cut(v, "/")
-		return chosenWord(v) || p.given && chosenWord(head) || p.before != "" && verdicts[p.before] && p.number(v) || appPassword.MatchString(v)
+		return chosenWord(v) || p.given && chosenWord(head) || appPassword.MatchString(v)
 	}
 	return p.made(v)
 }
@@ -136,7 +136,7 @@ func fieldName(s string, from, to int) bool {
 		return strings.Trim(strings.ToLower(s[from:to]), "abcdefghijklmnopqrstuvwxyz._*") == ""
 	}
 	sign := wordEnd(s, from)
-	return sign < to && s[sign] == '=' && (sign < to-1 && s[sign+1] != '=' || to < len(s) && (isQuote(s[to]) || opensList(s[to])))
+	return sign < to && s[sign] == '=' && (sign < to-1 && s[sign+1] != '=' || to < len(s) && (isQuote(s[to]) || opensList(s[to]) || signWidth(s[to:]) > 0))
 }
 
 // chosen reports whether people choose the secrets that the telling word stands for.
@@ -198,7 +198,7 @@ func (p *phrase) counted() bool {
 		return true
 	}
 	next := strings.TrimLeft(p.text[p.to:], " ")
-	for _, noun := range [...]string{"times", "attempts", "char", "digits", "seconds", "bytes", "ms", "of ", "lines", "rows", "days"} {
+	for _, noun := range [...]string{"times", "attempts", "tries", "retries", "char", "digits", "sec", "minutes", "hours", "bytes", "ms", "of ", "lines", "rows", "records", "users", "requests", "days", "weeks"} {
 		if strings.HasPrefix(next, noun) {
 			return true
 		}
@@ -234,11 +234,20 @@ func valueLength(s string) int {
 	return len(strings.TrimRight(s[:end], ".!?:"))
 }
 
+// opensEntity reports whether an escape of HTML begins at i.
+func opensEntity(s string, i int) bool {
+	if s[i] != '&' {
+		return false
+	}
+	_, width := entityAfter(s[i+1:])
+	return width > 0
+}
+
 // signedLength extends a value to the next blank: a generated password may have commas,
 // semicolons and angle brackets in it. It returns length if other fields seem to follow.
 func signedLength(s string, length int) int {
 	end := length
-	for end < len(s) && strings.IndexByte(" \t\r\n", s[end]) < 0 {
+	for end < len(s) && strings.IndexByte(" \t\r\n", s[end]) < 0 && !opensEntity(s, end) {
 		if strings.IndexByte("\"'`()[]{}=\\|", s[end]) >= 0 || end > 64 {
 			return length
 		}

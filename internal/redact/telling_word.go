@@ -28,7 +28,7 @@ var (
 			links: "invalid incorrect wrong bad rejected revoked expired unknown unrecognized unrecognised malformed not found valid string has been the a now to too " +
 				"with in request header failed refused denied error mismatch unauthorized compromised leaked exposed and phrase plaintext hex base raw secret token key seed " +
 				"attempt but from you we that your new old current previous temporary initial default successfully already again does did do be equal share word question proceed installation " +
-				"continue this an attribute field property option parameter argument validation verification check reminder hint auf neu then have had also equals guard " +
+				"continue this an insert don doesn didn t differ differs different attribute field property option parameter argument validation verification check reminder hint auf neu then have had also equals guard " +
 				"weak short long simple satisfy satisfies meet meets match policy requirements must at most least characters chars " +
 				"falsch ungültig inválida inválido invalida incorrecta incorrecto incorreta incorreto errada incorrecte invalide errata sbagliata неверный неверен неправильный onjuist ongeldig",
 			gives: "provided supplied given sent used received entered specified presented submitted passed is was are set changed reset updated using got ist lautet war est es " +

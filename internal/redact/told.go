@@ -39,6 +39,9 @@ func findTold(s string, f finding) finding {
 			if bare {
 				to = from + len(strings.TrimRight(s[from:to], ".!?)]}:>*"))
 			}
+			if bare && opensEntity(s, from) { // an escaped quote, which is read behind its disguise
+				continue
+			}
 			if to > from && !masked(s[from:to]) && (!bare || chosen(s[from:to])) {
 				f.add(from, to)
 			}

@@ -21,6 +21,7 @@ func Disguises() map[string]func(string) string {
 		}
 	}
 	twins := strings.NewReplacer("a", "а", "c", "с", "e", "е", "o", "о", "p", "р", "x", "х", "y", "у", "A", "А", "B", "В", "E", "Е", "K", "К", "M", "М", "H", "Н", "O", "О", "P", "Р", "C", "С", "T", "Т", "X", "Х")
+	names := strings.NewReplacer("<", "&lt;", ">", "&gt;", "&", "&amp;", `"`, "&quot;", "'", "&apos;", "=", "&equals;", ":", "&colon;", "@", "&commat;", "/", "&sol;", "+", "&plus;", "_", "&lowbar;", " ", "&nbsp;", ".", "&period;", "!", "&excl;", "*", "&ast;")
 	return map[string]func(string) string{
 		"base64":    func(s string) string { return base64.StdEncoding.EncodeToString([]byte(s)) },
 		"base64url": func(s string) string { return base64.RawURLEncoding.EncodeToString([]byte(s)) },
@@ -33,6 +34,7 @@ func Disguises() map[string]func(string) string {
 		"zero-width":    each(func(r rune) string { return string(r) + "\u200b" }),
 		"look-alikes":   twins.Replace,
 		"soft hyphens":  each(func(r rune) string { return "\u00ad" + string(r) }),
+		"html names":    names.Replace,
 		"html entities": each(func(r rune) string { return fmt.Sprintf("&#%d;", r) }),
 	}
 }
