@@ -13,6 +13,7 @@ import (
 	"recoup/internal/app"
 	"recoup/internal/policy"
 	"recoup/internal/store"
+	"recoup/internal/store/postgres/pgtest"
 	"recoup/internal/test/live"
 	testnode "recoup/internal/test/node"
 )
@@ -136,5 +137,22 @@ func TestSyncIsDeferred(t *testing.T) {
 	}
 	if left, text := s.left.Load(), logs.String(); left != -1 || strings.Count(text, "tables not synced") != 1 {
 		t.Errorf("%d are left; the log says:\n%s", left, text)
+	}
+}
+
+// A month that objects of others keep from being dropped stops no node from starting.
+func TestKeptMonthsDoNotStopNodes(t *testing.T) {
+	t.Parallel()
+	d, logs := live.Postgres(t), &testnode.Log{}
+	pgtest.HoldToClock(t, d.Owner)
+	o := app.Options{Database: d.Nodes}
+	o.LogTo(logs)
+	live.Start(t, o).Stop()
+	execute(t, d.Owner, "create table recoup.transition_y2001m01 partition of recoup.transition for values from ('2001-01-01 00:00+00') to ('2001-02-01 00:00+00')",
+		"create table recoup.transition_y2001m02 partition of recoup.transition for values from ('2001-02-01 00:00+00') to ('2001-03-01 00:00+00')",
+		"create schema shop; create table shop.rows (kept recoup.transition_y2001m01)")
+	live.Start(t, o).Stop()
+	if !strings.Contains(logs.String(), "old partitions could not be dropped") || !strings.Contains(logs.String(), "recoup.transition_y2001m01: ") || strings.Contains(logs.String(), "transition_y2001m02") {
+		t.Errorf("the log says:\n%s", logs)
 	}
 }

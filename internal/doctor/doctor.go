@@ -80,6 +80,7 @@ func Checks() []Check {
 		{"grants", "privileges that our roles lack or have beyond what nodes, pipelines and analysts need", judgeGrants},
 		{"roles", "roles that are missing or too powerful", judgeRoles},
 		{"owners", "objects in the schemas of Recoup that belong to another role", judgeOwners},
+		{"dependents", "objects of other roles that depend on Recoup's tables", judgeDependents},
 		{"public-schema", "a schema public in which every role may create objects", judgePublicSchema},
 		{"row-security", "tables left open while row security is on", judgeRowSecurity},
 		{"partitions", "months that are missing ahead, not attached, unguarded or in a default partition", judgePartitions},

@@ -175,6 +175,9 @@ type ServerFacts struct {
 	// another role than the error table does.
 	Foreign []ForeignObject
 
+	// Dependents are objects of other roles that depend on tables in the schemas recoup and cl.
+	Dependents []Dependent
+
 	// PublicCreate is set if every role may create objects in the schema public.
 	PublicCreate bool
 }
@@ -184,6 +187,16 @@ type ForeignObject struct {
 	Name   string // as PostgreSQL describes it: schema cl, function cl.refuse(text)
 	Owner  string
 	Wanted string // the owner that it should have
+}
+
+// Dependent is an object of another role that depends on a table of Recoup's.
+type Dependent struct {
+	Name  string // as PostgreSQL describes it: view shop.keep
+	Owner string
+	On    string // the table
+	Month bool   // the table is a partition
+	Keeps bool   // the table cannot be dropped while the object exists
+	Drop  string // the statement that ends the dependency; empty: unknown
 }
 
 // ConnectionLimit bounds the sessions of a database or of a role.
