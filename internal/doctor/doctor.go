@@ -78,6 +78,7 @@ func Checks() []Check {
 		{"constraints", "constraints that are missing or changed", judgeConstraints},
 		{"indexes", "indexes that are missing, invalid or changed", judgeIndexes},
 		{"grants", "privileges that our roles lack or have beyond what nodes, pipelines and analysts need", judgeGrants},
+		{"other-roles", "privileges of roles that are not Recoup's, and default privileges", judgeOtherRoles},
 		{"roles", "roles that are missing or too powerful", judgeRoles},
 		{"owners", "objects in the schemas of Recoup that belong to another role", judgeOwners},
 		{"dependents", "objects of other roles that depend on Recoup's tables", judgeDependents},

@@ -178,6 +178,12 @@ type ServerFacts struct {
 	// Dependents are objects of other roles that depend on tables in the schemas recoup and cl.
 	Dependents []Dependent
 
+	// OtherGrants are privileges in the schemas recoup and cl of roles that are not Recoup's.
+	OtherGrants []OtherGrant
+
+	// DefaultGrants are default privileges that grant new objects in them to such roles.
+	DefaultGrants []DefaultGrant
+
 	// PublicCreate is set if every role may create objects in the schema public.
 	PublicCreate bool
 }
@@ -197,6 +203,21 @@ type Dependent struct {
 	Month bool   // the table is a partition
 	Keeps bool   // the table cannot be dropped while the object exists
 	Drop  string // the statement that ends the dependency; empty: unknown
+}
+
+// OtherGrant is what a role that is not Recoup's may do with an object.
+type OtherGrant struct {
+	Role       string // in SQL
+	Kind       string // schema, table, sequence or function
+	On         string // in SQL
+	Privileges []string
+}
+
+// DefaultGrant is what a role gets on new objects.
+type DefaultGrant struct {
+	On     string // tables in schema recoup
+	Role   string // in SQL
+	Revoke string // the statement that revokes it
 }
 
 // ConnectionLimit bounds the sessions of a database or of a role.

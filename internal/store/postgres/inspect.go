@@ -35,7 +35,7 @@ func (s *Store) Inspect(ctx context.Context, i store.Inspection) (store.Facts, e
 		{"the clock", readClock}, {store.FactSchema, readSchema}, {store.FactGrants, readGrants}, {"names of the policy", readNames},
 		{"dead tables", readDeadTables}, {"tables of others", readLookalikes}, {"adopted tables", readAdoptions}, {store.FactPartitions, readPartitions},
 		{"settings", readServerSettings}, {"sessions", readSessions}, {"tables", readTables}, {"what holds the horizon", readHolders},
-		{"replication slots", readSlots}, {store.FactArchiver, readArchiver}, {"row security", readUnsecured}, {store.FactRoles, readRoles}, {"owners", readForeign}, {"dependent objects", readDependents}, {"the schema public", readPublicSchema}, {store.FactBackups, readBackups},
+		{"replication slots", readSlots}, {store.FactArchiver, readArchiver}, {"row security", readUnsecured}, {store.FactRoles, readRoles}, {"owners", readForeign}, {"privileges of other roles", readOtherGrants}, {"default privileges", readDefaultGrants}, {"dependent objects", readDependents}, {"the schema public", readPublicSchema}, {store.FactBackups, readBackups},
 	}
 	for _, rule := range rowRules {
 		looks = append(looks, look{rule.name, rule.read})
