@@ -71,11 +71,11 @@ func judgeHolders(in *Input) (found []Ill) {
 		switch age := in.Facts.Clock.Sub(h.Since); {
 		case h.Kind == "replication slot":
 			found = append(found, ill(recoup.FindingWarning, subject, "Nobody uses it, and it keeps "+size(h.Bytes)+" of the write-ahead log, which grows until the disk is full.",
-				sqlCommand(&in.Facts, "select pg_drop_replication_slot('"+h.Name+"')")))
+				sqlCommand(&in.Facts, "select pg_drop_replication_slot("+literal(h.Name)+")")))
 		case h.Since.IsZero() || age < longTransaction:
 		case h.Kind == "prepared transaction":
 			found = append(found, ill(recoup.FindingWarning, subject, "It has been prepared for "+span(age)+": no dead row since then can be cleared away.",
-				sqlCommand(&in.Facts, "rollback prepared '"+h.Name+"'")))
+				sqlCommand(&in.Facts, "rollback prepared "+literal(h.Name))))
 		default:
 			found = append(found, ill(recoup.FindingWarning, subject, "It has been open for "+span(age)+": no dead row since then can be cleared away.",
 				sqlCommand(&in.Facts, "select pg_terminate_backend("+pid(h.Name)+")")))
@@ -191,7 +191,7 @@ func judgeListener(in *Input) []Ill {
 		return nil
 	}
 	return []Ill{ill(recoup.FindingWarning, "listener "+in.Node.Listen, "It is reachable from other machines without TLS, and no proxy is configured: API keys cross the network in the clear.",
-		"recoup serve --listen "+in.Node.Listen+" --tls-cert tls.crt --tls-key tls.key")}
+		"recoup serve --listen "+word(in.Node.Listen)+" --tls-cert tls.crt --tls-key tls.key")}
 }
 
 // judgeUnseen reports what was not checked. A schema that was not checked is a warning:
