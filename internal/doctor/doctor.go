@@ -90,6 +90,7 @@ func Checks() []Check {
 		{"outbox", "notifications that wait for too long", judgeOutbox},
 		{"channels", "channels that are missing, that fail, that nobody reaches or no route names", judgeChannels},
 		{"vacuum", "dead rows that autovacuum does not get to, and transaction ids that run out", judgeVacuum},
+		{"locks", "sessions that keep others from writing Recoup's tables", judgeLocks},
 		{"horizon", "transactions and replication slots that keep dead rows or the log", judgeHolders},
 		{"clock", "a machine whose clock differs from the database's", judgeClock},
 		{"connections", "a connection budget that nodes exhaust", judgeConnections},

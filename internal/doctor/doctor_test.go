@@ -95,6 +95,9 @@ func TestJudge(t *testing.T) {
 		"long transaction": {onServer(func(in *doctor.Input) {
 			in.Facts.Server.Holders = []store.Holder{{Kind: "transaction", Name: "pid 7 of ada (psql)", Since: now.Add(-3 * time.Hour)}}
 		}), recoup.FindingWarning, "horizon", "open for 3 hours"},
+		"a lock": {onServer(func(in *doctor.Input) {
+			in.Facts.Server.Locks = []store.LockHolder{{PID: 7, Role: "mallory", Mode: "AccessExclusiveLock", On: "recoup.error", Blocked: 2, Since: now.Add(-time.Hour)}}
+		}), recoup.FindingCritical, "locks", "It holds AccessExclusiveLock on recoup.error, and 2 sessions wait for it: reports and promotions that need the table fail. Its transaction began 60 minutes ago."},
 		"idle slot": {onServer(func(in *doctor.Input) {
 			in.Facts.Server.Holders = []store.Holder{{Kind: "replication slot", Name: "old", Bytes: 5 << 30}}
 		}), recoup.FindingWarning, "horizon", "5.0 GB"},

@@ -62,6 +62,35 @@ func judgeVacuum(in *Input) (found []Ill) {
 	return found
 }
 
+// judgeLocks has no remedy for --fix: the session may be a migration or a backup.
+func judgeLocks(in *Input) (found []Ill) {
+	if in.Facts.Server == nil {
+		return nil
+	}
+	for _, l := range in.Facts.Server.Locks {
+		severity, does, since := recoup.FindingWarning, "holds", ""
+		if l.Blocked > 0 {
+			severity = recoup.FindingCritical
+		}
+		if l.Waits {
+			does = "waits for"
+		}
+		if !l.Since.IsZero() {
+			since = fmt.Sprintf(" Its transaction began %s ago.", span(in.Facts.Clock.Sub(l.Since)))
+		}
+		found = append(found, ill(severity, fmt.Sprintf("pid %d of %s", l.PID, l.Role), fmt.Sprintf("It %s %s on %s, and %s for it: reports and promotions that need the table fail.%s",
+			does, l.Mode, l.On, waiting(l.Blocked), since), sqlCommand(&in.Facts, fmt.Sprintf("select pg_terminate_backend(%d)", l.PID))))
+	}
+	return found
+}
+
+func waiting(n int) string {
+	if n == 1 {
+		return "1 session waits"
+	}
+	return fmt.Sprintf("%d sessions wait", n)
+}
+
 func judgeHolders(in *Input) (found []Ill) {
 	if in.Facts.Server == nil {
 		return nil

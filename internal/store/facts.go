@@ -2,6 +2,7 @@ package store
 
 import (
 	"cmp"
+	"context"
 	"slices"
 	"time"
 
@@ -184,6 +185,9 @@ type ServerFacts struct {
 	// DefaultGrants are default privileges that grant new objects in them to such roles.
 	DefaultGrants []DefaultGrant
 
+	// Locks are sessions that keep nodes from writing tables.
+	Locks []LockHolder
+
 	// PublicCreate is set if every role may create objects in the schema public.
 	PublicCreate bool
 }
@@ -218,6 +222,25 @@ type DefaultGrant struct {
 	On     string // tables in schema recoup
 	Role   string // in SQL
 	Revoke string // the statement that revokes it
+}
+
+// LockHolder is a session that holds, or waits for, a lock on a table of Recoup's that keeps others
+// from writing it.
+type LockHolder struct {
+	PID     int
+	Role    string
+	Mode    string // AccessExclusiveLock
+	On      string
+	Waits   bool
+	Since   time.Time // when its transaction began; zero: unknown
+	Blocked int       // sessions that wait for it
+}
+
+// LockWatcher finds the sessions that keep a node from writing.
+type LockWatcher interface {
+	// LockHolders lists them if a statement has waited for a lock in vain since the last
+	// call; otherwise ok is false.
+	LockHolders(ctx context.Context) (list []LockHolder, ok bool, err error)
 }
 
 // ConnectionLimit bounds the sessions of a database or of a role.

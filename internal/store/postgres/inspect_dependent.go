@@ -20,7 +20,7 @@ const selectDependents = `
 	  select 'pg_class'::regclass::oid, oid, oid from ours
 	  union all select 'pg_type'::regclass::oid, t.oid, o.oid from ours o join pg_type t on t.typrelid = o.oid
 	  union all select 'pg_type'::regclass::oid, t.typarray, o.oid from ours o join pg_type t on t.typrelid = o.oid),
-	dependent as (select distinct d.classid, d.objid, d.objsubid, t.rel from target t join pg_depend d on d.refclassid = t.class and d.refobjid = t.id where d.deptype in ('n', 'a')),
+	dependent as materialized (select distinct d.classid, d.objid, d.objsubid, t.rel from target t join pg_depend d on d.refclassid = t.class and d.refobjid = t.id where d.deptype in ('n', 'a')),
 	thing as (
 	  select case when r.relkind in ('v', 'm') and d.classid = 'pg_rewrite'::regclass::oid then 'pg_class'::regclass::oid else d.classid end as class,
 	      case when r.relkind in ('v', 'm') and d.classid = 'pg_rewrite'::regclass::oid then r.oid else d.objid end as id,
@@ -43,7 +43,7 @@ const selectDependents = `
 	    left join pg_attrdef f on d.classid = 'pg_attrdef'::regclass::oid and f.oid = d.objid
 	    left join pg_policy y on d.classid = 'pg_policy'::regclass::oid and y.oid = d.objid
 	    left join pg_trigger g on d.classid = 'pg_trigger'::regclass::oid and g.oid = d.objid
-	    left join pg_class r on r.oid in (w.ev_class, k.conrelid, f.adrelid, y.polrelid, g.tgrelid) or d.classid = 'pg_class'::regclass::oid and r.oid = d.objid
+	    left join pg_class r on r.oid = coalesce(w.ev_class, k.conrelid, f.adrelid, y.polrelid, g.tgrelid, case d.classid when 'pg_class'::regclass::oid then d.objid end)
 	    left join pg_attribute a on d.classid = 'pg_class'::regclass::oid and a.attrelid = d.objid and a.attnum = d.objsubid and d.objsubid > 0
 	    left join pg_proc p on d.classid = 'pg_proc'::regclass::oid and p.oid = d.objid
 	    left join pg_type t on d.classid = 'pg_type'::regclass::oid and t.oid = d.objid)

@@ -21,11 +21,11 @@ func TestFullNotificationQueue(t *testing.T) {
 	name := "listener_" + owner.Config().Database
 	owner.run("create role " + name + " login")
 	listener, sender := role(t, owner, name), role(t, owner, name)
-	listener.run("listen any")
+	listener.run("listen flood")
 	listener.run("begin")
 	ask[int](listener, "select 1")
 	for range 200 {
-		if _, err := sender.Exec(t.Context(), "select pg_notify('any', i || repeat('x', 7000)) from generate_series(1, 4) i"); err != nil {
+		if _, err := sender.Exec(t.Context(), "select pg_notify('flood', i || repeat('x', 7000)) from generate_series(1, 4) i"); err != nil {
 			break
 		}
 	}

@@ -53,7 +53,7 @@ language sql stable set search_path = pg_catalog, pg_temp as $$
       left join pg_rewrite w on x.class = 'pg_rewrite'::regclass and w.oid = x.id
       left join pg_trigger g on x.class = 'pg_trigger'::regclass and g.oid = x.id
       left join pg_attrdef a on x.class = 'pg_attrdef'::regclass and a.oid = x.id
-      left join pg_class r on r.oid in (w.ev_class, g.tgrelid, a.adrelid) and (a.oid is null or r.relkind = 'v')
+      left join pg_class r on r.oid = coalesce(w.ev_class, g.tgrelid, a.adrelid) and (a.oid is null or r.relkind = 'v')
       left join pg_proc p on x.class = 'pg_proc'::regclass and p.oid = x.id
       left join pg_type t on x.class = 'pg_type'::regclass and t.oid = x.id)
   select not exists (select from other o where o.owner is null or o.owner = (select relowner from pg_class where oid = target)
