@@ -24,6 +24,10 @@ const (
 	NameAdopted NameStanding = "ADOPTED" // a table that is governed in place
 )
 
+// KindLocked is the kind of a view of Recoup's that could not be made or renewed because
+// another session holds a lock. Nodes retry it.
+const KindLocked = "locked view"
+
 // TableName is a name that the policy gives to an error table or to its archive, and
 // what has it in the database. The errors of a table are governed and kept whatever has
 // its name.
@@ -42,6 +46,8 @@ func (n *TableName) Adopted() bool { return n.Standing == NameView || n.Standing
 // Obstacle says what is in the way of a name, without its owner.
 func (n *TableName) Obstacle() string {
 	switch {
+	case n.Kind == KindLocked:
+		return "its view could not be made or renewed yet: another session holds a lock"
 	case n.Standing == NameFree && n.Kind == "":
 		return "its view is not made yet"
 	case n.Standing == NameFree:

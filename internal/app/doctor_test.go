@@ -196,6 +196,11 @@ func postgresIlls() []planted {
 		{"function too many", owner, []string{"grant execute on function recoup.archive(uuid[],int[],uuid[],jsonb,timestamptz,uuid[]) to recoup_reader"}, "grants", "recoup_reader on recoup.archive(uuid[],integer[],uuid[],jsonb,timestamp with time zone,uuid[])", recoup.FindingWarning, true, "recoup migrate up"},
 		{"lock of everyone", owner, []string{"grant select on recoup.turn_lock to public"}, "grants", "public on recoup.turn_lock", recoup.FindingWarning, false, "revoke select on table recoup.turn_lock from public"},
 		{"reader may write", owner, []string{"grant update on recoup.error_archive to recoup_reader"}, "grants", "recoup_reader on recoup.error_archive", recoup.FindingWarning, false, "revoke update"},
+		{"keys of another role", owner, []string{"grant select on recoup.api_key to pg_monitor"}, "other-roles", "pg_monitor on table recoup.api_key", recoup.FindingCritical, false, "revoke select on table recoup.api_key from pg_monitor"},
+		{"errors written by another role", owner, []string{"grant insert, select on recoup.error to pg_monitor"}, "other-roles", "pg_monitor on table recoup.error", recoup.FindingWarning, false, "revoke insert, select on table recoup.error from pg_monitor"},
+		{"schema of another role", owner, []string{"grant usage on schema recoup to pg_monitor"}, "other-roles", "pg_monitor on schema recoup", recoup.FindingNote, false, "revoke usage on schema recoup from pg_monitor"},
+		{"default privileges", owner, []string{"alter default privileges grant select on tables to pg_monitor"}, "other-roles", "default privileges on tables", recoup.FindingWarning, false, "revoke all on tables from pg_monitor"},
+		{"view of another role", super, []string{"create view public.keep as select from recoup.error"}, "dependents", "view public.keep", recoup.FindingNote, false, "drop view public.keep"},
 		{"row security half on", owner, []string{"select recoup.enable_row_security()", "alter table recoup.due disable row level security"}, "row-security", "table recoup.due", recoup.FindingCritical, true, "enable_row_security"},
 		{"partition missing ahead", owner, []string{"do $$ begin execute format('drop table recoup.transition_y%sm%s', to_char(now() at time zone 'UTC' + interval '1 month', 'YYYY'), to_char(now() at time zone 'UTC' + interval '1 month', 'MM')); end $$"},
 			"partitions", "recoup.transition_y", recoup.FindingWarning, true, "recoup jobs run partitions"},
@@ -266,7 +271,7 @@ func execute(t *testing.T, address string, statements ...string) {
 	}
 }
 
-// TestDoctorOnPostgres plants one ill after the other (46 with RECOUP_SOAK=1, else a third
+// TestDoctorOnPostgres plants one ill after the other (51 with RECOUP_SOAK=1, else a third
 // of them) into copies of a busy database, and wants exactly that one found, with its command; what is said to be safe to fix is gone
 // after --fix. On the database as it was, nothing is found.
 func TestDoctorOnPostgres(t *testing.T) {

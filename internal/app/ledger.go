@@ -2,11 +2,13 @@ package app
 
 import (
 	"context"
+	"errors"
 
 	"recoup"
 	"recoup/fault"
 	"recoup/internal/ledger"
 	"recoup/internal/policy"
+	"recoup/internal/store"
 )
 
 // newBook opens the ledger, with room for what comes.
@@ -15,7 +17,10 @@ func (n *Node) newBook(ctx context.Context, keys *tenantKeys, registry *fault.Re
 		return nil, err
 	}
 	s, now := n.store, n.o.Now()
-	if err := s.EnsurePartitions(ctx, now); err != nil {
+	switch err := s.EnsurePartitions(ctx, now); {
+	case errors.Is(err, store.ErrNotDropped): // the job "partitions" retries it
+		n.o.Logger.Warn("old partitions could not be dropped; this will be retried", "cause", err)
+	case err != nil:
 		return nil, err
 	}
 	if err := s.EnsureEventPartitions(ctx, now, p.Ledger.EventRetention); err != nil {

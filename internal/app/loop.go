@@ -35,6 +35,9 @@ func (n *Node) allLoops() []loop {
 	if n.adoptions != nil {
 		list = append(list, loop{"adoptions", 300 * time.Millisecond, "", n.adoptions.Run})
 	}
+	if s, can := n.store.(store.LockWatcher); can {
+		list = append(list, loop{"locks", time.Second, "", (&lockWatch{n: n, store: s}).run})
+	}
 	if s, can := n.store.(store.TakenOverRedactor); can {
 		list = append(list, loop{"rows taken over", time.Second, "", n.redactTakenOver(s)})
 	}

@@ -28,39 +28,39 @@ func judgeAdoptions(in *Input) (found []Ill) {
 		under := now.Sub(a.BegunAt) > adoptionPatience
 		switch {
 		case a.Gone:
-			found = append(found, ill(recoup.FindingWarning, a.Source, "It was adopted and does not exist any more: its errors stay open until it is released.", "recoup release "+a.Source))
+			found = append(found, ill(recoup.FindingWarning, a.Source, "It was adopted and does not exist any more: its errors stay open until it is released.", "recoup release "+word(a.Source)))
 		case a.State == recoup.AdoptionReleasing && under:
-			found = append(found, ill(recoup.FindingWarning, a.Source, "Its release was begun and not finished.", "recoup release "+a.Source))
+			found = append(found, ill(recoup.FindingWarning, a.Source, "Its release was begun and not finished.", "recoup release "+word(a.Source)))
 		case a.State == recoup.AdoptionReleasing:
 		case a.State == recoup.AdoptionAdopting && under:
-			found = append(found, ill(recoup.FindingWarning, a.Source, "Its adoption was begun and not finished: none of its rows are governed.", "recoup adopt "+a.Source+" --apply"))
+			found = append(found, ill(recoup.FindingWarning, a.Source, "Its adoption was begun and not finished: none of its rows are governed.", "recoup adopt "+word(a.Source)+" --apply"))
 		case a.State == recoup.AdoptionAdopting:
 		case len(a.Lacks) > 0:
 			found = append(found, mute(in, a))
 		case a.Unreachable != "":
 			found = append(found, ill(recoup.FindingCritical, a.Source, "Nodes cannot connect to it: "+a.Unreachable+
-				". Its changes are noted and wait. Adopt it again, which repairs its login role, or let the role log in (pg_hba.conf).", "recoup adopt "+a.Source+" --apply"))
+				". Its changes are noted and wait. Adopt it again, which repairs its login role, or let the role log in (pg_hba.conf).", "recoup adopt "+word(a.Source)+" --apply"))
 		case len(a.Lost) > 0:
 			found = append(found, ill(recoup.FindingCritical, a.Source, "Nodes cannot read it, because columns were renamed or dropped that its adoption names: "+
-				strings.Join(a.Lost, ", ")+". Its writers go on, ungoverned. Release it, then adopt it as it is now.", "recoup release "+cmp.Or(a.Renamed, a.Source)))
+				strings.Join(a.Lost, ", ")+". Its writers go on, ungoverned. Release it, then adopt it as it is now.", "recoup release "+word(cmp.Or(a.Renamed, a.Source))))
 		case a.Renamed != "":
-			found = append(found, ill(recoup.FindingCritical, a.Source, "It is called "+a.Renamed+" now, and nodes look for it under its old name. Release it, then adopt it under the new one.", "recoup release "+a.Renamed))
+			found = append(found, ill(recoup.FindingCritical, a.Source, "It is called "+a.Renamed+" now, and nodes look for it under its old name. Release it, then adopt it under the new one.", "recoup release "+word(a.Renamed)))
 		case a.Given:
-			found = append(found, ill(recoup.FindingCritical, a.Source, "It has another owner now, and nodes read it with the rights of the one before. Release it, then adopt it again.", "recoup release "+a.Source))
+			found = append(found, ill(recoup.FindingCritical, a.Source, "It has another owner now, and nodes read it with the rights of the one before. Release it, then adopt it again.", "recoup release "+word(a.Source)))
 		case len(a.Missing) > 0:
 			found = append(found, ill(recoup.FindingCritical, a.Source, "Rows of it fail unseen, because these are missing or disabled: "+strings.Join(a.Missing, ", ")+".", remake(a)))
 		case len(a.Altered) > 0:
 			found = append(found, ill(recoup.FindingCritical, a.Source, "Functions by which nodes reach it were changed since it was adopted (body, owner, rights or settings): recoup."+strings.Join(a.Altered, ", recoup.")+
-				". Release it, then adopt it again.", "recoup release "+a.Source+" && recoup adopt "+a.Source+" --apply"))
+				". Release it, then adopt it again.", "recoup release "+word(a.Source)+" && recoup adopt "+word(a.Source)+" --apply"))
 		case a.Retired:
 			found = append(found, ill(recoup.FindingCritical, a.Source, fmt.Sprintf("It is adopted as %s, which the policy in force no longer has: what fails in it is kept among the orphans and blocks nobody. Move it to another table of the policy, or release it.",
-				a.Table), "recoup adopt "+a.Source+" --as TABLE --apply"))
+				a.Table), "recoup adopt "+word(a.Source)+" --as TABLE --apply"))
 		case !a.WaitingSince.IsZero() && now.Sub(a.WaitingSince) > changePatience:
 			found = append(found, ill(recoup.FindingWarning, a.Source, fmt.Sprintf("Changes of its rows have waited for a node since %s: no node runs, or none can read it.",
 				a.WaitingSince.UTC().Format("2006-01-02 15:04 MST")), "recoup serve"))
 		case a.Unreadable > 0:
 			found = append(found, ill(recoup.FindingWarning, a.Source, fmt.Sprintf("A condition of its adoption fails on %d of its rows, such as that of key %s (%s). Correct them, or release it and adopt it with another condition.",
-				a.Unreadable, a.Example.Key, a.Example.Cause), "recoup release "+a.Source))
+				a.Unreadable, a.Example.Key, a.Example.Cause), "recoup release "+word(a.Source)))
 		}
 		if !a.Gone && a.State != recoup.AdoptionReleasing && a.State != recoup.AdoptionAdopting {
 			found = append(found, judgeSource(in, a)...)
@@ -102,9 +102,9 @@ func judgeSource(in *Input, a store.AdoptionFact) (found []Ill) {
 		found = append(found, ill(recoup.FindingWarning, a.Source, fmt.Sprintf("The policy keeps columns of it that it does not have: %s. Correct the source block of %s.",
 			strings.Join(columns, ", "), a.Table), "recoup policy apply FILE"))
 	case len(unagreed) > 0:
-		found = append(found, ill(recoup.FindingWarning, a.Source, "The policy keeps columns of it that its functions do not give: "+strings.Join(unagreed, ", ")+".", "recoup adopt "+a.Source+" --apply"))
+		found = append(found, ill(recoup.FindingWarning, a.Source, "The policy keeps columns of it that its functions do not give: "+strings.Join(unagreed, ", ")+".", "recoup adopt "+word(a.Source)+" --apply"))
 	case rules.Removes() && rules.AtEnd != a.Agreed.AtEnd:
-		found = append(found, ill(recoup.FindingWarning, a.Source, fmt.Sprintf("By the policy its rows %s at the end, and its owner has not agreed to that: they are kept.", rules.AtEnd), "recoup adopt "+a.Source+" --apply"))
+		found = append(found, ill(recoup.FindingWarning, a.Source, fmt.Sprintf("By the policy its rows %s at the end, and its owner has not agreed to that: they are kept.", rules.AtEnd), "recoup adopt "+word(a.Source)+" --apply"))
 	}
 	if a.KeptBack > 0 && rules.Removes() {
 		found = append(found, ill(recoup.FindingWarning, a.Source, fmt.Sprintf("By the policy its rows %s at the end, and it refuses that for %d of them: %s. Remove what holds them, or have the policy keep them.", rules.AtEnd, a.KeptBack, a.KeptWhy), "recoup policy apply FILE"))
@@ -115,10 +115,10 @@ func judgeSource(in *Input, a store.AdoptionFact) (found []Ill) {
 // remake is the command that gives an adopted table its triggers again. Those of new
 // partitions are added; what was there once is not made a second time.
 func remake(a store.AdoptionFact) string {
-	again := "recoup adopt " + a.Source + " --apply"
+	again := "recoup adopt " + word(a.Source) + " --apply"
 	for _, m := range a.Missing {
 		if _, table, ok := strings.Cut(m, " on "); !ok || table == a.Source || strings.HasPrefix(table, "recoup.") {
-			return "recoup release " + a.Source + " && " + again
+			return "recoup release " + word(a.Source) + " && " + again
 		}
 	}
 	return again

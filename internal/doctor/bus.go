@@ -74,7 +74,7 @@ func judgeBusServers(b *Bus) (found []Ill) {
 	for _, s := range b.Servers {
 		switch {
 		case s.Problem != "":
-			found = append(found, ill(recoup.FindingWarning, s.Name, "Its monitoring cannot be read: "+s.Problem+".", "curl "+s.Name+"/varz"))
+			found = append(found, ill(recoup.FindingWarning, s.Name, "Its monitoring cannot be read: "+s.Problem+".", "curl "+word(s.Name+"/varz")))
 		case s.TooOld:
 			found = append(found, ill(recoup.FindingCritical, s.Name, "It is version "+s.Version+", which can lose whole streams when it is killed.", "upgrade the server"))
 		case !s.SyncAlways:

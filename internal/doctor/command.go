@@ -2,6 +2,7 @@ package doctor
 
 import (
 	"fmt"
+	"regexp"
 	"strings"
 	"time"
 
@@ -25,6 +26,21 @@ func sqlCommand(f *store.Facts, statements ...string) string {
 
 // shell quotes a word for a shell.
 func shell(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'" }
+
+// plainWord matches a word that no shell changes.
+var plainWord = regexp.MustCompile(`^[A-Za-z0-9_./:-]+$`)
+
+// literal quotes a string for SQL.
+func literal(s string) string { return "'" + strings.ReplaceAll(s, "'", "''") + "'" }
+
+// word is a name as a word of a command: names of other people's tables and columns can be
+// anything.
+func word(name string) string {
+	if plainWord.MatchString(name) {
+		return name
+	}
+	return shell(name)
+}
 
 // count writes a number with its noun.
 func count[N ~int | ~int64](n N, noun string) string {

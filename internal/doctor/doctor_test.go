@@ -95,6 +95,9 @@ func TestJudge(t *testing.T) {
 		"long transaction": {onServer(func(in *doctor.Input) {
 			in.Facts.Server.Holders = []store.Holder{{Kind: "transaction", Name: "pid 7 of ada (psql)", Since: now.Add(-3 * time.Hour)}}
 		}), recoup.FindingWarning, "horizon", "open for 3 hours"},
+		"a lock": {onServer(func(in *doctor.Input) {
+			in.Facts.Server.Locks = []store.LockHolder{{PID: 7, Role: "mallory", Mode: "AccessExclusiveLock", On: "recoup.error", Blocked: 2, Since: now.Add(-time.Hour)}}
+		}), recoup.FindingCritical, "locks", "It holds AccessExclusiveLock on recoup.error, and 2 sessions wait for it: reports and promotions that need the table fail. Its transaction began 60 minutes ago."},
 		"idle slot": {onServer(func(in *doctor.Input) {
 			in.Facts.Server.Holders = []store.Holder{{Kind: "replication slot", Name: "old", Bytes: 5 << 30}}
 		}), recoup.FindingWarning, "horizon", "5.0 GB"},
@@ -197,6 +200,45 @@ func TestJudgeSourceRules(t *testing.T) {
 		}
 		if !strings.Contains(evidence, c.evidence) || c.evidence == "" && evidence != "" {
 			t.Errorf("%s: found %q, want %q", source, evidence, c.evidence)
+		}
+	}
+}
+
+// Names of other people's tables and columns are no code in the commands.
+func TestCommandsQuoteNames(t *testing.T) {
+	t.Parallel()
+	const table, column = "shop.errors_$(touch x)", "order';touch y;'_id"
+	relation := store.Relation{Name: table, Columns: []store.RelationColumn{{Name: column}, {Name: "message"}, {Name: "created_at"}}}
+	p, err := policy.Load("dead.yaml", []byte("version: 1\ntables:\n  shop.rejects: {}\n"), fault.Default())
+	if err != nil {
+		t.Fatal(err)
+	}
+	in := onServer(func(in *doctor.Input) {
+		in.Facts.Partitions = months()
+		in.Facts.Keys = []recoup.Key{{Role: "admin", CreatedAt: now, ExpiresAt: now.Add(time.Hour)}}
+		in.Policy = p
+		in.Facts.Names = []store.NameFact{{Name: table, Is: "table", Known: true}}
+		in.Facts.DeadTables, in.Facts.Lookalikes = []store.Relation{relation}, []store.Relation{relation}
+		in.Facts.Breaches = []store.Breach{store.NewBreach(store.RuleCodes, []string{"$(touch x)"})}
+		for _, change := range []func(*store.AdoptionFact){
+			func(a *store.AdoptionFact) { a.Gone = true }, func(a *store.AdoptionFact) { a.Unreachable = "no" }, func(a *store.AdoptionFact) { a.Lost = []string{"x"} },
+			func(a *store.AdoptionFact) { a.Renamed = table }, func(a *store.AdoptionFact) { a.Given = true }, func(a *store.AdoptionFact) { a.Missing = []string{"x on " + table} },
+			func(a *store.AdoptionFact) { a.Altered = []string{"x"} }, func(a *store.AdoptionFact) { a.Retired = true }, func(a *store.AdoptionFact) { a.Unreadable = 1 },
+			func(a *store.AdoptionFact) { a.State = recoup.AdoptionReleasing }, func(a *store.AdoptionFact) { a.State = recoup.AdoptionAdopting },
+		} {
+			a := store.AdoptionFact{Source: table, State: recoup.AdoptionGoverned, BegunAt: now.Add(-24 * time.Hour)}
+			change(&a)
+			in.Facts.Adoptions = append(in.Facts.Adoptions, a)
+		}
+	})
+	found := doctor.Judge(in)
+	if len(found) < 14 {
+		t.Errorf("found %d ills", len(found))
+	}
+	for _, f := range found {
+		plain := strings.NewReplacer("'shop.errors_$(touch x)'", "", `'order'\'';touch y;'\''_id'`, "", "'$(touch x)'", "").Replace(f.Fix)
+		if strings.Contains(plain, "touch") {
+			t.Errorf("%s: %s", f.Check, f.Fix)
 		}
 	}
 }

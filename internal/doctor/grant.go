@@ -135,6 +135,28 @@ func judgeOwners(in *Input) (found []Ill) {
 	return found
 }
 
+// judgeDependents has no remedy for --fix: the objects belong to others.
+func judgeDependents(in *Input) (found []Ill) {
+	if in.Facts.Server == nil {
+		return nil
+	}
+	for _, d := range in.Facts.Server.Dependents {
+		severity, effect := recoup.FindingNote, "Migrations that change the table fail while it exists."
+		switch {
+		case d.Keeps:
+			severity, effect = recoup.FindingWarning, "The table is a month that cannot be dropped at the end of its retention while it exists."
+		case d.Month:
+			effect = "The table is a month, and it is dropped together with it."
+		}
+		fix := ""
+		if d.Drop != "" {
+			fix = sqlCommand(&in.Facts, d.Drop)
+		}
+		found = append(found, ill(severity, d.Name, fmt.Sprintf("It belongs to %s and depends on %s. %s", d.Owner, d.On, effect), fix))
+	}
+	return found
+}
+
 // judgePublicSchema has no remedy for --fix: other programs may create objects in the schema.
 func judgePublicSchema(in *Input) []Ill {
 	if in.Facts.Server == nil || !in.Facts.Server.PublicCreate {

@@ -40,7 +40,7 @@ func adopt(name string, in *Input) string {
 	entity := "COLUMN"
 	if i := slices.IndexFunc(in.Facts.Lookalikes, func(r store.Relation) bool { return r.Name == name }); i >= 0 {
 		if queue := queueOf(in.Facts.Lookalikes[i]); queue != nil {
-			return "recoup adopt " + name + " --preset " + queue.Name
+			return "recoup adopt " + word(name) + " --preset " + queue.Name
 		}
 		entity = entityOf(in.Facts.Lookalikes[i], in)
 	} else if in.Policy != nil {
@@ -48,7 +48,7 @@ func adopt(name string, in *Input) string {
 			entity = t.EntityColumn
 		}
 	}
-	return "recoup adopt " + name + " --entity " + entity
+	return "recoup adopt " + word(name) + " --entity " + word(entity)
 }
 
 func judgeDeadTables(in *Input) (found []Ill) {
@@ -58,7 +58,7 @@ func judgeDeadTables(in *Input) (found []Ill) {
 			todo = " (" + in.Policy.DeadTables[i].Todo + ")"
 		}
 		found = append(found, ill(recoup.FindingNote, r.Name, fmt.Sprintf("The policy calls it dead%s, and it exists, with about %s: nothing that is written there is governed.", todo, count(r.Rows, "row")),
-			"recoup adopt "+r.Name+" --entity "+entityOf(r, in)))
+			"recoup adopt "+word(r.Name)+" --entity "+word(entityOf(r, in))))
 	}
 	return found
 }
@@ -78,14 +78,14 @@ func judgeLookalikes(in *Input) (found []Ill) {
 	for _, r := range in.Facts.Lookalikes {
 		if queue := queueOf(r); queue != nil {
 			found = append(found, ill(recoup.FindingNote, r.Name, fmt.Sprintf("It is a table of %s (about %s), and no policy governs the jobs that fail there for good.", queue.Of, count(r.Rows, "row")),
-				"recoup adopt "+r.Name+" --preset "+queue.Name))
+				"recoup adopt "+word(r.Name)+" --preset "+queue.Name))
 			continue
 		}
 		if !looksLikeErrors(r) {
 			continue
 		}
 		found = append(found, ill(recoup.FindingNote, r.Name, fmt.Sprintf("It looks like an error table (%s; about %s), and no policy governs it.", columnNames(r), count(r.Rows, "row")),
-			"recoup adopt "+r.Name+" --entity "+entityOf(r, in)))
+			"recoup adopt "+word(r.Name)+" --entity "+word(entityOf(r, in))))
 	}
 	return found
 }

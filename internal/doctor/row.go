@@ -52,7 +52,7 @@ func judgeRows(in *Input) (found []Ill) {
 		if b.More {
 			n = "More than " + n
 		}
-		fix := strings.NewReplacer(" ID", " "+b.Sample[0], " CODE", " "+b.Sample[0]).Replace(v.fix)
+		fix := strings.NewReplacer(" ID", " "+word(b.Sample[0]), " CODE", " "+word(b.Sample[0])).Replace(v.fix)
 		i := ill(v.severity, v.subject, fmt.Sprintf("%s %s: %s.", v.evidence, n, strings.Join(b.Sample, ", ")), fix)
 		switch {
 		case v.repair != "" && in.Facts.Server != nil:

@@ -62,6 +62,35 @@ func judgeVacuum(in *Input) (found []Ill) {
 	return found
 }
 
+// judgeLocks has no remedy for --fix: the session may be a migration or a backup.
+func judgeLocks(in *Input) (found []Ill) {
+	if in.Facts.Server == nil {
+		return nil
+	}
+	for _, l := range in.Facts.Server.Locks {
+		severity, does, since := recoup.FindingWarning, "holds", ""
+		if l.Blocked > 0 {
+			severity = recoup.FindingCritical
+		}
+		if l.Waits {
+			does = "waits for"
+		}
+		if !l.Since.IsZero() {
+			since = fmt.Sprintf(" Its transaction began %s ago.", span(in.Facts.Clock.Sub(l.Since)))
+		}
+		found = append(found, ill(severity, fmt.Sprintf("pid %d of %s", l.PID, l.Role), fmt.Sprintf("It %s %s on %s, and %s for it: reports and promotions that need the table fail.%s",
+			does, l.Mode, l.On, waiting(l.Blocked), since), sqlCommand(&in.Facts, fmt.Sprintf("select pg_terminate_backend(%d)", l.PID))))
+	}
+	return found
+}
+
+func waiting(n int) string {
+	if n == 1 {
+		return "1 session waits"
+	}
+	return fmt.Sprintf("%d sessions wait", n)
+}
+
 func judgeHolders(in *Input) (found []Ill) {
 	if in.Facts.Server == nil {
 		return nil
@@ -71,11 +100,11 @@ func judgeHolders(in *Input) (found []Ill) {
 		switch age := in.Facts.Clock.Sub(h.Since); {
 		case h.Kind == "replication slot":
 			found = append(found, ill(recoup.FindingWarning, subject, "Nobody uses it, and it keeps "+size(h.Bytes)+" of the write-ahead log, which grows until the disk is full.",
-				sqlCommand(&in.Facts, "select pg_drop_replication_slot('"+h.Name+"')")))
+				sqlCommand(&in.Facts, "select pg_drop_replication_slot("+literal(h.Name)+")")))
 		case h.Since.IsZero() || age < longTransaction:
 		case h.Kind == "prepared transaction":
 			found = append(found, ill(recoup.FindingWarning, subject, "It has been prepared for "+span(age)+": no dead row since then can be cleared away.",
-				sqlCommand(&in.Facts, "rollback prepared '"+h.Name+"'")))
+				sqlCommand(&in.Facts, "rollback prepared "+literal(h.Name))))
 		default:
 			found = append(found, ill(recoup.FindingWarning, subject, "It has been open for "+span(age)+": no dead row since then can be cleared away.",
 				sqlCommand(&in.Facts, "select pg_terminate_backend("+pid(h.Name)+")")))
@@ -191,7 +220,7 @@ func judgeListener(in *Input) []Ill {
 		return nil
 	}
 	return []Ill{ill(recoup.FindingWarning, "listener "+in.Node.Listen, "It is reachable from other machines without TLS, and no proxy is configured: API keys cross the network in the clear.",
-		"recoup serve --listen "+in.Node.Listen+" --tls-cert tls.crt --tls-key tls.key")}
+		"recoup serve --listen "+word(in.Node.Listen)+" --tls-cert tls.crt --tls-key tls.key")}
 }
 
 // judgeUnseen reports what was not checked. A schema that was not checked is a warning:

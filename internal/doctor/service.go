@@ -60,7 +60,7 @@ func judgeChannels(in *Input) (found []Ill) {
 			found = append(found, ill(recoup.FindingWarning, "channel "+c.Name, "The policy names it, and this node does not have it: its notifications are only logged.", "recoup config show"))
 		case recoup.ChannelFailing:
 			found = append(found, ill(recoup.FindingWarning, "channel "+c.Name, fmt.Sprintf("It has failed for %s, %s: %s. %s.", span(in.Now.Sub(c.FailingSince)), count(c.Failures, "message")+" in a row", c.LastFailure, count(c.Undelivered, "notification")+" undelivered"),
-				"recoup channels test "+c.Name))
+				"recoup channels test "+word(c.Name)))
 		}
 	}
 	for _, action := range in.Node.Unreached {
@@ -130,9 +130,9 @@ func judgeBackups(in *Input) []Ill {
 	switch {
 	case f.File != nil && !f.Seen(store.FactBackups), f.Server != nil && !f.Seen(store.FactArchiver):
 	case f.File != nil && f.LastBackup.IsZero() && in.Now.Sub(f.Since) > oldBackup && !f.Since.IsZero():
-		return []Ill{ill(recoup.FindingWarning, "backup", "None was ever made of this file by recoup backup, and it is "+span(in.Now.Sub(f.Since))+" old.", "recoup backup recoup-$(date +%F).db --database sqlite:"+f.File.Path)}
+		return []Ill{ill(recoup.FindingWarning, "backup", "None was ever made of this file by recoup backup, and it is "+span(in.Now.Sub(f.Since))+" old.", "recoup backup recoup-$(date +%F).db --database "+word("sqlite:"+f.File.Path))}
 	case f.File != nil && !f.LastBackup.IsZero() && in.Now.Sub(f.LastBackup) > oldBackup:
-		return []Ill{ill(recoup.FindingWarning, "backup", "The last one was made "+span(in.Now.Sub(f.LastBackup))+" ago.", "recoup backup recoup-$(date +%F).db --database sqlite:"+f.File.Path)}
+		return []Ill{ill(recoup.FindingWarning, "backup", "The last one was made "+span(in.Now.Sub(f.LastBackup))+" ago.", "recoup backup recoup-$(date +%F).db --database "+word("sqlite:"+f.File.Path))}
 	case f.Server == nil:
 	case !f.Server.Archiving:
 		return []Ill{ill(recoup.FindingNote, "backup", "Nobody can tell from here whether this database is backed up: its write-ahead log is not archived (archive_mode is off).", `pg_dump --format custom --file recoup.dump "$RECOUP_DATABASE"`)}
@@ -148,7 +148,7 @@ func judgeFile(in *Input) (found []Ill) {
 		return nil
 	}
 	if file.Damage != "" {
-		found = append(found, ill(recoup.FindingCritical, file.Path, "It is damaged: "+file.Damage, "recoup restore BACKUP --database sqlite:"+file.Path))
+		found = append(found, ill(recoup.FindingCritical, file.Path, "It is damaged: "+file.Damage, "recoup restore BACKUP --database "+word("sqlite:"+file.Path)))
 	}
 	if file.WALBytes > largeLog {
 		found = append(found, ill(recoup.FindingWarning, file.Path+"-wal", "The write-ahead log has "+size(file.WALBytes)+": a reader has kept it from being folded into the file.",

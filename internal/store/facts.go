@@ -2,6 +2,7 @@ package store
 
 import (
 	"cmp"
+	"context"
 	"slices"
 	"time"
 
@@ -176,6 +177,18 @@ type ServerFacts struct {
 	// another role than the error table does.
 	Foreign []ForeignObject
 
+	// Dependents are objects of other roles that depend on tables in the schemas recoup and cl.
+	Dependents []Dependent
+
+	// OtherGrants are privileges in the schemas recoup and cl of roles that are not Recoup's.
+	OtherGrants []OtherGrant
+
+	// DefaultGrants are default privileges that grant new objects in them to such roles.
+	DefaultGrants []DefaultGrant
+
+	// Locks are sessions that keep nodes from writing tables.
+	Locks []LockHolder
+
 	// PublicCreate is set if every role may create objects in the schema public.
 	PublicCreate bool
 }
@@ -185,6 +198,50 @@ type ForeignObject struct {
 	Name   string // as PostgreSQL describes it: schema cl, function cl.refuse(text)
 	Owner  string
 	Wanted string // the owner that it should have
+}
+
+// Dependent is an object of another role that depends on a table of Recoup's.
+type Dependent struct {
+	Name  string // as PostgreSQL describes it: view shop.keep
+	Owner string
+	On    string // the table
+	Month bool   // the table is a partition
+	Keeps bool   // the table cannot be dropped while the object exists
+	Drop  string // the statement that ends the dependency; empty: unknown
+}
+
+// OtherGrant is what a role that is not Recoup's may do with an object.
+type OtherGrant struct {
+	Role       string // in SQL
+	Kind       string // schema, table, sequence or function
+	On         string // in SQL
+	Privileges []string
+}
+
+// DefaultGrant is what a role gets on new objects.
+type DefaultGrant struct {
+	On     string // tables in schema recoup
+	Role   string // in SQL
+	Revoke string // the statement that revokes it
+}
+
+// LockHolder is a session that holds, or waits for, a lock on a table of Recoup's that keeps others
+// from writing it.
+type LockHolder struct {
+	PID     int
+	Role    string
+	Mode    string // AccessExclusiveLock
+	On      string
+	Waits   bool
+	Since   time.Time // when its transaction began; zero: unknown
+	Blocked int       // sessions that wait for it
+}
+
+// LockWatcher finds the sessions that keep a node from writing.
+type LockWatcher interface {
+	// LockHolders lists them if a statement has waited for a lock in vain since the last
+	// call; otherwise ok is false.
+	LockHolders(ctx context.Context) (list []LockHolder, ok bool, err error)
 }
 
 // ConnectionLimit bounds the sessions of a database or of a role.

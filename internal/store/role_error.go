@@ -14,7 +14,10 @@ type TableSyncer interface {
 	// SyncTables brings the mirror and the views in line with the policy. Tables
 	// that the policy no longer has are retired, never dropped. Idempotent, and
 	// safe to run from many nodes at once. A name that something else has is left
-	// to it: the errors of that table are governed and kept all the same.
+	// to it: the errors of that table are governed and kept all the same. A view that
+	// another session has locked is left as it is, and is listed as locked by
+	// TableNames. If the sync as a whole waits for a lock in vain, and all tables are in
+	// the database as this version of the policy has them, it is ErrSyncDeferred.
 	SyncTables(ctx context.Context, p *policy.Policy) error
 }
 

@@ -56,7 +56,7 @@ type Housekeeper interface {
 	PurgeRollups(ctx context.Context, keep Retention, limit int) (int, error)
 
 	// DropEvents deletes the events of all months that are over at a time. Their
-	// counts stay.
+	// counts stay. Months that cannot be deleted are ErrNotDropped; the others are.
 	DropEvents(ctx context.Context, before time.Time) error
 
 	// EnsureEventPartitions makes ready what events need that happened up to
@@ -82,7 +82,8 @@ type ErrorKeeper interface {
 
 	// EnsurePartitions makes ready what writes at now need, and drops history
 	// that nobody can need any more: it is older than the longest TTL and the
-	// longest archive together, so that no archived error outlives its history.
+	// longest archive together, so that no archived error outlives its history. If
+	// only some of that cannot be dropped it is ErrNotDropped.
 	EnsurePartitions(ctx context.Context, now time.Time) error
 
 	FoldCounts(ctx context.Context) error

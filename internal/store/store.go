@@ -27,6 +27,15 @@ var (
 	// done, and the whole verb may be tried again.
 	ErrBusy = errors.New("busy: try again")
 
+	// ErrSyncDeferred is returned by SyncTables when a lock could not be had in time and
+	// the tables of the policy are in the database already: nodes can work, and sync again
+	// later.
+	ErrSyncDeferred = errors.New("another session holds a lock; the tables are synced later")
+
+	// ErrNotDropped is returned when something that is too old could not be dropped.
+	// Everything else was done.
+	ErrNotDropped = errors.New("not dropped")
+
 	// ErrRefused is returned when the database itself refused a change that the
 	// rules forbid. Nothing was done.
 	ErrRefused = errors.New("refused by the database")

@@ -33,21 +33,27 @@ func (s *Store) ensureEventPartitions(ctx context.Context, months []time.Time) e
 	return failure("make partitions", err)
 }
 
-// DropEvents drops the partitions that lie before a time as a whole. The
+// DropEvents drops the partitions that lie before a time as a whole, one by one. The
 // database refuses months that are not over, and those of which an event is still to be
 // filed.
 func (s *Store) DropEvents(ctx context.Context, before time.Time) error {
+	months, err := s.months(ctx, `
+		select month from (select to_date(substring(relname from '^error_event_y(\d{4}m\d{2})$'), 'YYYY"m"MM') as month
+			from pg_inherits join pg_class on pg_class.oid = inhrelid where inhparent = 'recoup.error_event'::regclass) p
+		where month < $1::date order by 1`, store.Month(before))
+	if err != nil {
+		return err
+	}
+	return dropMonths(eventTable, months, func(month time.Time) error { return s.dropEvents(ctx, month) })
+}
+
+func (s *Store) dropEvents(ctx context.Context, month time.Time) error {
 	return s.transact(ctx, "drop events", time.Time{}, func(t *tx) error {
 		t.queue(`select set_config('statement_timeout', '0', true)`) // while events are filed, a month is counted
 		if err := t.send(ctx); err != nil {
 			return err
 		}
-		t.queue(`
-			select recoup.drop_partition($1, month) from (
-				select to_date(right(relname, 8), '"y"YYYY"m"MM') as month
-				from pg_inherits join pg_class on pg_class.oid = inhrelid
-				where inhparent = 'recoup.error_event'::regclass and relname ~ '^error_event_y\d{4}m\d{2}$') p
-			where month < $2::date`, eventTable, store.Month(before))
+		t.queue("select recoup.drop_partition($1, $2)", eventTable, month)
 		return nil
 	})
 }

@@ -1,6 +1,8 @@
 package postgres_test
 
 import (
+	"errors"
+	"sync"
 	"testing"
 	"time"
 
@@ -75,4 +77,52 @@ func TestLocksAreTheOwners(t *testing.T) {
 			}
 		}
 	}
+}
+
+// PostgreSQL lets a role with USAGE on a schema lock a table there that it has no privilege on: CREATE
+// RULE takes the lock before it checks who owns the table. The session is named, by the doctor and to
+// a node whose statement has timed out.
+func TestLockHoldersAreNamed(t *testing.T) {
+	t.Parallel()
+	ownerURL, appURL := pgtest.Migrated(t)
+	s, err := postgres.Open(t.Context(), appURL, postgres.Options{MaxConns: 4, LockTimeout: 200 * time.Millisecond})
+	must(t, err)
+	t.Cleanup(func() { _ = s.Close() })
+	must(t, s.SyncTables(t.Context(), policy.Default()))
+	owner := at(t, ownerURL)
+	name := "locker_" + owner.Config().Database
+	owner.run("create role " + name + " login; grant usage on schema recoup to " + name)
+	first, second := role(t, owner, name), role(t, owner, name)
+	first.run("begin; lock table pg_catalog.pg_settings in access exclusive mode")
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		_, _ = second.Exec(t.Context(), "create rule planted as on insert to recoup.error do also select count(*) from pg_catalog.pg_settings")
+	})
+	pid := int(second.PgConn().PID())
+	for !ask[bool](owner, "select exists (select from pg_locks where pid = $1 and relation = 'recoup.error'::regclass and granted)", pid) {
+		time.Sleep(10 * time.Millisecond)
+	}
+	if list, ok, err := s.LockHolders(t.Context()); ok || err != nil || list != nil {
+		t.Errorf("before a timeout: %v, %v", list, err)
+	}
+	if _, err := s.Counts(t.Context()); err != nil {
+		t.Errorf("counts: %v", err)
+	}
+	_, _, err = s.Errors(t.Context(), store.Filter{}, store.Page{})
+	if !errors.Is(err, store.ErrBusy) {
+		t.Errorf("a list of errors: %v", err)
+	}
+	is := func(h store.LockHolder) bool {
+		return h.PID == pid && h.Role == name && h.Mode == "AccessExclusiveLock" && h.On == "recoup.error" && !h.Waits
+	}
+	list, ok, err := s.LockHolders(t.Context())
+	if must(t, err); !ok || len(list) != 1 || !is(list[0]) {
+		t.Errorf("after a timeout: %+v", list)
+	}
+	facts, err := s.Inspect(t.Context(), store.Inspection{})
+	if must(t, err); len(facts.Server.Locks) != 1 || !is(facts.Server.Locks[0]) {
+		t.Errorf("the doctor finds %+v", facts.Server.Locks)
+	}
+	first.run("rollback")
+	wg.Wait()
 }

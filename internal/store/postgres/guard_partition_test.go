@@ -1,10 +1,14 @@
 package postgres_test
 
 import (
+	"errors"
+	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"recoup/internal/store"
 	"recoup/internal/store/postgres/pgtest"
 )
 
@@ -87,6 +91,63 @@ func TestRetentionsAreBounded(t *testing.T) {
 	} {
 		if got := app.refusal(sql); !strings.Contains(got, "at most 1000 years") {
 			t.Errorf("%s: %s", sql, got)
+		}
+	}
+}
+
+// Views, functions and types that other roles make over a month keep it from being dropped no longer
+// than it is kept, and go with it. What has data of others, or belongs to the schema's owner, keeps
+// its month, and no other. The doctor lists all of them.
+func TestObjectsOfOthersOnPartitions(t *testing.T) {
+	t.Parallel()
+	s, owner, _ := governed(t)
+	pgtest.HoldToClock(t, owner.Config().ConnString())
+	name := "keeper_" + owner.Config().Database
+	owner.run("create role " + name + " login; grant usage on schema recoup to " + name + "; create schema shop; grant all on schema shop to " + name)
+	for _, parent := range []string{"error_event", "transition"} {
+		for month := 1; month <= 5; month++ {
+			owner.run(fmt.Sprintf("create table recoup.%[1]s_y2001m0%[2]d partition of recoup.%[1]s for values from ('2001-0%[2]d-01 00:00+00') to ('2001-0%[3]d-01 00:00+00')", parent, month, month+1))
+		}
+		keeper := role(t, owner, name)
+		keeper.run(strings.ReplaceAll(`create view shop.P_1 as select from recoup.P_y2001m01; create view shop.P_2 as select from shop.P_1;
+			create materialized view shop.P_3 as select from recoup.P_y2001m01 with no data; create index on shop.P_3 ((1));
+			create function shop.P_4(recoup.P_y2001m01) returns int language sql as 'select 1';
+			create table shop.P_5 (kept recoup.P_y2001m02); create view shop.P_6 as select * from shop.P_5;
+			create table shop.P_7 (kept shop.P_1);
+			create view shop.P_8 as select from recoup.P_y2001m05; create rule P_9 as on insert to shop.P_5 do also select from recoup.P_y2001m05`, "P", parent))
+		owner.run(strings.ReplaceAll("create view recoup.P_mine as select from recoup.P_y2001m03", "P", parent))
+		want := "P_y2001m01 P_y2001m02 P_y2001m03"
+		drop := func() error { return s.DropEvents(t.Context(), time.Date(2001, 12, 1, 0, 0, 0, 0, time.UTC)) }
+		if parent == "transition" {
+			drop = func() error { return s.EnsurePartitions(t.Context(), databaseTime(t, owner.Conn)) }
+		}
+		left := func() string {
+			return ask[string](owner, "select coalesce(string_agg(relname, ' ' order by relname), '') from pg_class where relname ~ $1", "^"+parent+"_y2001m[0-9]+$")
+		}
+		if err := drop(); !errors.Is(err, store.ErrNotDropped) || !strings.Contains(err.Error(), "recoup."+parent+"_y2001m02: ") {
+			t.Errorf("%s: %v", parent, err)
+		}
+		if got := left(); got != strings.ReplaceAll(want, "P", parent) {
+			t.Errorf("left of %s: %s", parent, got)
+		}
+		facts, err := s.Inspect(t.Context(), store.Inspection{})
+		must(t, err)
+		var drops []string
+		for _, d := range facts.Server.Dependents {
+			if d.Owner == name && strings.HasPrefix(d.On, "recoup."+parent) {
+				drops = append(drops, fmt.Sprintf("%s %v", d.Drop, d.Keeps))
+			}
+		}
+		slices.Sort(drops)
+		listed := "alter table shop.P_5 drop column kept true, drop materialized view shop.P_3 false, drop routine shop.P_4(recoup.P_y2001m01) false, drop view shop.P_1 false, drop view shop.P_6 false"
+		if got := strings.Join(drops, ", "); got != strings.ReplaceAll(listed, "P", parent) {
+			t.Errorf("the doctor lists %s, of %+v, %+v", got, facts.Server.Dependents, facts.Unseen)
+		}
+		keeper.run(strings.ReplaceAll("drop view shop.P_6; alter table shop.P_5 drop column kept; alter table shop.P_7 drop column kept", "P", parent))
+		owner.run("drop view recoup." + parent + "_mine")
+		must(t, drop())
+		if got := left() + ask[string](owner, "select coalesce(string_agg(relname, ' ' order by relname), '') from pg_class where relname ~ $1", "^"+parent+"_[0-9]$"); got != strings.ReplaceAll("P_5 P_7", "P", parent) {
+			t.Errorf("left in the end: %s", got)
 		}
 	}
 }

@@ -35,7 +35,7 @@ func (s *Store) Inspect(ctx context.Context, i store.Inspection) (store.Facts, e
 		{"the clock", readClock}, {store.FactSchema, readSchema}, {store.FactGrants, readGrants}, {"names of the policy", readNames},
 		{"dead tables", readDeadTables}, {"tables of others", readLookalikes}, {"adopted tables", readAdoptions}, {store.FactPartitions, readPartitions},
 		{"settings", readServerSettings}, {"sessions", readSessions}, {"tables", readTables}, {"what holds the horizon", readHolders},
-		{"replication slots", readSlots}, {store.FactArchiver, readArchiver}, {"row security", readUnsecured}, {store.FactRoles, readRoles}, {"owners", readForeign}, {"the schema public", readPublicSchema}, {store.FactBackups, readBackups},
+		{"replication slots", readSlots}, {store.FactArchiver, readArchiver}, {"row security", readUnsecured}, {store.FactRoles, readRoles}, {"locks", readLocks}, {"owners", readForeign}, {"privileges of other roles", readOtherGrants}, {"default privileges", readDefaultGrants}, {"dependent objects", readDependents}, {"the schema public", readPublicSchema}, {store.FactBackups, readBackups},
 	}
 	for _, rule := range rowRules {
 		looks = append(looks, look{rule.name, rule.read})
@@ -46,7 +46,7 @@ func (s *Store) Inspect(ctx context.Context, i store.Inspection) (store.Facts, e
 		}
 	}
 	s.reachSources(ctx, &f)
-	return f, s.readService(ctx, &f)
+	return f, busyService(s.readService(ctx, &f), &f)
 }
 
 // look asks a question. One that is refused or takes too long is noted; a database that
@@ -58,7 +58,7 @@ func (s *Store) look(ctx context.Context, l look, i store.Inspection, f *store.F
 	}
 	defer func() { _ = tx.Rollback(context.WithoutCancel(ctx)) }()
 	_, err = tx.Exec(ctx, `select set_config('transaction_read_only', 'on', true), set_config('search_path', 'pg_catalog', true),
-		set_config('statement_timeout', $1, true)`, inspectPatience)
+		set_config('statement_timeout', $1, true), set_config('lock_timeout', '1000', true)`, inspectPatience)
 	if err == nil {
 		err = l.ask(ctx, tx, i, f)
 	}
@@ -71,6 +71,9 @@ func (s *Store) look(ctx context.Context, l look, i store.Inspection, f *store.F
 			f.Unseen = append(f.Unseen, store.Unseen{What: l.what, Why: "it took longer than " + inspectPatience + " ms"})
 			return nil
 		}
+	case lockNotAvailable:
+		f.Unseen = append(f.Unseen, store.Unseen{What: l.what, Why: lockedWhy})
+		return nil
 	case undefinedTable, "42883", "42703": // of a schema that somebody has taken apart: what is missing is found as such
 		f.Unseen = append(f.Unseen, store.Unseen{What: l.what, Why: "something that it needs is missing from the schema"})
 		return nil

@@ -44,8 +44,8 @@ func readSessions(ctx context.Context, q querier, _ store.Inspection, f *store.F
 	if err != nil {
 		return err
 	}
-	rows, err := q.Query(ctx, `select 'database ' || datname, datconnlimit from pg_database where datname = current_database() and datconnlimit >= 0
-		union all select 'role ' || rolname, rolconnlimit from pg_roles where rolname = 'recoup_app' and rolconnlimit >= 0`)
+	rows, err := q.Query(ctx, `select 'database ' || quote_ident(datname), datconnlimit from pg_database where datname = current_database() and datconnlimit >= 0
+		union all select 'role ' || quote_ident(rolname), rolconnlimit from pg_roles where rolname = 'recoup_app' and rolconnlimit >= 0`)
 	if err != nil {
 		return err
 	}

@@ -22,7 +22,8 @@ type Obstacle struct {
 }
 
 // ObstacleError is returned by [Migrate] when names that pending migrations would make
-// are taken. It lists all of them, and nothing was changed.
+// are taken, or what they make would be granted to other roles. It lists all obstacles, and
+// nothing was changed.
 type ObstacleError struct{ Obstacles []Obstacle }
 
 // mostObstacles is how many obstacles are listed: who has more has somebody else's schema.
@@ -30,7 +31,7 @@ const mostObstacles = 50
 
 func (e *ObstacleError) Error() string {
 	var text strings.Builder
-	text.WriteString("the database has something else where Recoup's own things would be made. Nothing was changed.")
+	text.WriteString("the database is not ready for Recoup's migrations. Nothing was changed.")
 	for i, o := range e.Obstacles {
 		if i == mostObstacles {
 			fmt.Fprintf(&text, "\n  … and %d more", len(e.Obstacles)-i)
@@ -59,7 +60,10 @@ func checkPending(ctx context.Context, db *sql.DB) error {
 		if err := refuse(checkPlain(ctx, tx, writtenTables)); err != nil {
 			return err
 		}
-		return refuse(checkNames(ctx, tx, list))
+		if err := refuse(checkNames(ctx, tx, list)); err != nil {
+			return err
+		}
+		return refuse(checkDefaultGrants(ctx, tx))
 	})
 }
 

@@ -36,12 +36,25 @@ func TestMigrateChecksFirst(t *testing.T) {
 		"a recovery without intakes": {
 			`create schema cl; ` + legacyRecovery, `drop table cl.gate_zero_recovery`, []string{"without cl.gate_zero_intake"},
 		},
+		"default privileges": {
+			`create role DB_outsider; alter default privileges grant all on tables to DB_outsider; create schema cl; alter default privileges in schema cl grant select on sequences to DB_outsider;
+			 alter default privileges grant select on tables to public; alter default privileges grant select on tables to pg_monitor; alter default privileges grant execute on functions to DB_outsider;
+			 alter default privileges in schema public grant select on tables to DB_outsider`,
+			`alter default privileges for role recoup_owner revoke all on tables from DB_outsider; alter default privileges for role recoup_owner in schema cl revoke all on sequences from DB_outsider;
+			 alter default privileges for role recoup_owner revoke all on tables from public; alter default privileges for role recoup_owner revoke all on tables from pg_monitor;
+			 alter default privileges for role recoup_owner revoke all on functions from DB_outsider`,
+			[]string{"default privileges on tables (owner recoup_owner): they grant it to DB_outsider; run alter default privileges for role recoup_owner revoke all on tables from DB_outsider",
+				"run alter default privileges for role recoup_owner in schema cl revoke all on sequences from DB_outsider", "revoke all on tables from public", "revoke all on tables from pg_monitor",
+				"revoke all on functions from DB_outsider"},
+		},
 		"a view": {`create schema cl; create view cl.gate_zero_intake as select 1 as id`, `drop view cl.gate_zero_intake`, []string{"view cl.gate_zero_intake ", "only a plain table"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			address := pgtest.New(t)
 			owner := at(t, address)
+			named := strings.NewReplacer("DB", owner.Config().Database)
+			row.makes, row.drops = named.Replace(row.makes), named.Replace(row.drops)
 			owner.run(row.makes)
 			before := pgtest.Dump(t, address)
 			err := postgres.Migrate(t.Context(), address)
@@ -49,7 +62,7 @@ func TestMigrateChecksFirst(t *testing.T) {
 				t.Fatalf("it said %v", err)
 			}
 			for _, want := range row.want {
-				if !strings.Contains(err.Error(), want) {
+				if want = named.Replace(want); !strings.Contains(err.Error(), want) {
 					t.Errorf("%q is not in %v", want, err)
 				}
 			}

@@ -70,7 +70,9 @@ type Store struct {
 	stop     func()           // notifying other nodes of it
 	claimed  atomic.Int64     // tickets of staged work, since the start
 	starts   laneStarts
-	sources  *sources
+
+	lockTimeouts atomic.Int64 // statements that waited for a lock in vain, since LockHolders was called
+	sources      *sources
 
 	memory            *store.Memory     // decisions that stand for others
 	marks             marks             // how far this node has claimed

@@ -2,6 +2,8 @@ package postgres
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"slices"
 	"time"
 
@@ -9,6 +11,7 @@ import (
 
 	"recoup"
 	"recoup/internal/policy"
+	"recoup/internal/store"
 )
 
 // turnTables keeps nodes from renewing views at the same time. It is a number of
@@ -16,8 +19,31 @@ import (
 const turnTables = 101
 
 // SyncTables brings the mirror of the policy and the views that carry its names
-// in line with the policy, all of it or nothing.
+// in line with the policy, all of it or nothing. A view that another session has locked
+// is left for a later sync.
 func (s *Store) SyncTables(ctx context.Context, p *policy.Policy) error {
+	err := s.syncTables(ctx, p)
+	if !errors.Is(err, store.ErrBusy) {
+		return err
+	}
+	if mirrored, other := s.mirrors(ctx, p); other != nil || !mirrored {
+		return errors.Join(err, other)
+	}
+	return fmt.Errorf("%w: %w", store.ErrSyncDeferred, err)
+}
+
+// mirrors reports whether the mirror has all tables of this version of the policy.
+func (s *Store) mirrors(ctx context.Context, p *policy.Policy) (all bool, err error) {
+	var names []string
+	for _, table := range p.Tables() {
+		names = append(names, table.Name)
+	}
+	err = s.pool.QueryRow(ctx, `select count(*) = cardinality($1::text[]) from recoup.error_table
+		where table_name = any ($1) and policy_version = $2 and not retired`, names, p.Version).Scan(&all)
+	return all, failure("read the tables of the policy", err)
+}
+
+func (s *Store) syncTables(ctx context.Context, p *policy.Policy) error {
 	return s.transact(ctx, "sync tables", time.Time{}, func(t *tx) error {
 		t.queue(lockTurn, turnTables, false)
 		var names []string

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
@@ -202,5 +203,56 @@ func TestSyncTablesFromManyNodes(t *testing.T) {
 	}
 	if slices.Sort(want); !slices.Equal(got, want) {
 		t.Errorf("got %v", got)
+	}
+}
+
+// A sync that waits for a lock in vain is deferred if the database has the tables of this
+// policy already. With another policy it fails: its tables are missing.
+func TestSyncTablesIsDeferred(t *testing.T) {
+	t.Parallel()
+	ownerURL, appURL := pgtest.Migrated(t)
+	s, err := postgres.Open(t.Context(), appURL, postgres.Options{MaxConns: 4, LockTimeout: 100 * time.Millisecond})
+	must(t, err)
+	t.Cleanup(func() { _ = s.Close() })
+	must(t, s.SyncTables(t.Context(), policy.Default()))
+	owner := at(t, ownerURL)
+	owner.run("begin; lock table recoup.error_table in share mode")
+	if err := s.SyncTables(t.Context(), policy.Default()); !errors.Is(err, store.ErrSyncDeferred) {
+		t.Errorf("with the same policy: %v", err)
+	}
+	next := changed(t, "version: 1.0.0", "version: 1.0.1", "people.people_errors", "people.person_errors")
+	if err := s.SyncTables(t.Context(), next); !errors.Is(err, store.ErrBusy) || errors.Is(err, store.ErrSyncDeferred) {
+		t.Errorf("with another policy: %v", err)
+	}
+	owner.run("rollback")
+	must(t, s.SyncTables(t.Context(), next))
+}
+
+// A view that is current is not replaced. One that somebody has changed is.
+func TestSyncTablesRepairsViews(t *testing.T) {
+	t.Parallel()
+	s, owner, app := governed(t)
+	version := func() string { return ask[string](app, "select max(xmin::text::bigint)::text from pg_rewrite") }
+	before := version()
+	must(t, s.SyncTables(t.Context(), policy.Default()))
+	if version() != before {
+		t.Error("views were replaced that are current")
+	}
+	const text = "select string_agg(recoup.view_text(c.oid), ' ' order by c.oid) from pg_class c join pg_namespace n on n.oid = c.relnamespace where n.nspname = 'outreach'"
+	want := ask[string](owner, text)
+	for _, change := range []string{
+		"alter view outreach.dol_errors alter column blocking set default false", "alter view outreach.dol_errors alter column disposition drop default",
+		"alter view outreach.dol_errors reset (check_option)", "alter view outreach.dol_errors set (security_barrier = true)",
+		"drop trigger forbidden on outreach.dol_errors_archive",
+		"alter view outreach.dol_errors rename column outreach_id to company",
+	} {
+		owner.run(change)
+		if ask[string](owner, text) == want {
+			t.Errorf("not seen: %s", change)
+		}
+		must(t, s.SyncTables(t.Context(), policy.Default()))
+		if ask[string](owner, text) != want {
+			t.Errorf("not repaired: %s", change)
+		}
 	}
 }

@@ -92,11 +92,14 @@ end $$;
 -- transaction arrive once. It is for what is rare, because transactions that notify
 -- commit one after the other: single reports by eight writers lost a quarter to half
 -- of their rate to it. What reports and steps cause, nodes announce by themselves,
--- after the commit.
+-- after the commit. A full queue of notifications fails every transaction that notifies, and
+-- any role can fill it; from half on nothing is added, and nodes find what there is by polling.
 create function recoup.wake() returns trigger language plpgsql
 set search_path = pg_catalog, pg_temp as $$
 begin
-  perform pg_notify('recoup', tg_argv[0]);
+  if pg_notification_queue_usage() < 0.5 then
+    perform pg_notify('recoup', tg_argv[0]);
+  end if;
   return null;
 end $$;
 

@@ -90,25 +90,16 @@ language sql immutable set search_path = pg_catalog, pg_temp as $$
     end || ' as ' || name, '%', 'from recoup.due d where d.error_id = error.error_id')
 $$;
 
--- sync_view makes or renews the view that carries a name of the policy, which is
--- ours or free. With row security on it is a barrier (raise_barriers).
+-- make_view makes or replaces a view over recoup.error or its archive, with its defaults
+-- or its guard. With row security on it is a barrier (raise_barriers).
 -- A row that has become an orphan is one of the view's until the end of the
 -- transaction that wrote it, or the check option would refuse it.
-create function recoup.sync_view(name text, source regclass, t recoup.error_table, entity_was text) returns void
-language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
+create function recoup.make_view(target text, source regclass, t recoup.error_table) returns void
+language plpgsql set search_path = pg_catalog, pg_temp as $$
 declare
-  folder  text := split_part(name, '.', 1);
-  target  text := format('%I.%I', folder, split_part(name, '.', 2));
-  present regclass := to_regclass(target);
   live    boolean := source = 'recoup.error'::regclass;
   columns text;
 begin
-  if to_regnamespace(quote_ident(folder)) is null then
-    execute format('create schema if not exists %I', folder);
-  end if;
-  if present is not null and entity_was <> t.entity_column then
-    perform recoup.rename_entity(target, entity_was, t.entity_column);
-  end if;
   select string_agg(case
       when attname = 'entity_id' then format('entity_id as %I', t.entity_column)
       when attname = 'created_at' and live then 'created_at, null::timestamptz as archived_at' -- of spec 000, 6.3
@@ -130,17 +121,70 @@ begin
       alter column expires_at set default now() + %L::interval',
       target, t.table_name, t.default_disposition,
       t.blocks and t.default_disposition in ('RETRY', 'PARKED'), t.ttl);
-  elsif present is null then
-    execute format('create trigger forbidden instead of insert or update or delete on %s
-      for each row execute function recoup.forbid()', target);
+    return;
+  end if;
+  if exists (select from pg_trigger where tgrelid = target::regclass and tgname = 'forbidden') then
+    execute format('drop trigger forbidden on %s', target);
+  end if;
+  execute format('create trigger forbidden instead of insert or update or delete on %s
+    for each row execute function recoup.forbid()', target);
+end $$;
+
+-- view_text returns everything of a view that make_view sets: two views with the same
+-- text are equal.
+create function recoup.view_text(target regclass) returns text
+language sql stable set search_path = pg_catalog, pg_temp as $$
+  select concat_ws(E'\n', pg_get_viewdef(v.oid), (select string_agg(o, ', ' order by o) from unnest(v.reloptions) o),
+      (select string_agg(format('%I default %s', a.attname, pg_get_expr(d.adbin, d.adrelid)), ', ' order by d.adnum)
+        from pg_attrdef d join pg_attribute a on a.attrelid = d.adrelid and a.attnum = d.adnum where d.adrelid = v.oid),
+      (select string_agg(concat_ws(' ', quote_ident(tgname), tgtype, tgenabled, tgfoid::regprocedure), ', ' order by tgname)
+        from pg_trigger where tgrelid = v.oid and not tgisinternal))
+    from pg_class v where v.oid = target
+$$;
+
+-- view_is_current reports whether a view is as make_view would make it. It makes a second
+-- view and compares, because replacing a view waits for every transaction that has read it,
+-- and every later reader waits behind that.
+create function recoup.view_is_current(target regclass, source regclass, t recoup.error_table) returns boolean
+language plpgsql set search_path = pg_catalog, pg_temp as $$
+declare
+  draft text := format('recoup.draft_%s', pg_backend_pid());
+  equal boolean;
+begin
+  perform recoup.make_view(draft, source, t);
+  equal := recoup.view_text(draft::regclass) = recoup.view_text(target);
+  execute format('drop view %s', draft);
+  return equal;
+end $$;
+
+-- sync_view makes or renews the view that carries a name of the policy, which is
+-- ours or free, unless it is current. It waits for readers of the view for a moment only.
+create function recoup.sync_view(name text, source regclass, t recoup.error_table) returns void
+language plpgsql security definer set search_path = pg_catalog, pg_temp set lock_timeout = '500ms' as $$
+declare
+  folder  text := split_part(name, '.', 1);
+  target  text := format('%I.%I', folder, split_part(name, '.', 2));
+  present regclass := to_regclass(target);
+  entity  text := (select v.attname from pg_attribute v join pg_attribute e on e.attnum = v.attnum
+    where v.attrelid = present and e.attrelid = source and e.attname = 'entity_id');
+begin
+  if to_regnamespace(quote_ident(folder)) is null then
+    execute format('create schema if not exists %I', folder);
+  end if;
+  if present is null or not recoup.view_is_current(present, source, t) then
+    if entity <> t.entity_column then
+      perform recoup.rename_entity(target, entity, t.entity_column);
+    end if;
+    perform recoup.make_view(target, source, t);
   end if;
   perform recoup.grant_view(name, source);
 end $$;
 
 -- sync_name gives a name of the policy to its view, or notes what else has it and
 -- leaves that alone. What comes in between, or is no reason that name_standing knows,
--- ends no node either: the view is undone, and the reason noted.
-create function recoup.sync_name(name text, source regclass, t recoup.error_table, entity_was text) returns void
+-- ends no node either: the view is undone, and the reason noted. A view that another
+-- session has locked is noted as such; nodes retry it (names).
+create function recoup.sync_name(name text, source regclass, t recoup.error_table) returns void
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare
   reason text;
@@ -150,11 +194,13 @@ begin
   if is_now.standing <> 'TAKEN' then
     begin
       if is_now.standing <> 'ADOPTED' then
-        perform recoup.sync_view(name, source, t, entity_was);
+        perform recoup.sync_view(name, source, t);
       end if;
       delete from recoup.name_taken n where n.name = sync_name.name;
       return;
-    exception when insufficient_privilege or duplicate_schema or duplicate_table or duplicate_object or unique_violation
+    exception when lock_not_available then
+      reason := 'locked view';
+    when insufficient_privilege or duplicate_schema or duplicate_table or duplicate_object or unique_violation
         or invalid_table_definition or wrong_object_type or duplicate_column or undefined_column or dependent_objects_still_exist then
       reason := sqlerrm;
       select * into is_now from recoup.name_standing(name, source);
@@ -167,11 +213,12 @@ begin
 end $$;
 
 -- names lists the names of the policy and what each is in the database. A view that
--- could not be renewed is not ours.
+-- could not be renewed is not ours, except one that another session had locked: that one
+-- remains ours, with the kind "locked view".
 create function recoup.names() returns table (name text, table_name text, archive boolean, standing text, kind text, owner text)
 language sql stable security definer set search_path = pg_catalog, pg_temp as $$
   select p.name, p.table_name, p.archive,
-      case when s.standing = 'VIEW' and n.name is not null then 'TAKEN' else s.standing end,
+      case when s.standing = 'VIEW' and n.kind <> 'locked view' then 'TAKEN' else s.standing end,
       coalesce(s.kind, n.kind), s.owner
     from (select t.table_name as name, t.table_name, false as archive, 'recoup.error'::regclass as source
             from recoup.error_table t where not t.retired
@@ -266,9 +313,9 @@ begin
       source_rules = excluded.source_rules;
   insert into recoup.shortest_retention as s select t.table_name, t.retention where t.retention is not null
     on conflict (table_name) do update set retention = excluded.retention where excluded.retention < s.retention;
-  perform recoup.sync_name(t.table_name, 'recoup.error', t, was.entity_column);
+  perform recoup.sync_name(t.table_name, 'recoup.error', t);
   if t.archive_name is not null then
-    perform recoup.sync_name(t.archive_name, 'recoup.error_archive', t, was.entity_column);
+    perform recoup.sync_name(t.archive_name, 'recoup.error_archive', t);
   end if;
 end $$;
 

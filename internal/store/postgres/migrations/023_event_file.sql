@@ -28,12 +28,45 @@ create table recoup.event_filing (
 create trigger forbidden_truncate before truncate on recoup.event_filing
   for each statement execute function recoup.forbid();
 
+-- drops_views_only reports whether DROP TABLE … CASCADE would drop nothing besides a table
+-- but views, rules, functions and types of other roles: nothing of the schema's owner, and
+-- nothing with data. A role needs no privilege on a table to create a view over it.
+-- What belongs to the table itself goes with it anyway.
+create function recoup.drops_views_only(target regclass) returns boolean
+language sql stable set search_path = pg_catalog, pg_temp as $$
+  with recursive own (class, id) as (
+    select 'pg_class'::regclass::oid, target::oid
+    union
+    select d.classid, d.objid from own o join pg_depend d on d.refclassid = o.class and d.refobjid = o.id where d.deptype in ('a', 'i', 'P', 'S')),
+  dropped (class, id) as (
+    select 'pg_class'::regclass::oid, target::oid
+    union
+    select n.class, n.id from dropped o cross join lateral (
+      select d.classid, d.objid from pg_depend d where d.refclassid = o.class and d.refobjid = o.id
+      union all
+      select d.refclassid, d.refobjid from pg_depend d where d.classid = o.class and d.objid = o.id and d.deptype in ('i', 'e')) n (class, id)),
+  other (relkind, owner) as (
+    select case when c.oid is not null then c.relkind when r.oid is not null then 'v' else '?' end,
+        coalesce(c.relowner, r.relowner, p.proowner, t.typowner)
+      from (select * from dropped except select * from own) x
+      left join pg_class c on x.class = 'pg_class'::regclass and c.oid = x.id and (c.relkind <> 'm' or not c.relispopulated)
+      left join pg_rewrite w on x.class = 'pg_rewrite'::regclass and w.oid = x.id
+      left join pg_trigger g on x.class = 'pg_trigger'::regclass and g.oid = x.id
+      left join pg_attrdef a on x.class = 'pg_attrdef'::regclass and a.oid = x.id
+      left join pg_class r on r.oid = coalesce(w.ev_class, g.tgrelid, a.adrelid) and (a.oid is null or r.relkind = 'v')
+      left join pg_proc p on x.class = 'pg_proc'::regclass and p.oid = x.id
+      left join pg_type t on x.class = 'pg_type'::regclass and t.oid = x.id)
+  select not exists (select from other o where o.owner is null or o.owner = (select relowner from pg_class where oid = target)
+    or o.relkind not in ('v', 'm', 'i', 't', 'c', '?'))
+$$;
+
 -- drop_partition drops the partition of a month whole, once all of it is older than
 -- the policy keeps such rows: events for themselves, history as long as the longest
 -- life of an error and its archive together. The database's clock decides, and the end
 -- of the partition as the catalog has it, not as its name says. While events are filed, a month of which one
 -- is in no file stays: no file has more events than its day, so that the sums say it.
 -- What was counted when it came is asked first, because it costs nothing, then the rows.
+-- Views of others over the partition go with it; what has data of others keeps it.
 create function recoup.drop_partition(parent text, month date) returns boolean
 language plpgsql security definer set search_path = pg_catalog, pg_temp set timezone = 'UTC' set datestyle = 'ISO' as $$
 declare
@@ -64,7 +97,7 @@ begin
       return false;
     end if;
   end if;
-  execute format('drop table recoup.%I', name);
+  execute format('drop table recoup.%I %s', name, case when recoup.drops_views_only(format('recoup.%I', name)::regclass) then 'cascade' else '' end);
   return true;
 end $$;
 -- +goose StatementEnd

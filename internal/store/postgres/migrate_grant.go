@@ -1,0 +1,25 @@
+package postgres
+
+import (
+	"context"
+)
+
+// checkDefaultGrants lists default privileges that would give other roles what migrations make,
+// and every partition and view that is made later.
+func checkDefaultGrants(ctx context.Context, db reader) ([]Obstacle, error) {
+	return readList(ctx, db, `select d.on_what, 'default privileges on', d.owner, 'they grant it to ' || d.grantee || '; run ' || d.revoke
+		from (`+selectDefaultGrants+`) d, pg_roles r where r.rolname = current_user and d.owner_id = r.oid order by 1, 4`, obstacle)
+}
+
+// selectDefaultGrants lists default privileges that apply in our schemas, by the role for whose
+// objects they are, and grant to anyone but that role and ours what PostgreSQL by itself would not.
+const selectDefaultGrants = `
+	select distinct d.defaclrole as owner_id, pg_get_userbyid(d.defaclrole)::text as owner, w.what || coalesce(' in schema ' || n.nspname, '') as on_what,
+	    coalesce(quote_ident(g.rolname), 'public') as grantee,
+	    format('alter default privileges for role %I%s revoke all on %s from %s', pg_get_userbyid(d.defaclrole), ' in schema ' || n.nspname, w.what, coalesce(quote_ident(g.rolname), 'public')) as revoke
+	  from pg_default_acl d cross join lateral aclexplode(d.defaclacl) a left join pg_namespace n on n.oid = d.defaclnamespace left join pg_roles g on g.oid = a.grantee
+	  join (values ('r'::"char", 'tables'), ('S', 'sequences'), ('f', 'functions'), ('T', 'types'), ('n', 'schemas')) as w (kind, what) on w.kind = d.defaclobjtype
+	 where (d.defaclnamespace = 0 or n.nspname in ('recoup', 'cl')) and a.grantee <> d.defaclrole
+	   and coalesce(g.rolname not in ('recoup_app', 'recoup_writer', 'recoup_reader'), true)
+	   and not exists (select from aclexplode(acldefault(case d.defaclobjtype when 'S' then 's'::"char" else d.defaclobjtype end, d.defaclrole)) b
+	     where b.grantee = a.grantee and b.privilege_type = a.privilege_type)`
