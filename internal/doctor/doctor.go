@@ -79,7 +79,7 @@ func Checks() []Check {
 		{"indexes", "indexes that are missing, invalid or changed", judgeIndexes},
 		{"grants", "privileges that our roles lack or have beyond what nodes, pipelines and analysts need", judgeGrants},
 		{"roles", "roles that are missing or too powerful", judgeRoles},
-		{"owners", "objects in the schemas of Recoup that belong to another role", judgeOwners},
+		{checkOwners, "objects in the schemas of Recoup that belong to another role", judgeOwners},
 		{"public-schema", "a schema public in which every role may create objects", judgePublicSchema},
 		{"row-security", "tables left open while row security is on", judgeRowSecurity},
 		{"partitions", "months that are missing ahead, not attached, unguarded or in a default partition", judgePartitions},
@@ -104,6 +104,9 @@ func Checks() []Check {
 		{"unseen", "what could not be looked at", judgeUnseen},
 	}
 }
+
+// checkOwners is the name of the check that [JudgeOwners] makes.
+const checkOwners = "owners"
 
 // Judge makes every check and returns what they find, worst first.
 func Judge(in *Input) []Ill {
