@@ -51,7 +51,7 @@ func TestAdoptRunsNothingAsAdministrator(t *testing.T) {
 				end $f$;` + trap.ddl
 			w := newWorld(t, ddl)
 			admin := connect(t, strings.Replace(w.url, "recoup_owner@", "postgres@", 1))
-			plan, err := adopt.MakePlan(t.Context(), admin, adopt.Request{Source: "shop.failures", As: "shop.errors", Mapping: trap.mapping})
+			plan, err := adopt.MakePlan(t.Context(), admin, adopt.Request{Source: "shop.failures", As: "shop.errors", Mapping: trap.mapping, SchemaOwner: "recoup_owner"})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -6,11 +6,7 @@ import (
 	"fmt"
 
 	"github.com/jackc/pgx/v5"
-	"github.com/jackc/pgx/v5/pgconn"
 )
-
-// Names in SQL are written in full, whoever's search path reads them.
-const plainPath = "set local search_path = pg_catalog, pg_temp"
 
 const findSource = `
 select c.oid, n.nspname, c.relname, c.relkind::text, c.relpersistence::text, r.rolname, r.rolsuper, has_schema_privilege(r.oid, n.oid, 'usage'), pg_get_userbyid(n.nspowner),
@@ -52,10 +48,10 @@ const findPartitions = `
 select c.oid, n.nspname, c.relname, c.relkind = 'f' from pg_partition_tree($1) t join pg_class c on c.oid = t.relid
 join pg_namespace n on n.oid = c.relnamespace where t.level > 0 order by t.level, n.nspname, c.relname`
 
-// ReadSource reads what the catalog says of a table, which is named as in SQL. A
-// table that is not there is refused.
-func ReadSource(ctx context.Context, tx pgx.Tx, name string) (*Source, error) {
-	oid, err := find(ctx, tx, name)
+// ReadSource reads what the catalog says of a table, which is named as in SQL. A name without a
+// schema is looked up in the schemas of path. A table that is not there is refused.
+func ReadSource(ctx context.Context, tx pgx.Tx, path []string, name string) (*Source, error) {
+	oid, err := find(ctx, tx, path, name)
 	if err != nil {
 		return nil, err
 	}
@@ -83,33 +79,47 @@ func ReadSource(ctx context.Context, tx pgx.Tx, name string) (*Source, error) {
 	return s, s.readKey(ctx, tx)
 }
 
-// find looks a name up as a person would write it: exactly first, then as SQL folds it, in the
-// search path of the user. For the rest of the transaction the path is the plain one.
-func find(ctx context.Context, tx pgx.Tx, name string) (oid uint32, err error) {
-	if _, err := tx.Exec(ctx, plainPath); err != nil {
-		return 0, err
-	}
+// errNoTable is wrapped by what says that a table does not exist.
+var errNoTable = errors.New("write SCHEMA.TABLE")
+
+// findTableNamed finds a table ($2) in the first of some schemas ($1) that has it.
+const findTableNamed = `
+select c.oid, pg_catalog.has_schema_privilege(n.oid, 'usage'), n.nspname
+from pg_catalog.unnest($1::text[]) with ordinality as w (name, place) join pg_catalog.pg_namespace n on n.nspname = w.name
+join pg_catalog.pg_class c on c.relnamespace = n.oid
+where c.relname = $2 and c.relkind in ('r', 'p', 'v', 'm', 'f') order by w.place limit 1`
+
+// find looks a name up as a person would write it: exactly first, then as SQL folds it. A name
+// without a schema is looked up in the schemas of path, which is a value: the search path of the
+// transaction stays the fixed one.
+func find(ctx context.Context, tx pgx.Tx, path []string, name string) (oid uint32, err error) {
 	err = tx.QueryRow(ctx, `select c.oid from pg_class c join pg_namespace n on n.oid = c.relnamespace
 		where n.nspname || '.' || c.relname = $1 and c.relkind in ('r', 'p', 'v', 'm', 'f')`, name).Scan(&oid)
 	if !errors.Is(err, pgx.ErrNoRows) {
 		return oid, err
 	}
-	if _, err := tx.Exec(ctx, "set local search_path to default"); err != nil {
+	parts, ok := parseName(name)
+	if !ok {
+		return 0, fmt.Errorf("%s is no name of a table: %w", name, errNoTable)
+	}
+	if len(parts) == 2 {
+		path = parts[:1]
+	}
+	if path == nil {
+		path = []string{} // nil would be null
+	}
+	var usable bool
+	var schema string
+	err = tx.QueryRow(ctx, findTableNamed, path, parts[len(parts)-1]).Scan(&oid, &usable, &schema)
+	switch {
+	case errors.Is(err, pgx.ErrNoRows):
+		return 0, fmt.Errorf("there is no table %s in this database: %w", name, errNoTable)
+	case err != nil:
 		return 0, err
+	case !usable:
+		return 0, fmt.Errorf("%s: this user may not use the schema %s: run GRANT USAGE ON SCHEMA %s … as its owner, or connect as another user: %w", name, schema, quote(schema), ErrRefused)
 	}
-	var found *uint32
-	err = tx.QueryRow(ctx, "select pg_catalog.to_regclass($1)::pg_catalog.oid", name).Scan(&found)
-	if said, ok := errors.AsType[*pgconn.PgError](err); ok && said.Code == "42501" { // insufficient_privilege
-		return 0, fmt.Errorf("%s: this user may not use its schema (%s): run GRANT USAGE ON SCHEMA … as its owner, or connect as another user: %w", name, said.Message, ErrRefused)
-	}
-	if err != nil {
-		return 0, fmt.Errorf("%s is no name of a table: write SCHEMA.TABLE: %w", name, err)
-	}
-	if found == nil {
-		return 0, fmt.Errorf("there is no table %s in this database, or this user may not use its schema: write SCHEMA.TABLE", name)
-	}
-	_, err = tx.Exec(ctx, plainPath)
-	return *found, err
+	return oid, nil
 }
 
 func (s *Source) readKey(ctx context.Context, tx pgx.Tx) error {
@@ -128,10 +138,10 @@ func (s *Source) readKey(ctx context.Context, tx pgx.Tx) error {
 	return nil
 }
 
-// HasColumn reports whether a table has a column of this name.
-func HasColumn(ctx context.Context, conn *pgx.Conn, table, column string) (has bool, err error) {
-	err = discarded(ctx, conn, func(tx pgx.Tx) error {
-		oid, err := find(ctx, tx, table)
+// HasColumn reports whether the table of a request has a column of this name.
+func HasColumn(ctx context.Context, conn *pgx.Conn, request Request, column string) (has bool, err error) {
+	err = planned(ctx, conn, func(tx pgx.Tx) error {
+		oid, err := find(ctx, tx, request.Path, request.Source)
 		if err != nil {
 			return err
 		}

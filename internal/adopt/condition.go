@@ -5,12 +5,14 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 
 	"recoup"
 	"recoup/internal/adopt/preset"
+	"recoup/internal/pgsession"
 )
 
 // conditionColumn is that of a temporary copy of the source, for a condition.
@@ -20,7 +22,7 @@ const conditionColumn = "recoup_condition"
 const notImmutable = "42P17"
 
 // readConditions checks the conditions of a mapping against the source.
-func readConditions(ctx context.Context, conn *pgx.Conn, path string, s *Source, m recoup.Mapping, p *preset.Preset) (c Conditions, err error) {
+func readConditions(ctx context.Context, conn *pgx.Conn, path []string, s *Source, m recoup.Mapping, p *preset.Preset) (c Conditions, err error) {
 	for _, part := range []struct {
 		name, text string
 		to         *string
@@ -42,9 +44,9 @@ func readConditions(ctx context.Context, conn *pgx.Conn, path string, s *Source,
 // aggregates, parameters or functions whose answer may change. What is kept is what the
 // database understood, with every name in full, never the text that was given.
 //
-// Names in the text are looked up in the search path of the session. A cursor is made of the
+// Names in the text are looked up in the schemas of path. A cursor is made of the
 // condition first, because that refuses a second statement.
-func (c *Conditions) read(ctx context.Context, conn *pgx.Conn, path string, s *Source, text string) (expression string, err error) {
+func (c *Conditions) read(ctx context.Context, conn *pgx.Conn, path []string, s *Source, text string) (expression string, err error) {
 	if text == "" {
 		return "", nil
 	}
@@ -66,7 +68,7 @@ begin
         where p.refclassid = 'pg_class'::regclass and p.refobjid = d.adrelid and p.classid <> 'pg_constraint'::regclass and c.attnum > 0 and c.attname <> '%[4]s'))
     from pg_attrdef d join pg_attribute a on a.attrelid = d.adrelid and a.attnum = d.adnum
     where d.adrelid = 'pg_temp.recoup_condition'::regclass and a.attname = '%[4]s');
-end `, literal(path), literal(fmt.Sprintf("select (%s\n) from %s where false", text, s.Quoted())),
+end `, literal(searchPath(path)), literal(fmt.Sprintf("select (%s\n) from %s where false", text, s.Quoted())),
 		literal(fmt.Sprintf("create temporary table recoup_condition (like %s, %s boolean generated always as (%s\n) stored)", s.Quoted(), conditionColumn, text)), conditionColumn), &found)
 	if err != nil {
 		return "", refuseCondition(s, text, err)
@@ -81,6 +83,18 @@ end `, literal(path), literal(fmt.Sprintf("select (%s\n) from %s where false", t
 		}
 	}
 	return expression, nil
+}
+
+// searchPath writes schemas as a search path. Without any it is the fixed one.
+func searchPath(schemas []string) string {
+	if len(schemas) == 0 {
+		return pgsession.Path
+	}
+	quoted := make([]string, len(schemas))
+	for i, name := range schemas {
+		quoted[i] = pgx.Identifier{name}.Sanitize()
+	}
+	return strings.Join(quoted, ", ")
 }
 
 func refuseCondition(s *Source, text string, err error) error {

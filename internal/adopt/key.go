@@ -45,7 +45,9 @@ func (r *Runner) fill(ctx context.Context, p *Plan, s Step) error {
 // fillRound goes through the table once, and reports whether rows without a key are left.
 func (r *Runner) fillRound(ctx context.Context, p *Plan, s Step) (left bool, err error) {
 	var pages int64
-	err = r.Conn.QueryRow(ctx, "select pg_relation_size($1::oid) / current_setting('block_size')::bigint", p.Facts.OID).Scan(&pages)
+	err = r.ask(ctx, func(tx pgx.Tx) error {
+		return tx.QueryRow(ctx, "select pg_relation_size($1::oid) / current_setting('block_size')::bigint", p.Facts.OID).Scan(&pages)
+	})
 	if err != nil {
 		return false, err
 	}
@@ -109,7 +111,9 @@ func (r *Runner) buildIndex(ctx context.Context, p *Plan, s Step) error {
 	name := quote(p.Facts.Schema, p.adoption.keyIndex())
 	return r.patiently(ctx, p.Facts.OID, s.Name, func(time.Duration) error {
 		var valid *bool
-		err := r.Conn.QueryRow(ctx, "select (select i.indisvalid from pg_index i where i.indexrelid = to_regclass($1))", name).Scan(&valid)
+		err := r.ask(ctx, func(tx pgx.Tx) error {
+			return tx.QueryRow(ctx, "select (select i.indisvalid from pg_index i where i.indexrelid = to_regclass($1))", name).Scan(&valid)
+		})
 		if err != nil {
 			return err
 		}
@@ -125,7 +129,7 @@ func (r *Runner) buildIndex(ctx context.Context, p *Plan, s Step) error {
 				break
 			}
 		}
-		if _, back := r.Conn.Exec(context.WithoutCancel(ctx), "reset role; reset lock_timeout"); err == nil {
+		if _, back := r.Conn.Exec(context.WithoutCancel(ctx), "set role none; reset lock_timeout"); err == nil {
 			err = back
 		}
 		if err != nil {

@@ -27,6 +27,43 @@ func quote(parts ...string) string {
 	return strings.Join(quoted, ".")
 }
 
+// parseName splits the name of a table, with or without its schema, as SQL reads it: what is not in
+// quotation marks is folded to lower case.
+func parseName(name string) (parts []string, ok bool) {
+	for rest := strings.TrimSpace(name); ; rest = rest[1:] {
+		part := namePart.FindString(rest)
+		if part == "" || len(parts) == 2 {
+			return nil, false
+		}
+		rest = rest[len(part):]
+		part = strings.TrimSpace(part)
+		if inner, quoted := strings.CutPrefix(part, `"`); quoted {
+			part = strings.ReplaceAll(strings.TrimSuffix(inner, `"`), `""`, `"`)
+		} else {
+			part = foldCase(part)
+		}
+		if parts = append(parts, part); rest == "" {
+			return parts, true
+		}
+		if rest[0] != '.' {
+			return nil, false
+		}
+	}
+}
+
+// namePart is a part of a name at the beginning of a text, with the blanks around it.
+var namePart = regexp.MustCompile(`^\s*(?:"(?:[^"]|"")+"|[\pL_\x{80}-\x{10FFFF}][\pL0-9_$\x{80}-\x{10FFFF}]*)\s*`)
+
+// foldCase folds a name as PostgreSQL does: letters of ASCII only.
+func foldCase(name string) string {
+	return strings.Map(func(r rune) rune {
+		if 'A' <= r && r <= 'Z' {
+			return r + 'a' - 'A'
+		}
+		return r
+	}, name)
+}
+
 // literal writes a string in SQL.
 func literal(s string) string {
 	text := "'" + strings.ReplaceAll(s, "'", "''") + "'"

@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+
+	"recoup/internal/pgsession"
 )
 
 // asOwner runs the body of a PL/pgSQL function that returns jsonb with the rights of a table's
@@ -20,7 +22,9 @@ import (
 func asOwner(ctx context.Context, conn *pgx.Conn, owner, text string, into any, before ...string) (err error) {
 	ctx, cancel := context.WithTimeout(ctx, ownerPatience) // that code can lift the limits of the server
 	defer cancel()
-	own, err := pgx.ConnectConfig(ctx, conn.Config())
+	config := conn.Config()
+	pgsession.Start(config)
+	own, err := pgx.ConnectConfig(ctx, config)
 	if err != nil {
 		return err
 	}
@@ -29,8 +33,8 @@ func asOwner(ctx context.Context, conn *pgx.Conn, owner, text string, into any, 
 		const name = "pg_temp.recoup_look()"
 		create := fmt.Sprintf("create function %s returns jsonb language plpgsql security definer set search_path = pg_catalog, pg_temp as %s",
 			name, body("\n#variable_conflict use_column\n"+text))
-		statements := append([]string{plainPath, "set local statement_timeout = '10s'", "set local check_function_bodies = off", "set local role " + quote(owner)}, before...)
-		for _, sql := range append(statements, create, "grant execute on function "+name+" to public", "reset role") {
+		statements := append([]string{"set local lock_timeout = '2s'", "set local statement_timeout = '10s'", "set local check_function_bodies = off", "set local role " + quote(owner)}, before...)
+		for _, sql := range append(statements, create, "grant execute on function "+name+" to public", leaveRole) {
 			if _, err := tx.Exec(ctx, sql, pgx.QueryExecModeExec); err != nil {
 				return err
 			}

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 
 	"recoup"
 	"recoup/internal/adopt/preset"
@@ -22,6 +23,10 @@ type Request struct {
 	Mapping  recoup.Mapping // what is said of it; the rest is guessed
 	NoMirror bool           // the source gets no columns
 	Preset   string         // whose table it is; see package preset
+	Path     []string       // the schemas in which names without one are looked up, in the source and in conditions
+
+	// SchemaOwner is the owner of the schema recoup, if the user states it: see [pgsession.Owner].
+	SchemaOwner string
 }
 
 // Plan is all that adopting a table would do.
@@ -69,15 +74,15 @@ type Table struct {
 // plan with refusals cannot be applied.
 func MakePlan(ctx context.Context, conn *pgx.Conn, request Request) (*Plan, error) {
 	p := &Plan{Preset: request.Preset, Guessed: []string{}, Filled: []string{}, Notes: []string{}, Refusals: []Refusal{}, Steps: []Step{}, Key: []string{}}
-	return p, discarded(ctx, conn, func(tx pgx.Tx) (err error) {
-		if p.Facts, err = ReadSource(ctx, tx, request.Source); err != nil {
+	return p, planned(ctx, conn, func(tx pgx.Tx) (err error) {
+		if p.Facts, err = ReadSource(ctx, tx, request.Path, request.Source); err != nil {
 			return err
 		}
 		p.Source = p.Facts.String()
-		if p.rights, err = ReadRights(ctx, tx, p.Facts.Owner); err != nil {
+		if p.rights, err = ReadRights(ctx, tx, p.Facts.Owner, request.SchemaOwner); err != nil {
 			return err
 		}
-		if p.rights.MayActAs { // else the schema recoup is perhaps closed to this user
+		if p.rights.err() == nil { // else the schema recoup is perhaps closed to this user
 			if p.Adopted, err = p.readRecord(ctx, tx); err != nil {
 				return err
 			}
@@ -121,11 +126,7 @@ func (p *Plan) make(ctx context.Context, tx pgx.Tx, request Request) error {
 		mapping = p.complete(sample, mapping, request.NoMirror)
 	}
 	queue, _ := preset.Named(p.Preset)
-	var path string
-	if err := tx.QueryRow(ctx, "select reset_val from pg_settings where name = 'search_path'").Scan(&path); err != nil {
-		return err
-	}
-	conditions, err := readConditions(ctx, tx.Conn(), path, p.Facts, mapping, queue)
+	conditions, err := readConditions(ctx, tx.Conn(), request.Path, p.Facts, mapping, queue)
 	if err != nil {
 		return err
 	}
@@ -256,6 +257,27 @@ func (p *Plan) readTable(ctx context.Context, tx pgx.Tx, name string) error {
 	})
 	return nil
 }
+
+// planned gives do a transaction that is rolled back, and in which no name is looked up in schemas of
+// others. It does not wait long for locks: every role can lock its own tables.
+func planned(ctx context.Context, conn *pgx.Conn, do func(pgx.Tx) error) error {
+	return discarded(ctx, conn, func(tx pgx.Tx) error {
+		if err := begin(ctx, tx, planLock, planTime); err != nil {
+			return err
+		}
+		err := do(tx)
+		if said, ok := errors.AsType[*pgconn.PgError](err); ok && said.Code == lockNotAvailable {
+			return fmt.Errorf("the table, or one of Recoup's, is locked by another session: repeat the command later: %w", err)
+		}
+		return err
+	})
+}
+
+// How long a statement of a plan waits for a lock, and how long it runs.
+const (
+	planLock = 2 * time.Second
+	planTime = 30 * time.Second
+)
 
 // discarded gives do a transaction that is rolled back.
 func discarded(ctx context.Context, conn *pgx.Conn, do func(pgx.Tx) error) error {

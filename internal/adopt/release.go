@@ -33,7 +33,7 @@ type release struct {
 // reports.
 func (r *Runner) Release(ctx context.Context, source string) (forgotten bool, err error) {
 	out := &release{Runner: r}
-	if err := discarded(ctx, r.Conn, func(tx pgx.Tx) error { return out.find(ctx, tx, source) }); err != nil {
+	if err := r.ask(ctx, func(tx pgx.Tx) error { return out.find(ctx, tx, source) }); err != nil {
 		return false, err
 	}
 	for _, part := range []struct {
@@ -67,11 +67,15 @@ func (r *Runner) Release(ctx context.Context, source string) (forgotten bool, er
 }
 
 func (o *release) find(ctx context.Context, tx pgx.Tx, source string) error {
-	if err := actAsSchemaOwner(ctx, tx); err != nil {
+	oid, missing := find(ctx, tx, o.Path, source)
+	if missing != nil && !errors.Is(missing, errNoTable) && !errors.Is(missing, ErrRefused) {
+		return missing
+	}
+	if err := o.actAsSchemaOwner(ctx, tx); err != nil {
 		return err
 	}
-	oid, err := find(ctx, tx, source)
-	if err == nil {
+	var err error
+	if missing == nil {
 		o.record, err = ReadRecord(ctx, tx, oid)
 	} else {
 		o.record, err = readRecord(ctx, tx, "source = $1", source) // the table is gone
@@ -82,10 +86,7 @@ func (o *release) find(ctx context.Context, tx pgx.Tx, source string) error {
 	if o.record == nil {
 		return fmt.Errorf("%s: %w", source, ErrNotAdopted)
 	}
-	if o.rights, err = ReadRights(ctx, tx, o.record.Owner); err == nil {
-		err = o.rights.err()
-	}
-	if err != nil {
+	if err := o.readRights(ctx, tx); err != nil {
 		return err
 	}
 	err = tx.QueryRow(ctx, "select array(select f.value ->> 4 from recoup.adoption a, jsonb_each(a.made) f where a.adoption_id = $1 and f.value ->> 4 is not null)", o.record.ID).Scan(&o.bodies)
@@ -100,13 +101,27 @@ func (o *release) find(ctx context.Context, tx pgx.Tx, source string) error {
 	return err
 }
 
+// readRights reads the rights for the record, and goes on as the owner of the schema recoup.
+func (o *release) readRights(ctx context.Context, tx pgx.Tx) (err error) {
+	if _, err = tx.Exec(ctx, leaveRole); err != nil {
+		return err
+	}
+	if o.rights, err = ReadRights(ctx, tx, o.record.Owner, o.SchemaOwner); err != nil {
+		return err
+	}
+	if err := o.rights.err(); err != nil {
+		return err
+	}
+	return actAs(ctx, tx, o.rights.SchemaOwner)
+}
+
 // actAsSchemaOwner has a transaction go on as the owner of the schema recoup.
-func actAsSchemaOwner(ctx context.Context, tx pgx.Tx) error {
+func (r *Runner) actAsSchemaOwner(ctx context.Context, tx pgx.Tx) error {
 	var user string
 	if err := tx.QueryRow(ctx, "select session_user::text").Scan(&user); err != nil {
 		return err
 	}
-	rights, err := ReadRights(ctx, tx, user)
+	rights, err := ReadRights(ctx, tx, user, r.SchemaOwner)
 	if err == nil {
 		err = rights.err()
 	}
@@ -162,16 +177,19 @@ func (o *release) dropTriggers(ctx context.Context) error {
 		Detached     bool
 		Triggers     []string
 	}
-	rows, err := o.Conn.Query(ctx, `select format('%I.%I', n.nspname, c.relname), pg_get_userbyid(c.relowner)::text,
+	var tables []held
+	err := o.ask(ctx, func(tx pgx.Tx) error {
+		rows, err := tx.Query(ctx, `select format('%I.%I', n.nspname, c.relname), pg_get_userbyid(c.relowner)::text,
 			c.oid <> $4 and not c.relispartition and pg_get_userbyid(c.relowner) = $3, array_agg(t.tgname::text order by t.tgname)
 		from pg_trigger t join pg_class c on c.oid = t.tgrelid
 		join pg_namespace n on n.oid = c.relnamespace join pg_proc p on p.oid = t.tgfoid
 		where `+isFunction+` and t.tgparentid = 0
 		group by n.nspname, c.relname, c.oid, c.relowner, c.relispartition order by 1`, fmt.Sprint(o.record.ID), o.bodies, o.record.Owner, o.record.OID)
-	if err != nil {
+		if err == nil {
+			tables, err = pgx.CollectRows(rows, pgx.RowToStructByPos[held])
+		}
 		return err
-	}
-	tables, err := pgx.CollectRows(rows, pgx.RowToStructByPos[held])
+	})
 	if err != nil {
 		return err
 	}
@@ -326,7 +344,7 @@ func (o *release) revoke(ctx context.Context, tx pgx.Tx) error {
 // whether they have.
 func (r *Runner) Forget(ctx context.Context, source string) (forgotten bool, err error) {
 	out := &release{Runner: r}
-	err = discarded(ctx, r.Conn, func(tx pgx.Tx) error { return out.find(ctx, tx, source) })
+	err = r.ask(ctx, func(tx pgx.Tx) error { return out.find(ctx, tx, source) })
 	if errors.Is(err, ErrNotAdopted) {
 		return true, nil
 	}

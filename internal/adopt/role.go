@@ -14,6 +14,8 @@ import (
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
+
+	"recoup/internal/pgsession"
 )
 
 // nameRole returns the name of the login role of an adoption. Roles are shared by all
@@ -136,7 +138,7 @@ func (p *Plan) login(ctx context.Context, tx pgx.Tx) (l login, salt []byte, err 
 	}
 	err = tx.QueryRow(ctx, "select role, password, uuid_send(gen_random_uuid()) from recoup.adoption_login where adoption_id = $1", p.adoption.ID).Scan(&l.role, &l.password, &salt)
 	if err == nil {
-		_, err = tx.Exec(ctx, "reset role")
+		_, err = tx.Exec(ctx, leaveRole)
 	}
 	return l, salt, err
 }
@@ -177,7 +179,8 @@ func (r *Runner) connectSource(ctx context.Context, p *Plan) (*pgx.Conn, error) 
 		}
 	}
 	config.User, config.Password = as.role, as.password
-	config.RuntimeParams = map[string]string{"application_name": "recoup adopt", "search_path": "pg_catalog", "statement_timeout": "60000", "lock_timeout": fmt.Sprint(lockTimeout.Milliseconds())}
+	config.RuntimeParams = map[string]string{"application_name": "recoup adopt", "statement_timeout": "60000", "lock_timeout": fmt.Sprint(lockTimeout.Milliseconds())}
+	pgsession.Start(config)
 	config.DefaultQueryExecMode = pgx.QueryExecModeExec
 	conn, err := pgx.ConnectConfig(ctx, config)
 	if err != nil {
@@ -207,7 +210,7 @@ func (o *release) dropRole(ctx context.Context, tx pgx.Tx) error {
 		return nil
 	}
 	if err == nil {
-		_, err = tx.Exec(ctx, "revoke usage on schema recoup from "+quote(role)+"; reset role", pgx.QueryExecModeSimpleProtocol)
+		_, err = tx.Exec(ctx, "revoke usage on schema recoup from "+quote(role)+"; "+leaveRole, pgx.QueryExecModeSimpleProtocol)
 	}
 	if err != nil {
 		return err

@@ -11,6 +11,7 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 
 	"recoup"
+	"recoup/internal/pgsession"
 )
 
 // How steps wait. Whoever waits for a lock keeps out everybody behind it, so none
@@ -27,11 +28,15 @@ type Runner struct {
 	Conn     *pgx.Conn
 	Adoption string // address at which adopted tables are reached; empty: that of Conn
 	Actor    string
+	Path     []string                                   // the schemas in which names of sources without one are looked up
 	Patience time.Duration                              // for a lock; a step that has not got it by then fails
 	Sleep    func(context.Context, time.Duration) error // between attempts
 	Random   func() float64                             // of [0,1)
 	Now      func() time.Time                           // to measure batches
 	Report   func(Progress)                             // what happens; may be nil
+
+	// SchemaOwner is the owner of the schema recoup, if the user states it: see [pgsession.Owner].
+	SchemaOwner string
 }
 
 // Progress is what a runner has to say.
@@ -129,7 +134,7 @@ func (r *Runner) enter(ctx context.Context, tx pgx.Tx, p *Plan, step string) (bo
 	case record.State == recoup.AdoptionReleasing:
 		return false, ErrReleasing
 	}
-	_, err = tx.Exec(ctx, "reset role")
+	_, err = tx.Exec(ctx, leaveRole)
 	return slices.Contains(record.Steps, step), err
 }
 
@@ -172,18 +177,23 @@ func (r *Runner) patiently(ctx context.Context, on uint32, step string, try func
 // blocker describes who holds a table the longest, as well as this user may know.
 func (r *Runner) blocker(ctx context.Context, table uint32) string {
 	var who string
-	err := r.Conn.QueryRow(ctx, `select format('process %s (%s, %s), in a transaction for %s s', a.pid, a.usename, coalesce(nullif(a.application_name, ''), 'no name'),
+	err := r.ask(ctx, func(tx pgx.Tx) error {
+		return tx.QueryRow(ctx, `select format('process %s (%s, %s), in a transaction for %s s', a.pid, a.usename, coalesce(nullif(a.application_name, ''), 'no name'),
 			coalesce(round(extract(epoch from clock_timestamp() - a.xact_start))::text, '?'))
 		from pg_locks l join pg_stat_activity a using (pid) where l.relation = $1 and l.granted and a.pid <> pg_backend_pid() order by a.xact_start limit 1`, table).Scan(&who)
+	})
 	if err != nil {
 		return "" // nobody any more, or nobody who may be seen
 	}
 	return who
 }
 
+// lockNotAvailable is the state of a statement that did not get a lock in time.
+const lockNotAvailable = "55P03"
+
 // The states of a statement that another time will do: locks, time limits, deadlocks,
 // and rights that two change at once.
-var passing = []string{"55P03", "57014", "40P01", "40001", "XX000"}
+var passing = []string{lockNotAvailable, "57014", "40P01", "40001", "XX000"}
 
 func inTheWay(err error) bool {
 	said, ok := errors.AsType[*pgconn.PgError](err)
@@ -191,9 +201,19 @@ func inTheWay(err error) bool {
 }
 
 func limit(ctx context.Context, tx pgx.Tx, timeout time.Duration) error {
-	_, err := tx.Exec(ctx, fmt.Sprintf("set local lock_timeout = %d; set local statement_timeout = %d; set local search_path = pg_catalog, pg_temp",
-		lockTimeout.Milliseconds(), timeout.Milliseconds()), pgx.QueryExecModeSimpleProtocol)
+	return begin(ctx, tx, lockTimeout, timeout)
+}
+
+// begin sets the role, the search path and the limits of a transaction.
+func begin(ctx context.Context, tx pgx.Tx, lock, statement time.Duration) error {
+	_, err := tx.Exec(ctx, fmt.Sprintf("%s; set local lock_timeout = %d; set local statement_timeout = %d", pgsession.SetLocal(), lock.Milliseconds(), statement.Milliseconds()),
+		pgx.QueryExecModeSimpleProtocol)
 	return err
+}
+
+// ask gives do a transaction that only reads.
+func (r *Runner) ask(ctx context.Context, do func(pgx.Tx) error) error {
+	return planned(ctx, r.Conn, do)
 }
 
 func actAs(ctx context.Context, tx pgx.Tx, role string) error {
@@ -204,6 +224,12 @@ func actAs(ctx context.Context, tx pgx.Tx, role string) error {
 	return nil
 }
 
+// transact gives do a transaction whose role is the user's own and whose search path is fixed.
 func (r *Runner) transact(ctx context.Context, do func(pgx.Tx) error) error {
-	return pgx.BeginFunc(ctx, r.Conn, do)
+	return pgx.BeginFunc(ctx, r.Conn, func(tx pgx.Tx) error {
+		if _, err := tx.Exec(ctx, pgsession.SetLocal(), pgx.QueryExecModeSimpleProtocol); err != nil {
+			return err
+		}
+		return do(tx)
+	})
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"recoup"
+	"recoup/internal/pgsession"
 )
 
 // Step is a part of an adoption's definition: a transaction of its own that is done
@@ -57,6 +58,10 @@ type Rights struct {
 	HasUsage    bool   // the source's owner may use the schema recoup, and note changes
 	HasCreate   bool   // and make functions there
 	CreatesRole bool   // the user can create roles
+
+	// Untrusted says why the user must not run what is in the schema recoup; nil: the user trusts
+	// its owner.
+	Untrusted *pgsession.OwnerError
 }
 
 // Steps are all that an adoption does, in order.
@@ -100,12 +105,15 @@ func (a *Adoption) Steps(r Rights) []Step {
 	return steps
 }
 
+// leaveRole ends acting as a role. RESET ROLE would restore the role that the database sets.
+const leaveRole = "set local role none"
+
 // as has statements run by a role.
 func as(role string, r Rights, statements ...string) []string {
 	if role == r.User {
 		return statements
 	}
-	return append(append([]string{"set local role " + quote(role)}, statements...), "reset role")
+	return append(append([]string{"set local role " + quote(role)}, statements...), leaveRole)
 }
 
 func (a *Adoption) stepRights(r Rights) Step {

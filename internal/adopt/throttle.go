@@ -3,6 +3,8 @@ package adopt
 import (
 	"context"
 	"time"
+
+	"github.com/jackc/pgx/v5"
 )
 
 // What a filling waits for: replicas that are behind, and a server that is busy.
@@ -25,7 +27,10 @@ func (r *Runner) throttle(ctx context.Context) error {
 		var lag int64
 		var behind float64
 		var active, workers int
-		if err := r.Conn.QueryRow(ctx, findLoad).Scan(&lag, &behind, &active, &workers); err != nil {
+		err := r.ask(ctx, func(tx pgx.Tx) error {
+			return tx.QueryRow(ctx, findLoad).Scan(&lag, &behind, &active, &workers)
+		})
+		if err != nil {
 			return err
 		}
 		var why string

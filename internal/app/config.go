@@ -38,6 +38,8 @@ func Settings() []Setting {
 			func(o *Options, s string) error { o.Database = s; _, _, err := splitDatabase(s); return err }},
 		{"database-direct", "RECOUP_DATABASE_DIRECT", "", "database `URL` of PostgreSQL itself where --database is a pooler's, for LISTEN and migrations (default: poll, and do not migrate)", true, readDirect},
 		{"adoption-database", "RECOUP_ADOPTION_DATABASE", "", "database `URL` at which nodes reach adopted tables (default: that of --database-direct or --database); its user and password are not used", true, readAdoption},
+		{"schema-owner", "RECOUP_SCHEMA_OWNER", "", "`ROLE` that owns the schema recoup and may have the rights of the user of --database; needed where that user is another role with more rights, such as a superuser", false,
+			func(o *Options, s string) error { o.SchemaOwner = s; return nil }},
 		{"listen", "RECOUP_LISTEN", DefaultListen, "listen on `HOST:PORT`", false,
 			readListen},
 		{"metrics-listen", "RECOUP_METRICS_LISTEN", "", "serve metrics on `HOST:PORT`, without a key (default: /metrics of the API, for keys with the role reader, operator or admin)", false,

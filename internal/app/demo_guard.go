@@ -31,7 +31,7 @@ func CheckDemo(ctx context.Context, address string) (empty bool, err error) {
 			return true, nil
 		}
 	}
-	list, err := MigrationStatus(ctx, address)
+	list, err := MigrationStatus(ctx, address, "")
 	if err != nil {
 		return false, err
 	}

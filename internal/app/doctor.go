@@ -16,6 +16,7 @@ import (
 	"recoup/internal/clockwork"
 	"recoup/internal/doctor"
 	"recoup/internal/notify"
+	"recoup/internal/pgsession"
 	"recoup/internal/policy"
 	"recoup/internal/proof"
 	"recoup/internal/store"
@@ -26,7 +27,7 @@ type Doctor struct {
 	Prove bool // the policy is checked too, which takes seconds of work
 
 	o      Options
-	store  Store // nil: its schema is not the one that this binary knows
+	store  Store // nil: its schema is not the one that this binary knows, or has objects of others
 	schema []doctor.Ill
 	kind   string
 }
@@ -43,12 +44,25 @@ func OpenDoctor(ctx context.Context, o Options) (*Doctor, error) {
 		return nil, fmt.Errorf("%w: %s", ErrNoDatabase, file)
 	}
 	d := &Doctor{o: o, kind: kind}
-	list, err := MigrationStatus(ctx, o.Database)
+	list, err := MigrationStatus(ctx, o.Database, o.SchemaOwner)
 	if d.schema, err = doctor.JudgeMigrations(list, err); err != nil || len(d.schema) > 0 {
 		return d, err
 	}
 	d.store, err = openStore(ctx, &o, slog.New(slog.DiscardHandler))
+	if foreign, ok := errors.AsType[*pgsession.ForeignError](err); ok {
+		d.schema, err = judgeForeign(foreign), nil
+	}
 	return d, err
+}
+
+// judgeForeign are the findings for objects that belong to other roles. Nothing else is judged,
+// because reading the schema could run their code.
+func judgeForeign(e *pgsession.ForeignError) []doctor.Ill {
+	facts := store.Facts{Server: &store.ServerFacts{}}
+	for _, o := range e.Objects {
+		facts.Server.Foreign = append(facts.Server.Foreign, store.ForeignObject(o))
+	}
+	return doctor.JudgeOwners(&facts)
 }
 
 // Close closes the database.

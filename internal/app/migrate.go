@@ -3,14 +3,17 @@ package app
 import (
 	"cmp"
 	"context"
+	"errors"
 
+	"recoup/internal/pgsession"
 	"recoup/internal/store"
 	"recoup/internal/store/postgres"
 	"recoup/internal/store/sqlite"
 )
 
-// MigrationStatus lists the migrations that this binary knows. It changes nothing.
-func MigrationStatus(ctx context.Context, database string) (store.Migrations, error) {
+// MigrationStatus lists the migrations that this binary knows. It changes nothing. SchemaOwner is
+// the role that owns the schema recoup, if it was stated.
+func MigrationStatus(ctx context.Context, database, schemaOwner string) (store.Migrations, error) {
 	kind, rest, err := splitDatabase(database)
 	if err != nil {
 		return nil, err
@@ -18,17 +21,20 @@ func MigrationStatus(ctx context.Context, database string) (store.Migrations, er
 	if kind == "sqlite" {
 		return sqlite.Status(ctx, rest)
 	}
-	return postgres.Status(ctx, rest)
+	return postgres.Status(ctx, rest, schemaOwner)
 }
 
 // MigrateUp brings a schema up to date and returns what it applied. Direct is the
 // database's own address where the other is a pooler's; empty: it is not.
 func MigrateUp(ctx context.Context, database, direct string) (applied store.Migrations, err error) {
-	before, err := MigrationStatus(ctx, database)
+	before, err := MigrationStatus(ctx, database, "")
+	kind, rest, _ := splitDatabase(database)
+	if _, refused := errors.AsType[*pgsession.OwnerError](err); refused {
+		return nil, postgres.Migrate(ctx, cmp.Or(direct, rest)) // which lists all that is in the way
+	}
 	if err != nil {
 		return nil, err
 	}
-	kind, rest, _ := splitDatabase(database)
 	if kind == "sqlite" {
 		err = sqlite.Migrate(ctx, rest)
 	} else {

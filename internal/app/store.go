@@ -82,7 +82,8 @@ func openStore(ctx context.Context, o *Options, logger *slog.Logger) (Store, err
 		}
 		return s, nil
 	}
-	s, older := postgres.Open(ctx, rest, postgres.Options{Direct: o.Direct, Adoption: o.Adoption})
+	options := postgres.Options{Direct: o.Direct, Adoption: o.Adoption, SchemaOwner: o.SchemaOwner}
+	s, older := postgres.Open(ctx, rest, options)
 	if !errors.Is(older, store.ErrSchemaOlder) {
 		return opened(s, older, logger)
 	}
@@ -98,7 +99,7 @@ func openStore(ctx context.Context, o *Options, logger *slog.Logger) (Store, err
 	} else if taken != nil {
 		logger.Warn(taken.String())
 	}
-	s, err = postgres.Open(ctx, rest, postgres.Options{Direct: o.Direct, Adoption: o.Adoption})
+	s, err = postgres.Open(ctx, rest, options)
 	return opened(s, err, logger)
 }
 

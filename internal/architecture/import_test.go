@@ -154,8 +154,13 @@ var layers = []layer{
 		why:     "it gives tests migrated files",
 	},
 	{
+		pkg:       "recoup/internal/pgsession",
+		libraries: []string{"github.com/jackc/pgx/v5"},
+		why:       "it starts sessions and checks owners for all who connect to PostgreSQL; what they do there it does not know",
+	},
+	{
 		pkg:       "recoup/internal/store/postgres",
-		imports:   []string{"recoup", "recoup/fault", "recoup/internal/policy", "recoup/internal/lifecycle", "recoup/internal/store", "recoup/internal/store/row", "recoup/internal/store/verb"},
+		imports:   []string{"recoup", "recoup/fault", "recoup/internal/pgsession", "recoup/internal/policy", "recoup/internal/lifecycle", "recoup/internal/store", "recoup/internal/store/row", "recoup/internal/store/verb"},
 		libraries: []string{"github.com/jackc/pgx/v5", "github.com/pressly/goose/v3"},
 		why:       "a store moves rows and classifies what its database says; who uses it is not its business",
 	},
@@ -176,7 +181,7 @@ var layers = []layer{
 	},
 	{
 		pkg:       "recoup/internal/adopt",
-		imports:   []string{"recoup", "recoup/internal/adopt/preset"},
+		imports:   []string{"recoup", "recoup/internal/adopt/preset", "recoup/internal/pgsession"},
 		libraries: []string{"github.com/jackc/pgx/v5"},
 		why:       "it defines adoptions in a database; nodes reach them through that alone",
 	},

@@ -80,7 +80,7 @@ func Checks() []Check {
 		{"grants", "privileges that our roles lack or have beyond what nodes, pipelines and analysts need", judgeGrants},
 		{"other-roles", "privileges of roles that are not Recoup's, and default privileges", judgeOtherRoles},
 		{"roles", "roles that are missing or too powerful", judgeRoles},
-		{"owners", "objects in the schemas of Recoup that belong to another role", judgeOwners},
+		{checkOwners, "objects in the schemas of Recoup that belong to another role", judgeOwners},
 		{"dependents", "objects of other roles that depend on Recoup's tables", judgeDependents},
 		{"public-schema", "a schema public in which every role may create objects", judgePublicSchema},
 		{"row-security", "tables left open while row security is on", judgeRowSecurity},
@@ -107,6 +107,9 @@ func Checks() []Check {
 		{"unseen", "what could not be looked at", judgeUnseen},
 	}
 }
+
+// checkOwners is the name of the check that [JudgeOwners] makes.
+const checkOwners = "owners"
 
 // Judge makes every check and returns what they find, worst first.
 func Judge(in *Input) []Ill {

@@ -119,6 +119,15 @@ func judgeRoles(in *Input) (found []Ill) {
 	return found
 }
 
+// JudgeOwners makes the check of owners alone, for a schema from which nothing else may be read.
+func JudgeOwners(facts *store.Facts) []Ill {
+	found := judgeOwners(&Input{Facts: *facts})
+	for i := range found {
+		found[i].Check = checkOwners
+	}
+	return found
+}
+
 // judgeOwners has no remedy for --fix: what another role has created must be reviewed first.
 func judgeOwners(in *Input) (found []Ill) {
 	if in.Facts.Server == nil {

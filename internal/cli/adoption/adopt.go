@@ -61,7 +61,7 @@ both owners, of the table and of the schema recoup. 'recoup release' takes every
 	cmd.Flags().BoolVar(&f.apply, "apply", false, "adopt the table")
 	cmd.Flags().BoolVar(&f.detach, "no-wait", false, "with --apply, do not wait for nodes to read the rows that are there")
 	command.YesFlag(cmd, &f.yes)
-	f.readDatabase = command.SettingFlags(cmd, "database", "database-direct", "adoption-database")
+	f.readDatabase = command.SettingFlags(cmd, "database", "database-direct", "adoption-database", "schema-owner")
 	f.mirrors = func() bool { return cmd.Flags().Changed("no-mirror") && !f.request.NoMirror }
 	return command.Offline(streams, cmd, command.One, f.run)
 }
@@ -87,8 +87,8 @@ func (f *flags) run(ctx context.Context, s *command.Session, args []string) erro
 		return err
 	}
 	defer func() { _ = conn.Close(context.WithoutCancel(ctx)) }()
-	f.request.Source = args[0]
-	plan, err := f.makePlan(ctx, conn)
+	f.request.Source, f.request.Path, f.request.SchemaOwner = args[0], conn.path, conn.owner
+	plan, err := f.makePlan(ctx, conn.Conn)
 	if err != nil {
 		return err
 	}
@@ -107,7 +107,7 @@ func (f *flags) makePlan(ctx context.Context, conn *pgx.Conn) (*adopt.Plan, erro
 	if m.Code = f.code; !codeWord.MatchString(f.code) {
 		return adopt.MakePlan(ctx, conn, f.request)
 	}
-	isColumn, err := adopt.HasColumn(ctx, conn, f.request.Source, f.code)
+	isColumn, err := adopt.HasColumn(ctx, conn, f.request, f.code)
 	if err != nil {
 		return nil, err
 	}
@@ -117,7 +117,7 @@ func (f *flags) makePlan(ctx context.Context, conn *pgx.Conn) (*adopt.Plan, erro
 	return adopt.MakePlan(ctx, conn, f.request)
 }
 
-func (f *flags) do(ctx context.Context, s *command.Session, conn *pgx.Conn, adoption string, plan *adopt.Plan) error {
+func (f *flags) do(ctx context.Context, s *command.Session, conn *session, adoption string, plan *adopt.Plan) error {
 	if (plan.Adopted == nil || plan.Moves) && !f.yes {
 		if err := s.Askable(f.yes); err != nil {
 			return err
@@ -130,7 +130,7 @@ func (f *flags) do(ctx context.Context, s *command.Session, conn *pgx.Conn, adop
 	if err := runner(s, conn, adoption).Apply(ctx, plan); err != nil {
 		return err
 	}
-	record, err := await(ctx, s, conn, plan.Facts.OID, f.detach)
+	record, err := await(ctx, s, conn.Conn, plan.Facts.OID, f.detach)
 	if err != nil {
 		return err
 	}

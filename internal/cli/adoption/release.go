@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/jackc/pgx/v5"
 	"github.com/spf13/cobra"
 
 	"recoup/internal/adopt"
@@ -31,7 +30,7 @@ table's definition is then what it was before, and its rows stay. Locks are take
 	}
 	command.YesFlag(cmd, &yes)
 	cmd.Flags().BoolVar(&detach, "no-wait", false, "do not wait for nodes to end the errors that are open")
-	read := command.SettingFlags(cmd, "database", "database-direct")
+	read := command.SettingFlags(cmd, "database", "database-direct", "schema-owner")
 	return command.Offline(streams, cmd, command.One, func(ctx context.Context, s *command.Session, args []string) error {
 		_, options, err := read()
 		if err != nil {
@@ -67,12 +66,12 @@ table's definition is then what it was before, and its rows stay. Locks are take
 
 // release takes everything out of a source, and waits for nodes to end its errors, if
 // one runs.
-func release(ctx context.Context, s *command.Session, conn *pgx.Conn, source string, detach bool) (ended bool, err error) {
+func release(ctx context.Context, s *command.Session, conn *session, source string, detach bool) (ended bool, err error) {
 	r := runner(s, conn, "")
 	ended, err = r.Release(ctx, source)
 	for err == nil && !ended && !detach {
 		var alive bool
-		if alive, err = adopt.NodeAlive(ctx, conn); err != nil || !alive {
+		if alive, err = adopt.NodeAlive(ctx, conn.Conn); err != nil || !alive {
 			break
 		}
 		if err = pause(ctx, s); err == nil {

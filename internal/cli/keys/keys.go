@@ -49,7 +49,7 @@ func on(keys *keyring, create bool) command.Runner {
 		var flags command.ServerFlags
 		s := &command.Session{Streams: streams}
 		flags.Add(cmd, "server `URL`, instead of the database ($RECOUP_SERVER)")
-		read := command.SettingFlags(cmd, "database")
+		read := command.SettingFlags(cmd, "database", "schema-owner")
 		s.Flags(cmd, forms)
 		cmd.RunE = func(cmd *cobra.Command, args []string) error {
 			found, end, err := find(cmd, streams, &flags, read, create)

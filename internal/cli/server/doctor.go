@@ -44,7 +44,7 @@ The exit status is 0 if nothing is worse than a note, and 1 if something is.`,
 	cmd.Flags().BoolVar(&e.fix, "fix", false, "fix what is safe to fix; needs --database")
 	command.YesFlag(cmd, &e.yes)
 	e.flags.Add(cmd, "")
-	e.read = command.SettingFlags(cmd, "database", "database-direct")
+	e.read = command.SettingFlags(cmd, "database", "database-direct", "schema-owner")
 	s := &command.Session{Streams: streams}
 	s.Flags(cmd, command.One)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {

@@ -30,13 +30,13 @@ func migrateStatus(streams command.Streams) *cobra.Command {
 		Example: `  recoup migrate status --database postgres://owner@db/recoup`,
 		Args:    command.NoArgs,
 	}
-	read := command.SettingFlags(cmd, "database")
+	read := command.SettingFlags(cmd, "database", "schema-owner")
 	return command.Offline(streams, cmd, command.One, func(ctx context.Context, s *command.Session, _ []string) error {
 		_, options, err := read()
 		if err != nil {
 			return err
 		}
-		list, err := app.MigrationStatus(ctx, options.Database)
+		list, err := app.MigrationStatus(ctx, options.Database, options.SchemaOwner)
 		if err != nil {
 			return err
 		}

@@ -14,6 +14,8 @@ import (
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
+
+	"recoup/internal/pgsession"
 )
 
 const (
@@ -52,11 +54,12 @@ func newSources(config *pgx.ConnConfig, o Options) (*sources, error) {
 		config = given
 	}
 	config.RuntimeParams = map[string]string{
-		"application_name": "recoup adoption", "search_path": "pg_catalog", "timezone": "UTC", "datestyle": "ISO, YMD",
+		"application_name":  "recoup adoption",
 		"statement_timeout": milliseconds(o.StatementTimeout), "lock_timeout": milliseconds(o.LockTimeout),
 		"idle_in_transaction_session_timeout": milliseconds(o.StatementTimeout), "default_transaction_read_only": "off",
-		"local_preload_libraries": "", // the role's own setting could name a library that is not there
 	}
+	pgsession.Start(config)
+	config.RuntimeParams["datestyle"] = "ISO, YMD"
 	config.DefaultQueryExecMode, config.StatementCacheCapacity, config.DescriptionCacheCapacity = pgx.QueryExecModeExec, 0, 0
 	config.OnNotice, config.OnNotification = nil, nil
 	dial := config.DialFunc

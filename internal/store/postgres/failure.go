@@ -8,6 +8,7 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 
 	"recoup/fault"
+	"recoup/internal/pgsession"
 	"recoup/internal/store"
 )
 
@@ -159,10 +160,12 @@ func beforeCommit(err error) error {
 func ours(err error) bool {
 	var repeat *store.Repeat
 	var obstacles *ObstacleError
-	if errors.As(err, &repeat) || errors.As(err, &obstacles) {
+	var owner *pgsession.OwnerError
+	var foreign *pgsession.ForeignError
+	if errors.As(err, &repeat) || errors.As(err, &obstacles) || errors.As(err, &owner) || errors.As(err, &foreign) {
 		return true
 	}
-	for _, known := range []error{store.ErrSchemaNewer, store.ErrSchemaOlder, store.ErrSchemaForeign, store.ErrNotFound, store.ErrBlocked, store.ErrConflict, store.ErrRefused, store.ErrTermOver, store.ErrLeaseLost, ErrNoAppRole, ErrNotOwner, ErrBadURL, ErrStatementMode} {
+	for _, known := range []error{store.ErrSchemaNewer, store.ErrSchemaOlder, store.ErrSchemaForeign, store.ErrNotFound, store.ErrBlocked, store.ErrConflict, store.ErrRefused, store.ErrTermOver, store.ErrLeaseLost, ErrNoAppRole, ErrNotOwner, ErrBadURL, ErrStatementMode, pgsession.ErrRole} {
 		if errors.Is(err, known) {
 			return true
 		}

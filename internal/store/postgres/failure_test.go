@@ -27,7 +27,7 @@ func TestFailuresKeepSecrets(t *testing.T) {
 		"host=vault password=hunter2 port=x",
 	} {
 		_, err := postgres.Open(t.Context(), address, postgres.Options{})
-		_, statusErr := postgres.Status(t.Context(), address)
+		_, statusErr := postgres.Status(t.Context(), address, "")
 		for _, err := range []error{err, statusErr, postgres.Migrate(t.Context(), address)} {
 			if err == nil {
 				t.Fatalf("%s: connected", address)

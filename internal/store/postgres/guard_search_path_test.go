@@ -69,7 +69,7 @@ func TestPlantedFunctionsBehindAPooler(t *testing.T) {
 			owner.run("create operator public.= (leftarg = oid, rightarg = regclass, function = public.compare)")
 			owner.run("alter role recoup_owner in database " + owner.Config().Database + " set search_path = public, pg_catalog")
 			through := pgtest.Pool(t, "transaction", ignores)(ownerURL)
-			if _, err := postgres.Status(t.Context(), through); err != nil {
+			if _, err := postgres.Status(t.Context(), through, ""); err != nil {
 				t.Error(err)
 			}
 			if _, err := postgres.ReadTakenOver(t.Context(), through); err != nil {

@@ -10,7 +10,8 @@ import (
 )
 
 // readServerSettings reads the settings that matter, as sessions of nodes have them: what
-// was set for the database or for their role goes before what the server has.
+// was set for the database or for their role goes before what the server has. The view
+// pg_settings is not used, because every role can lock it.
 func readServerSettings(ctx context.Context, q querier, _ store.Inspection, f *store.Facts) error {
 	rows, err := q.Query(ctx, `
 		with own as (select s.setrole, s.setdatabase, split_part(c, '=', 1) as name, substr(c, strpos(c, '=') + 1) as setting
@@ -18,7 +19,7 @@ func readServerSettings(ctx context.Context, q querier, _ store.Inspection, f *s
 		  where s.setdatabase in (0, (select oid from pg_database where datname = current_database()))
 		    and s.setrole in (0, coalesce(to_regrole('recoup_app')::oid, 0)))
 		select g.name, coalesce(o.setting, g.reset_val, g.setting), concat_ws(' in ', case when o.setrole <> 0 then 'role recoup_app' end, case when o.setdatabase <> 0 then 'database ' || quote_ident(current_database()) end)
-		from pg_settings g left join lateral (select * from own where own.name = g.name order by setrole <> 0 desc, setdatabase <> 0 desc limit 1) o on true
+		from pg_show_all_settings() g left join lateral (select * from own where own.name = g.name order by setrole <> 0 desc, setdatabase <> 0 desc limit 1) o on true
 		where g.name in ('fsync', 'full_page_writes', 'synchronous_commit', 'autovacuum', 'shared_buffers', 'max_connections', 'superuser_reserved_connections',
 		  'track_counts', 'archive_mode', 'server_version_num', 'autovacuum_freeze_max_age', 'default_transaction_read_only', 'zero_damaged_pages')`)
 	if err != nil {

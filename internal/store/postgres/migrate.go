@@ -13,6 +13,7 @@ import (
 	"github.com/jackc/pgx/v5/stdlib"
 	"github.com/pressly/goose/v3"
 
+	"recoup/internal/pgsession"
 	"recoup/internal/store"
 )
 
@@ -159,9 +160,22 @@ func grant(ctx context.Context, db *sql.DB) error {
 }
 
 // Status returns every migration that this binary knows, and when it was
-// applied. It changes nothing.
-func Status(ctx context.Context, url string) (list store.Migrations, err error) {
-	err = readAt(ctx, url, func(db reader) (err error) {
+// applied. It changes nothing. Of a schema whose owner would gain rights of the user, nothing is
+// read, and a [*pgsession.OwnerError] is returned. SchemaOwner is the owner that the user trusts;
+// empty: none was stated.
+func Status(ctx context.Context, url, schemaOwner string) (list store.Migrations, err error) {
+	err = readAt(ctx, url, func(db reader) error {
+		owner, err := pgsession.ScanOwner(db.QueryRowContext(ctx, pgsession.OwnerQuery))
+		if err == nil {
+			err = owner.Check(schemaOwner)
+		}
+		if err != nil {
+			return err
+		}
+		if owner.Schema == "" { // one that is created meanwhile was not checked
+			list, err = schema.Status(nil, nil)
+			return err
+		}
 		list, err = schema.Status(appliedMigrations(ctx, db))
 		return err
 	})
@@ -169,17 +183,20 @@ func Status(ctx context.Context, url string) (list store.Migrations, err error) 
 }
 
 // checkSchema refuses a schema that is not the one this binary knows. One that is newer by
-// what this binary can work beside is as good.
-func checkSchema(ctx context.Context, db *sql.DB) error {
+// what this binary can work beside is as good. Of one that did not exist when its owner was
+// checked, nothing is read.
+func checkSchema(ctx context.Context, db *sql.DB, exists bool) error {
 	own, _, err := schema.Load()
 	if err != nil {
 		return failure("open", err)
 	}
 	var applied []store.Migration
-	err = readPlainly(ctx, db, func(db reader) (err error) {
-		applied, err = appliedMigrations(ctx, db)
-		return err
-	})
+	if exists {
+		err = readPlainly(ctx, db, func(db reader) (err error) {
+			applied, err = appliedMigrations(ctx, db)
+			return err
+		})
+	}
 	list, err := schema.Status(own.Beside(applied), err)
 	if err != nil {
 		return failure("open", err)

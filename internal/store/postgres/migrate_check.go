@@ -46,6 +46,9 @@ func (e *ObstacleError) Error() string {
 // [*ObstacleError]. What was applied and what is there are read from one snapshot, because others may
 // migrate meanwhile. Owners are checked first: reading a table of others can run their code.
 func checkPending(ctx context.Context, db *sql.DB) error {
+	if err := checkRole(ctx, db); err != nil {
+		return err
+	}
 	return readPlainly(ctx, db, func(tx reader) error {
 		if err := checkMayCreate(ctx, tx); err != nil {
 			return err

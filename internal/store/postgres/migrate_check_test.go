@@ -2,9 +2,11 @@ package postgres_test
 
 import (
 	"errors"
+	"os"
 	"strings"
 	"testing"
 
+	"recoup/internal/store"
 	"recoup/internal/store/postgres"
 	"recoup/internal/store/postgres/pgtest"
 )
@@ -144,8 +146,11 @@ func TestSchemaOfAnotherRole(t *testing.T) {
 				if refused, ok := errors.AsType[*postgres.ObstacleError](err); !ok || refused.Obstacles[0].Kind != "schema" || !strings.Contains(err.Error(), "schema recoup (owner mallory): it must belong to "+user) {
 					t.Errorf("as %s it said %v", user, err)
 				}
-				if _, err := postgres.Status(t.Context(), as(t, address, user, "")); err != nil && !strings.Contains(err.Error(), "recoup.schema_version") {
+				if _, err := postgres.Status(t.Context(), as(t, address, user, ""), ""); err == nil || !strings.Contains(err.Error(), "the schema recoup belongs to mallory, and "+user+" has rights that mallory lacks") {
 					t.Errorf("as %s the status says %v", user, err)
+				}
+				if _, err := postgres.Open(t.Context(), as(t, address, user, ""), postgres.Options{}); err == nil || !strings.Contains(err.Error(), "connect as mallory") {
+					t.Errorf("as %s it was opened: %v", user, err)
 				}
 			}
 			// Creating the index runs the function as mallory; the subtests share the server's log.
@@ -154,6 +159,45 @@ func TestSchemaOfAnotherRole(t *testing.T) {
 			}
 			super.run("drop schema recoup cascade")
 			must(t, postgres.Migrate(t.Context(), address))
+		})
+	}
+}
+
+// TestMigrateWithAnotherRole migrates a database whose owner has set a role for all sessions. The
+// schemas belong to the user who is logged in, and a schema of that role is refused. Settings that
+// change how statements are read have no effect.
+func TestMigrateWithAnotherRole(t *testing.T) {
+	t.Parallel()
+	server := pgtest.Start(t, pgtest.Options{})
+	at(t, as(t, server.New(t), "postgres", "")).run("create role mallory login; grant mallory to recoup_owner")
+	for _, user := range []string{"postgres", "recoup_owner"} {
+		t.Run(user, func(t *testing.T) {
+			t.Parallel()
+			address := server.New(t)
+			super := at(t, as(t, address, "postgres", ""))
+			for _, setting := range []string{"role = mallory", "search_path = public, pg_catalog", "standard_conforming_strings = off", "quote_all_identifiers = on", "client_encoding = LATIN1", "datestyle = German"} {
+				at(t, address).run("set role none; do $$ begin execute pg_catalog.format('alter database %I set " + setting + "', pg_catalog.current_database()); end $$")
+			}
+			super.run("create schema recoup authorization mallory")
+			for _, role := range []string{"none", "mallory"} {
+				super.run("do $$ begin execute pg_catalog.format('alter database %I set role = " + role + "', pg_catalog.current_database()); end $$")
+				err := postgres.Migrate(t.Context(), as(t, address, user, ""))
+				if _, ok := errors.AsType[*postgres.ObstacleError](err); !ok || !strings.Contains(err.Error(), "schema recoup (owner mallory): it must belong to "+user) {
+					t.Errorf("with the role %s it said %v", role, err)
+				}
+			}
+			super.run("drop schema recoup")
+			must(t, postgres.Migrate(t.Context(), as(t, address, user, "")))
+			if owners := ask[string](super, "select string_agg(distinct pg_get_userbyid(nspowner)::text, ', ') from pg_namespace where nspname in ('recoup', 'cl')"); owners != user {
+				t.Errorf("the schemas belong to %s", owners)
+			}
+			facts, err := pgtest.OpenURL(t, as(t, address, user, "")).Inspect(t.Context(), store.Inspection{})
+			must(t, err)
+			text, err := os.ReadFile("schema.manifest")
+			must(t, err)
+			if got := manifest(facts.Present); got != string(text) {
+				t.Error("the schema differs from the manifest")
+			}
 		})
 	}
 }

@@ -2,6 +2,10 @@ package postgres
 
 import (
 	"context"
+	"strings"
+
+	"recoup/internal/pgsession"
+	"recoup/internal/store"
 )
 
 // versionTables are read before anything is known of a schema. Reading them must
@@ -14,6 +18,42 @@ var writtenTables = []string{versionTable, "recoup.schema_lock"}
 // gateZeroTables are the tables of spec 004 that migrations take over.
 var gateZeroTables = []string{"cl.gate_zero_intake", "cl.gate_zero_recovery"}
 
+// checkRole refuses a session that acts as another role than its user: what a migration creates
+// would belong to that role.
+func checkRole(ctx context.Context, db reader) error {
+	owner, err := pgsession.ScanOwner(db.QueryRowContext(ctx, pgsession.OwnerQuery))
+	if err != nil {
+		return err
+	}
+	return owner.CheckRole()
+}
+
+// checkOwner refuses a user with rights that code of the schema's owner would gain. Only the
+// catalog is read.
+func (s *Store) checkOwner(ctx context.Context, stated string) (pgsession.Owner, error) {
+	owner, err := pgsession.ReadOwner(ctx, s.pool)
+	if err != nil {
+		return owner, failure("open", err)
+	}
+	if err := owner.Check(stated); err != nil {
+		return owner, err
+	}
+	return owner, failure("open", pgsession.CheckObjects(ctx, s.pool, owner, namesOfGateZero()))
+}
+
+// namesOfGateZero returns the names of Recoup's tables, views and functions in the schema cl, which
+// may have others in it.
+func namesOfGateZero() (names []string) {
+	for _, o := range expectedSchema() {
+		name, ours := strings.CutPrefix(o.Name, "cl.")
+		if ours && (o.Kind == store.ObjectTable || o.Kind == store.ObjectFunction || o.Kind == store.ObjectView) {
+			name, _, _ = strings.Cut(name, "(")
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
 // checkOwners lists schemas and tables that belong to another role than the one that migrates. The
 // owner of a schema can drop and replace what others create in it. Membership in the owner's role and
 // the rights of a superuser do not count.
@@ -22,7 +62,7 @@ func checkOwners(ctx context.Context, db reader, tables []string) ([]Obstacle, e
 }
 
 const selectOwners = `
-	with self as (select r.oid, quote_ident(r.rolname) as name from pg_roles r where r.rolname = current_user)
+	with self as (select r.oid, quote_ident(r.rolname) as name from pg_roles r where r.rolname = session_user)
 	select n.nspname::text, 'schema', pg_get_userbyid(n.nspowner)::text, case n.nspname when 'recoup'
 	    then format('it must belong to %1$s, the role that migrates. Run recoup migrate up as %2$s if Recoup was installed by that role; if not, drop or rename the schema. '
 	      || 'Do not only change its owner: %2$s may own tables and functions in it', s.name, quote_ident(pg_get_userbyid(n.nspowner)))

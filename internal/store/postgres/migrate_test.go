@@ -28,7 +28,7 @@ func TestMigrateFromManyNodes(t *testing.T) {
 		})
 	}
 	wg.Wait()
-	list, err := postgres.Status(t.Context(), address)
+	list, err := postgres.Status(t.Context(), address, "")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -47,7 +47,7 @@ func TestMigrateFromManyNodes(t *testing.T) {
 func TestStatusChangesNothing(t *testing.T) {
 	t.Parallel()
 	address := pgtest.New(t)
-	list, err := postgres.Status(t.Context(), address)
+	list, err := postgres.Status(t.Context(), address, "")
 	if err != nil || len(list) == 0 || slices.ContainsFunc(list, func(m store.Migration) bool { return !m.AppliedAt.IsZero() }) {
 		t.Errorf("an empty database has %v, %v", list, err)
 	}
@@ -66,7 +66,7 @@ func TestSchemaNewer(t *testing.T) {
 	address, _ := pgtest.Migrated(t)
 	at(t, address).run("insert into recoup.schema_version (version_id, is_applied) values (9999, true)")
 	_, openErr := postgres.Open(t.Context(), address, postgres.Options{})
-	_, statusErr := postgres.Status(t.Context(), address)
+	_, statusErr := postgres.Status(t.Context(), address, "")
 	for verb, err := range map[string]error{"migrate": postgres.Migrate(t.Context(), address), "open": openErr, "status": statusErr} {
 		if !errors.Is(err, store.ErrSchemaNewer) || !strings.Contains(err.Error(), "9999") {
 			t.Errorf("%s: %v", verb, err)
@@ -189,7 +189,7 @@ func TestForeignSchema(t *testing.T) {
 				union all select oid::regprocedure::text from pg_proc union all select v::text from recoup.schema_version v) p`
 			before := ask[string](owner, picture)
 			_, openErr := postgres.Open(t.Context(), address, postgres.Options{})
-			_, statusErr := postgres.Status(t.Context(), address)
+			_, statusErr := postgres.Status(t.Context(), address, "")
 			for verb, err := range map[string]error{"migrate": postgres.Migrate(t.Context(), address), "open": openErr, "status": statusErr} {
 				if !errors.Is(err, store.ErrSchemaForeign) || !strings.Contains(err.Error(), "start this binary on an empty database") {
 					t.Errorf("%s: %v", verb, err)

@@ -8,11 +8,9 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/stdlib"
-)
 
-// setPlainPath sets the search path of a transaction. It calls no function and uses no operator, so
-// that nothing in the path before it can run.
-const setPlainPath = "set local search_path = " + plainPath
+	"recoup/internal/pgsession"
+)
 
 // reader reads the database, in a transaction or not.
 type reader interface {
@@ -21,7 +19,7 @@ type reader interface {
 }
 
 // readAt calls do with a transaction at an address, which may be that of a pooler. A pooler that
-// refuses the search path as a startup parameter is asked without it: [readPlainly] sets it.
+// refuses settings as startup parameters is asked without them: [readPlainly] sets them.
 func readAt(ctx context.Context, url string, do func(reader) error) error {
 	config, err := parse(url)
 	if err != nil {
@@ -36,7 +34,7 @@ func readAt(ctx context.Context, url string, do func(reader) error) error {
 	if _, connecting := errors.AsType[*pgconn.ConnectError](err); !connecting {
 		return ErrStatementMode
 	}
-	delete(config.RuntimeParams, "search_path")
+	pgsession.Share(config)
 	return readWith(ctx, config, do)
 }
 
@@ -46,15 +44,15 @@ func readWith(ctx context.Context, config *pgx.ConnConfig, do func(reader) error
 	return readPlainly(ctx, db, do)
 }
 
-// readPlainly calls do with a transaction that only reads one snapshot. Its search path is
-// [plainPath], also in a session of a pooler that ignores startup parameters.
+// readPlainly calls do with a transaction that only reads one snapshot. Its role and search path are
+// those of [pgsession.Start], also in a session of a pooler that ignores startup parameters.
 func readPlainly(ctx context.Context, db *sql.DB, do func(reader) error) error {
 	tx, err := db.BeginTx(ctx, &sql.TxOptions{Isolation: sql.LevelRepeatableRead, ReadOnly: true})
 	if err != nil {
 		return err
 	}
 	defer func() { _ = tx.Rollback() }() // it has only read
-	if _, err := tx.ExecContext(ctx, setPlainPath); err != nil {
+	if _, err := tx.ExecContext(ctx, pgsession.SetLocal()); err != nil {
 		return err
 	}
 	return do(tx)

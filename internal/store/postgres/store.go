@@ -24,6 +24,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/jackc/pgx/v5/stdlib"
 
+	"recoup/internal/pgsession"
 	"recoup/internal/store"
 	"recoup/internal/store/verb"
 )
@@ -40,6 +41,7 @@ type Options struct {
 	Name             string        // application_name; empty: recoup
 	Adoption         string        // the address at which adopted tables are reached; empty: the store's own, as the role [Adopter]
 	Direct           string        // the address of PostgreSQL itself, to listen at; empty: the store's own, or polling if that is a pooler's
+	SchemaOwner      string        // the owner of the schema that the user trusts; empty: see [pgsession.Owner.Check]
 }
 
 func (o Options) withDefaults() Options {
@@ -123,7 +125,11 @@ func (s *Store) prepare(ctx context.Context, o Options) (err error) {
 			return err
 		}
 	}
-	if err := checkSchema(ctx, stdlib.OpenDBFromPool(s.pool.Pool)); err != nil {
+	owner, err := s.checkOwner(ctx, o.SchemaOwner)
+	if err != nil {
+		return err
+	}
+	if err := checkSchema(ctx, stdlib.OpenDBFromPool(s.pool.Pool), owner.Schema != ""); err != nil {
 		return err
 	}
 	if o.Direct != "" {
@@ -182,7 +188,7 @@ func (s *Store) disconnect() {
 	}
 }
 
-// parse reads an address. Every session begins with the search path [plainPath], whatever the
+// parse reads an address. Every session begins with the settings of [pgsession.Start], whatever the
 // address, the role or the database sets.
 func parse(url string) (*pgx.ConnConfig, error) {
 	config, err := pgx.ParseConfig(url)
@@ -190,7 +196,7 @@ func parse(url string) (*pgx.ConnConfig, error) {
 		return nil, ErrBadURL
 	}
 	follow(config)
-	config.RuntimeParams["timezone"], config.RuntimeParams["search_path"] = "UTC", plainPath
+	pgsession.Start(config)
 	return config, nil
 }
 
@@ -219,19 +225,14 @@ const keepAlive = 15 * time.Second
 // are read in the format that prepared statements return.
 func configure(config *pgx.ConnConfig, o Options) {
 	config.DefaultQueryExecMode = pgx.QueryExecModeCacheStatement
+	pgsession.Start(config)
 	maps.Copy(config.RuntimeParams, sessionSettings(o))
-	config.RuntimeParams["timezone"], config.RuntimeParams["application_name"] = "UTC", o.Name
+	config.RuntimeParams["application_name"] = o.Name
 }
 
-// plainPath is the search path of every session of ours. Statements name schemas in full. With
-// another schema in the path, a function there whose arguments fit exactly would be chosen
-// instead of one of pg_catalog, and would run with our rights.
-const plainPath = "pg_catalog, pg_temp"
-
-// sessionSettings is what statements rely on, beside the time zone.
+// sessionSettings is what statements rely on, beside [pgsession.Start].
 func sessionSettings(o Options) map[string]string {
 	return map[string]string{
-		"search_path":                         plainPath,
 		"lock_timeout":                        milliseconds(o.LockTimeout),
 		"statement_timeout":                   milliseconds(o.StatementTimeout),
 		"idle_in_transaction_session_timeout": milliseconds(2 * o.StatementTimeout),

@@ -11,6 +11,8 @@ import (
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
+
+	"recoup/internal/pgsession"
 )
 
 // What keeps a database from being used through a pooler.
@@ -68,7 +70,9 @@ func pooled(ctx context.Context, config *pgx.ConnConfig) (bool, error) {
 // statement may go to another. What is returned sets the rest for one transaction.
 func share(config *pgx.ConnConfig, o Options) (settings string) {
 	config.DefaultQueryExecMode = pgx.QueryExecModeCacheDescribe
+	pgsession.Share(config)
 	wanted := sessionSettings(o)
+	maps.Copy(wanted, pgsession.Required())
 	var values []string
 	for _, name := range slices.Sorted(maps.Keys(wanted)) {
 		values = append(values, fmt.Sprintf("('%s', '%s')", name, wanted[name]))
