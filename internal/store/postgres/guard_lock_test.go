@@ -99,7 +99,7 @@ func TestLockHoldersAreNamed(t *testing.T) {
 		_, _ = second.Exec(t.Context(), "create rule planted as on insert to recoup.error do also select count(*) from pg_catalog.pg_settings")
 	})
 	pid := int(second.PgConn().PID())
-	for !ask[bool](owner, "select exists (select from pg_locks where pid = $1 and relation = 'recoup.error'::regclass and granted) from pg_sleep(0.01)", pid) { //nolint:revive // the server sleeps
+	for !ask[bool](owner, "select exists (select from pg_locks where pid = $1 and relation = 'recoup.error'::regclass and granted) from pg_sleep(0.01)", pid) {
 	}
 	if list, ok, err := s.LockHolders(t.Context()); ok || err != nil || list != nil {
 		t.Errorf("before a timeout: %v, %v", list, err)

@@ -117,46 +117,60 @@ func (t *tx) addEvents(events []store.Event) (added int, err error) {
 // already, it has done nothing, and they are added one by one.
 func (t *tx) addChunk(events []store.Event, sums tally) (added int, err error) {
 	if len(events) == eventChunk {
-		args := make([]any, 0, eventChunk*len(store.Events.Columns))
-		for i := range events {
-			list, err := values(store.Events.Columns, &events[i])
-			if err != nil {
-				return 0, err
-			}
-			args = append(args, list...)
-		}
-		n, err := t.change(insertChunk, args...)
-		if err == nil && n != len(events) {
-			return 0, discarded("error_event", len(events)-n)
-		}
-		if err == nil {
-			for i := range events {
-				sums.count(&events[i])
-			}
+		switch err := t.addTogether(events, sums); {
+		case err == nil:
 			return len(events), nil
-		}
-		if !known(err) {
+		case !known(err):
 			return 0, err
 		}
 	}
 	for i := range events {
-		args, err := values(store.Events.Columns, &events[i])
+		n, err := t.addEvent(&events[i], sums)
 		if err != nil {
 			return 0, err
 		}
-		n, err := t.change(insertEvent, args...)
-		if err != nil {
-			return 0, err
-		}
-		if n == 1 {
-			added++
-			sums.count(&events[i])
-			continue
-		}
-		if err := t.requireRow(eventStored, "error_event", stamp{&events[i].TS}, id{&events[i].ID}); err != nil {
-			return 0, err
-		}
+		added += n
 	}
+	return added, nil
+}
+
+// addTogether adds a full chunk with one statement, or nothing.
+func (t *tx) addTogether(events []store.Event, sums tally) error {
+	args := make([]any, 0, eventChunk*len(store.Events.Columns))
+	for i := range events {
+		list, err := values(store.Events.Columns, &events[i])
+		if err != nil {
+			return err
+		}
+		args = append(args, list...)
+	}
+	n, err := t.change(insertChunk, args...)
+	if err != nil {
+		return err
+	}
+	if n != len(events) {
+		return discarded("error_event", len(events)-n)
+	}
+	for i := range events {
+		sums.count(&events[i])
+	}
+	return nil
+}
+
+// addEvent adds an event that may be known, and returns how many were added.
+func (t *tx) addEvent(e *store.Event, sums tally) (added int, err error) {
+	args, err := values(store.Events.Columns, e)
+	if err != nil {
+		return 0, err
+	}
+	added, err = t.change(insertEvent, args...)
+	switch {
+	case err != nil:
+		return 0, err
+	case added == 0:
+		return 0, t.requireRow(eventStored, "error_event", stamp{&e.TS}, id{&e.ID})
+	}
+	sums.count(e)
 	return added, nil
 }
 
