@@ -118,7 +118,7 @@ func (d *Definition) checkTexts(wrong func(string, ...any)) {
 		return
 	}
 	if e.Code != d.Code {
-		wrong("the example is one of %s", e.Code)
+		wrong("the example has another code")
 	}
 	if e.Message == "" || e.RequestID == "" {
 		wrong("the example lacks message or request_id, which every error has")

@@ -312,7 +312,7 @@ func TestLoadRefuses(t *testing.T) {
 		"no description":        {func(d *Definition) { d.Description = " " }, "description is empty"},
 		"no causes":             {func(d *Definition) { d.Causes = nil }, "causes is empty"},
 		"empty resolution":      {func(d *Definition) { d.Resolution = []string{""} }, "resolution is empty"},
-		"foreign example":       {func(d *Definition) { d.Example = New("OTHER", "x") }, "the example is one of OTHER"},
+		"foreign example":       {func(d *Definition) { d.Example = New("OTHER", "x") }, "the example has another code"},
 		"example without id":    {func(d *Definition) { d.Example = New(d.Code, "x") }, "message or request_id"},
 		"example of fatal":      {func(d *Definition) { fatal(d); d.Example.RetryAfter = time.Second }, "never retried"},
 		"related unknown":       {func(d *Definition) { d.Related = []recoup.Code{"NOBODY"} }, "NOBODY is not registered"},

@@ -32,7 +32,11 @@ func TestCraftedEventFiles(t *testing.T) {
 		t.Run(f.Name, func(t *testing.T) {
 			folder := t.TempDir()
 			sum := sha256.Sum256(f.Bytes)
-			manifest := fmt.Sprintf(`{"day":"2026-02-05T00:00:00Z","file":"events-2026-02-05.v1.parquet","version":1,"rows":1,"bytes":%d,"sha256":"%s","first_ts":"1970-01-01T00:00:00Z","last_ts":"2026-02-06T00:00:00Z"}`, len(f.Bytes), hex.EncodeToString(sum[:]))
+			rows := 8
+			if f.Want == "" {
+				rows = 21_000
+			}
+			manifest := fmt.Sprintf(`{"day":"2026-02-05T00:00:00Z","file":"events-2026-02-05.v1.parquet","version":1,"rows":%d,"bytes":%d,"sha256":"%s","first_ts":"1970-01-01T00:00:00Z","last_ts":"2026-02-06T00:00:00Z"}`, rows, len(f.Bytes), hex.EncodeToString(sum[:]))
 			for name, text := range map[string][]byte{"events-2026-02-05.v1.parquet": f.Bytes, "events-2026-02-05.v1.json": []byte(manifest)} {
 				if err := os.WriteFile(filepath.Join(folder, name), text, 0o600); err != nil {
 					t.Fatal(err)

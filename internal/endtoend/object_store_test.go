@@ -32,8 +32,14 @@ func TestObjectStoreAway(t *testing.T) {
 		f.begin(50, "--event-files", f.place)
 		f.until("no answer from " + f.store.URL)
 		// It is behind by five days, and people are notified after three.
-		if out, said, err := f.recoup("doctor"); err == nil || !strings.Contains(out+said, "event-files") {
-			t.Errorf("the doctor: %v: %s%s", err, out, said)
+		for try := 0; ; try++ { // until the job has noted it
+			out, said, err := f.recoup("doctor")
+			if err != nil && strings.Contains(out+said, "event-files") {
+				break
+			}
+			if try == patience || retry.Sleep(t.Context(), 20*time.Millisecond) != nil {
+				t.Fatalf("the doctor: %v: %s%s", err, out, said)
+			}
 		}
 		if out, said, err := f.recoup("jobs", "list", "--json"); err != nil || !strings.Contains(out, "no answer from") {
 			t.Errorf("the jobs: %v: %s%s", err, out, said)

@@ -104,13 +104,13 @@ func TestMutantsApply(t *testing.T) {
 func TestMutantsAreJudged(t *testing.T) {
 	t.Parallel()
 	const file, tests = "internal/check/check.go", "internal/test/tier:^TestQuarter$"
-	const quarter, packages = "internal/test/tier/tier.go\tquarter %= 4\t", "\t" + tests + "\tchange\t"
+	const quarter, packages = "internal/test/tier/tier.go\treturn n % 4\t", "\t" + tests + "\tchange\t"
 	table := filepath.Join(t.TempDir(), "table.tsv")
 	rows := []string{
-		quarter + "quarter %= 3" + packages + "a fault that is noticed",
-		quarter + "quarter = quarter % 4" + packages + "no fault at all",
-		quarter + "quarter %= 4 // the same" + strings.Replace(packages, "change", "nightly", 1) + "left to nightly",
-		quarter + "quarter %= four" + packages + "does not compile",
+		quarter + "return n % 3" + packages + "a fault that is noticed",
+		quarter + "return (n % 4)" + packages + "no fault at all",
+		quarter + "return n % 4 // the same" + strings.Replace(packages, "change", "nightly", 1) + "left to nightly",
+		quarter + "return n % four" + packages + "does not compile",
 		file + "\tno such text\tnew" + packages + "does not apply",
 	}
 	if err := os.WriteFile(table, []byte(strings.Join(rows, "\n")+"\n"), 0o600); err != nil {
