@@ -67,7 +67,7 @@ func New(o Options) (*Console, error) {
 	if c.openToken, err = c.newToken(); err != nil {
 		return nil, err
 	}
-	if c.pages, err = readPages(routes()); err != nil {
+	if c.pages, err = allPages(); err != nil {
 		return nil, err
 	}
 	c.signInForm = sync.OnceValue(func() []byte {

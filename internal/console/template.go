@@ -10,6 +10,7 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"recoup"
@@ -21,15 +22,18 @@ var templates embed.FS
 // pages are the templates, one set for each page.
 type pages struct{ sets map[string]*template.Template }
 
-// readPages reads the templates of all routes, and those that stand alone.
-func readPages(list []route) (*pages, error) {
+// allPages returns the templates of all routes, and those that stand alone. They are parsed once
+// for a process.
+var allPages = sync.OnceValues(readPages)
+
+func readPages() (*pages, error) {
 	base, err := template.New("").Funcs(functions()).ParseFS(templates, "template/layout.html", "template/part_*.html")
 	if err != nil {
 		return nil, err
 	}
 	p := &pages{map[string]*template.Template{}}
 	names := []string{"problem", "sign-in"}
-	for _, rt := range list {
+	for _, rt := range routes() {
 		names = append(names, rt.page)
 	}
 	for _, name := range names {
