@@ -53,7 +53,9 @@ func (r *reader) letters(f *Final) {
 		scan(scanID{&n.ErrorID}, &n.Step, &n.Text)
 		f.Notes = append(f.Notes, n)
 	})
-	r.each(`select id(replay_id), reason, state from replay`, func(scan func(...any)) {
+	// A replay that another one overtook is refused and stays without members, for the audit.
+	r.each(`select id(replay_id), reason, state from replay r
+		where state <> 'DONE' or exists (select 1 from replay_item i where i.replay_id = r.replay_id)`, func(scan func(...any)) {
 		var p ReplayRow
 		scan(scanID{&p.ID}, &p.Reason, &p.State)
 		f.Replays = append(f.Replays, p)
