@@ -113,7 +113,7 @@ func (st *statement) marked(s string, from int, behind bool, f finding) finding 
 	return f
 }
 
-func opensList(b byte) bool { return b == '[' || b == '(' || b == '{' }
+func opensList(b byte) bool { return nesting(b) > 0 }
 
 // listOrLineEnd returns where the list ends that begins at i, which may have no brackets.
 func listOrLineEnd(s string, i int) int {

@@ -15,16 +15,22 @@ func listEnd(s string, i int) int {
 			at = end
 			continue
 		}
-		switch s[at] {
-		case '[', '(', '{':
-			depth++
-		case ']', ')', '}':
-			if depth--; depth == 0 {
-				return at
-			}
+		if depth += nesting(s[at]); depth == 0 {
+			return at
 		}
 	}
 	return limit
+}
+
+// nesting returns 1 for a bracket that opens, -1 for one that closes, and 0 for any other byte.
+func nesting(b byte) int {
+	switch b {
+	case '[', '(', '{':
+		return 1
+	case ']', ')', '}':
+		return -1
+	}
+	return 0
 }
 
 // quotedEnd returns where the quotation closes that opens at at, or at if none opens there.
@@ -70,15 +76,9 @@ func split(s string, from, to int) (items []extent) {
 			at = end
 			continue
 		}
-		switch s[at] {
-		case '[', '(', '{':
-			depth++
-		case ']', ')', '}':
-			depth--
-		case ',':
-			if depth <= 0 {
-				items, begin = append(items, trimmed(s, begin, at)), at+1
-			}
+		depth += nesting(s[at])
+		if s[at] == ',' && depth <= 0 {
+			items, begin = append(items, trimmed(s, begin, at)), at+1
 		}
 	}
 	if last := trimmed(s, begin, to); last.from < last.to || len(items) > 0 {
