@@ -79,7 +79,7 @@ func ReadSource(ctx context.Context, tx pgx.Tx, path []string, name string) (*So
 	return s, s.readKey(ctx, tx)
 }
 
-// errNoTable is wrapped by what says that a table does not exist.
+// errNoTable is wrapped by errors about a table that does not exist.
 var errNoTable = errors.New("write SCHEMA.TABLE")
 
 // findTableNamed finds a table ($2) in the first of some schemas ($1) that has it.
@@ -100,7 +100,7 @@ func find(ctx context.Context, tx pgx.Tx, path []string, name string) (oid uint3
 	}
 	parts, ok := parseName(name)
 	if !ok {
-		return 0, fmt.Errorf("%s is no name of a table: %w", name, errNoTable)
+		return 0, fmt.Errorf("%s is not the name of a table: %w", name, errNoTable)
 	}
 	if len(parts) == 2 {
 		path = parts[:1]

@@ -54,7 +54,7 @@ func ReadRights(ctx context.Context, tx pgx.Tx, sourceOwner, stated string) (Rig
 }
 
 // checkTrust notes that the user does not trust the owner of the schema recoup. Then the user may
-// act as nobody.
+// not act as any role.
 func (r *Rights) checkTrust(ctx context.Context, tx pgx.Tx, stated string) error {
 	owner, err := pgsession.ReadOwner(ctx, tx)
 	if err != nil {

@@ -22,10 +22,10 @@ func sqliteIlls() []planted {
 	return []planted{
 		{"guard missing", owner, []string{"drop trigger gate_entry_insert"}, "triggers", "trigger gate_entry_insert", recoup.FindingCritical, true, "CREATE TRIGGER gate_entry_insert"},
 		{"guard replaced", owner, []string{"drop trigger gate_entry_insert", "create trigger gate_entry_insert before insert on gate_entry begin select 1; end"}, "triggers", "trigger gate_entry_insert", recoup.FindingCritical, true, "drop trigger"},
-		{"trigger of somebody else", owner, []string{"create trigger evil before insert on error_event begin select raise(ignore); end"}, "triggers", "trigger evil", recoup.FindingWarning, false, `drop trigger "evil"`},
+		{"trigger that is not Recoup's", owner, []string{"create trigger evil before insert on error_event begin select raise(ignore); end"}, "triggers", "trigger evil", recoup.FindingWarning, false, `drop trigger "evil"`},
 		{"trigger in disguise", owner, []string{"create trigger schema_version before insert on ERROR_EVENT begin select raise(ignore); end"}, "triggers", "trigger schema_version", recoup.FindingWarning, false, "drop trigger"},
 		{"trigger on a name", owner, []string{`create trigger evil instead of insert on "app.errors" begin select 1; end`}, "triggers", "trigger evil", recoup.FindingWarning, false, "drop trigger"},
-		{"trigger on a table of somebody else", owner, []string{"create table other (i)", "create trigger mine after insert on other begin select 1; end"}, "triggers", "trigger mine", recoup.FindingNote, false, ""},
+		{"trigger on a table that is not Recoup's", owner, []string{"create table other (i)", "create trigger mine after insert on other begin select 1; end"}, "triggers", "trigger mine", recoup.FindingNote, false, ""},
 		{"index missing", owner, []string{"drop index error_expiry_idx"}, "indexes", "index error_expiry_idx", recoup.FindingWarning, true, "CREATE INDEX error_expiry_idx"},
 		{"index replaced", owner, []string{"drop index error_list_idx", "create index error_list_idx on error (created_at)"}, "indexes", "index error_list_idx", recoup.FindingWarning, true, "drop index"},
 		{"view missing", owner, []string{"drop view gate_log"}, "functions", "view gate_log", recoup.FindingCritical, false, ""},

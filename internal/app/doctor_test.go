@@ -177,7 +177,7 @@ func postgresIlls() []planted {
 			"ungoverned", "shop.payment_failures", recoup.FindingNote, false, "recoup adopt shop.payment_failures --entity customer_id"},
 		{"ungoverned queue", owner, []string{"create schema shop", presettest.Queues[0].DDL}, "ungoverned", "shop.river_job", recoup.FindingNote, false, "recoup adopt shop.river_job --preset river"},
 		{"guard missing", owner, []string{"drop trigger forbidden on recoup.promotion"}, "triggers", "trigger forbidden on recoup.promotion", recoup.FindingCritical, true, "CREATE TRIGGER forbidden"},
-		{"trigger of somebody else", owner, []string{"create trigger evil before update on recoup.audit for each row execute function suppress_redundant_updates_trigger()"},
+		{"trigger that is not Recoup's", owner, []string{"create trigger evil before update on recoup.audit for each row execute function suppress_redundant_updates_trigger()"},
 			"triggers", "trigger evil on recoup.audit", recoup.FindingWarning, false, "drop trigger evil on recoup.audit"},
 		{"guard disabled", owner, []string{"alter table recoup.audit disable trigger forbidden"}, "triggers", "trigger forbidden on recoup.audit", recoup.FindingCritical, true, "enable trigger forbidden"},
 		{"guard replaced", owner, []string{"drop trigger forbidden on recoup.gate_entry", "create trigger forbidden before delete on recoup.gate_entry for each statement execute function recoup.forbid()"},

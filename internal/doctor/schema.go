@@ -132,7 +132,8 @@ func judgeTriggers(in *Input) (found []Ill) {
 	return found
 }
 
-// foreignTrigger is a trigger that no migration makes. On a table of somebody else it is a note.
+// foreignTrigger is the finding for a trigger that no migration creates. On a table that is not
+// Recoup's it is a note.
 func foreignTrigger(f *store.Facts, o store.Object) Ill {
 	_, table := relation(o)
 	drop := "drop trigger " + o.Name
@@ -140,9 +141,9 @@ func foreignTrigger(f *store.Facts, o store.Object) Ill {
 		table, drop = o.Table, `drop trigger "`+strings.ReplaceAll(o.Name, `"`, `""`)+`"`
 	}
 	if slices.ContainsFunc(compare(f, store.ObjectTable).foreign, func(t store.Object) bool { return strings.EqualFold(t.Name, table) }) {
-		return ill(recoup.FindingNote, object(o), fmt.Sprintf("This trigger on %s is none of Recoup's, nor is its table.", table), "")
+		return ill(recoup.FindingNote, object(o), fmt.Sprintf("This trigger on %s is not part of Recoup, nor is its table.", table), "")
 	}
-	return ill(recoup.FindingWarning, object(o), fmt.Sprintf("This trigger on %s is none of Recoup's. It runs in every write to the table, and can change, discard or fail what is written. Drop it unless you know what it does.", table),
+	return ill(recoup.FindingWarning, object(o), fmt.Sprintf("This trigger on %s is not part of Recoup. It runs in every write to the table, and can change, discard or fail what is written. Drop it unless you know what it does.", table),
 		sqlCommand(f, drop))
 }
 

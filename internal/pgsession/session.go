@@ -1,6 +1,6 @@
-// Package pgsession starts sessions of PostgreSQL that no owner of a database or a schema can
-// redirect, and checks whether the user of a session may run what is in the schema recoup. It
-// reads the catalog only.
+// Package pgsession starts PostgreSQL sessions with fixed settings, which neither a database nor a
+// role can override, and checks whether the user of a session may run what is in the schema
+// recoup. It reads the catalog only.
 package pgsession
 
 import (
@@ -42,7 +42,7 @@ var helpful = map[string]string{
 	"bytea_output":                  "hex",
 	"extra_float_digits":            "1",
 	"default_transaction_isolation": "read committed",
-	"local_preload_libraries":       "", // one that is missing on the server would refuse every session
+	"local_preload_libraries":       "", // a library that the server lacks would make every session fail
 }
 
 // Start has the sessions of a configuration begin with fixed settings. A setting that a session

@@ -63,7 +63,7 @@ not replaced. What it holds now is lost, unless you back it up before. A symboli
 the file that it leads to is replaced.
 
 Then the triggers of the restored database are compared with those of Recoup. The exit status is 1
-if one is missing, replaced or none of Recoup's; the database is restored all the same.`,
+if one is missing, replaced or not part of Recoup; the database is restored all the same.`,
 		Example: `  recoup restore recoup-monday.db
   recoup restore /backup/recoup.db --database sqlite:/data/recoup.db --yes`,
 		Args: command.ExactArgs("FILE"),

@@ -26,7 +26,7 @@ func planted(t *testing.T, file, statement string) {
 	}
 }
 
-// A backup with a trigger that is none of Recoup's is restored, and the trigger is reported, with
+// A backup with a trigger that is not part of Recoup is restored, and the trigger is reported, with
 // the status of the doctor.
 func TestRestoreReportsTriggers(t *testing.T) {
 	t.Parallel()

@@ -13,8 +13,8 @@ import (
 
 // EnsurePartitions makes the partitions of history for this month and the next,
 // and drops those whose last day is older than the longest life of an error and
-// its archive together: nobody's history goes before they do. If only dropping fails it
-// is [store.ErrNotDropped].
+// its archive together, so that no error loses its history. If only dropping fails, the
+// error is [store.ErrNotDropped].
 func (s *Store) EnsurePartitions(ctx context.Context, now time.Time) error {
 	if err := s.createPartitions(ctx, now); err != nil {
 		return failure("make partitions", err)

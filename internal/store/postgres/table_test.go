@@ -228,7 +228,7 @@ func TestSyncTablesIsDeferred(t *testing.T) {
 	must(t, s.SyncTables(t.Context(), next))
 }
 
-// A view that is current is not replaced. One that somebody has changed is.
+// A view that is current is not replaced. One that was changed is.
 func TestSyncTablesRepairsViews(t *testing.T) {
 	t.Parallel()
 	s, owner, app := governed(t)

@@ -191,7 +191,7 @@ func (t *tx) requireRow(question, table string, key ...any) error {
 
 // discarded is the failure of a statement that added fewer rows than it was given.
 func discarded(table string, rows int) error {
-	return fmt.Errorf("sqlite: %d rows were not added to %s: a trigger that is none of Recoup's discards them; find it with 'recoup doctor'", rows, table)
+	return fmt.Errorf("sqlite: %d rows were not added to %s: a trigger that is not part of Recoup discards them; find it with 'recoup doctor'", rows, table)
 }
 
 // known reports whether a statement failed because a row was there already.

@@ -89,7 +89,7 @@ func TestPlainSQLIsCounted(t *testing.T) {
 	b.Check(store.Span{From: first, To: first.Add(48 * time.Hour)})
 }
 
-// Events that somebody else's trigger discards are not acknowledged, alone or in a batch, while
+// Events that a trigger of another program discards are not acknowledged, alone or in a batch, while
 // events that are stored already are.
 func TestDiscardedEvents(t *testing.T) {
 	t.Parallel()
