@@ -3,6 +3,7 @@ package redact
 import (
 	"maps"
 	"reflect"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -24,7 +25,7 @@ func TestPlantedSecrets(t *testing.T) {
 		want := Evidence{}
 		var secrets []string
 		for range rapid.IntRange(1, 5).Draw(t, "secrets") {
-			sample := rapid.SampledFrom(list).Draw(t, "sample")
+			sample := rapid.SampledFrom(list).Filter(ofOneRule).Draw(t, "sample")
 			text.WriteString(rapid.SampledFrom(words).Draw(t, "word") + "\n" + sample.Text + "\n")
 			secrets = append(secrets, sample.Secret)
 			want[sample.Rule]++
@@ -43,6 +44,11 @@ func TestPlantedSecrets(t *testing.T) {
 		}
 	})
 }
+
+var keyID = regexp.MustCompile(`A[KSB]IA[A-Z0-9]{16}`)
+
+// ofOneRule leaves out the samples in which chance has made the id of an AWS key.
+func ofOneRule(s redacttest.Sample) bool { return s.Rule == "aws" || !keyID.MatchString(s.Secret) }
 
 // besideOwn returns evidence with values counted under the rule that is wanted, if they were
 // counted as the secret beside the id of an AWS key: 40 letters and digits can be either.
