@@ -131,24 +131,7 @@ func machineMade(v string, leastHex int) bool {
 		from = to + 1
 	}
 	upper, lower, digits := mixture(v)
-	return len(v) >= 20 && irregular && upper > 2 && lower > 2 && digits > 0 || keyBytes(v) && mixedThroughout(v)
-}
-
-// mixedThroughout reports whether capitals, small letters and digits alternate as chance makes
-// them: on average at two of three places, in paths and camelCase at fewer than one of three.
-func mixedThroughout(v string) bool {
-	n, last := 0, byte(0)
-	for i := range len(v) {
-		if !alphanumeric(v[i]) {
-			continue
-		}
-		kind := v[i] & 0x60 // the columns of ASCII: digits, capitals, small letters
-		if last != 0 && kind != last {
-			n++
-		}
-		last = kind
-	}
-	return n*3 > len(v)
+	return len(v) >= 20 && irregular && upper > 2 && lower > 2 && digits > 0 || byChance(v)
 }
 
 func hexOnly(v string) bool {

