@@ -84,21 +84,23 @@ func checkPlain(ctx context.Context, db reader, tables []string) ([]Obstacle, er
 }
 
 // 16384 is the first oid of objects that are not built in. Until PostgreSQL 14, the functions of a
-// generated column are dependencies of the table, from 15 on those of the expression.
+// generated column are dependencies of the table, from 15 on those of the expression. Each part
+// begins with the tables: a catalog can have a million entries.
 const selectUnplain = `
 	with kept as (select c.oid, c.relkind, c.relowner, c.relrowsecurity, format('%I.%I', n.nspname, c.relname) as name
 	    from pg_class c join pg_namespace n on n.oid = c.relnamespace where n.nspname || '.' || c.relname = any ($1)),
-	part (rel, class, id, what) as (
+	part (rel, class, id, what) as materialized (
 	  select a.attrelid, d.classid, d.objid, format(case a.attgenerated when '' then 'the default of its column %I' else 'its generated column %I' end, a.attname)
-	    from pg_depend d join pg_attribute a on a.attrelid = d.refobjid and a.attnum = d.refobjsubid
-	   where d.classid = 'pg_attrdef'::regclass::oid and d.refclassid = 'pg_class'::regclass::oid and d.deptype in ('a', 'i')
+	    from kept k cross join lateral (select d.* from pg_depend d where d.refclassid = 'pg_class'::regclass::oid and d.refobjid = k.oid offset 0) d
+	    join pg_attribute a on a.attrelid = k.oid and a.attnum = d.refobjsubid
+	   where d.classid = 'pg_attrdef'::regclass::oid and d.deptype in ('a', 'i')
 	  union all select oid, 'pg_class'::regclass::oid, oid, 'a generated column' from kept where relkind = 'r'
-	  union all select k.conrelid, 'pg_constraint'::regclass::oid, k.oid, format('its constraint %I', k.conname) from pg_constraint k
-	  union all select i.indrelid, 'pg_class'::regclass::oid, i.indexrelid, format('its index %I', c.relname) from pg_index i join pg_class c on c.oid = i.indexrelid
-	  union all select x.stxrelid, 'pg_statistic_ext'::regclass::oid, x.oid, format('its statistics object %I', x.stxname) from pg_statistic_ext x),
+	  union all select t.oid, 'pg_constraint'::regclass::oid, c.oid, format('its constraint %I', c.conname) from kept t join pg_constraint c on c.conrelid = t.oid
+	  union all select k.oid, 'pg_class'::regclass::oid, i.indexrelid, format('its index %I', c.relname) from kept k join pg_index i on i.indrelid = k.oid join pg_class c on c.oid = i.indexrelid
+	  union all select k.oid, 'pg_statistic_ext'::regclass::oid, x.oid, format('its statistics object %I', x.stxname) from kept k join pg_statistic_ext x on x.stxrelid = k.oid),
 	odd (rel, how) as (
 	  select oid, 'only a plain table is accepted: drop or rename it' from kept where relkind <> 'r'
-	  union all select t.tgrelid, format('it has the trigger %I: drop the trigger', t.tgname) from pg_trigger t where not t.tgisinternal
+	  union all select t.tgrelid, format('it has the trigger %I: drop the trigger', t.tgname) from kept k join pg_trigger t on t.tgrelid = k.oid and not t.tgisinternal
 	  union all select r.ev_class, format('it has the rule %I: drop the rule', r.rulename) from pg_rewrite r join kept k on k.oid = r.ev_class and k.relkind = 'r'
 	  union all select oid, format('it has row security: alter table %s disable row level security', name) from kept where relrowsecurity
 	  union all select distinct k.oid, 'it inherits, or is inherited from: alter table … no inherit' from kept k join pg_inherits i on k.oid in (i.inhrelid, i.inhparent)
@@ -108,7 +110,8 @@ const selectUnplain = `
 	   where k.relkind = 'r' and (t.oid >= 16384 or t.typnamespace <> 'pg_catalog'::regnamespace::oid or t.typtype not in ('b', 'r', 'm'))
 	  union all
 	  select distinct p.rel, format('%s uses the %s, which is not built in: drop it', p.what, pg_describe_object(d.refclassid, d.refobjid, 0))
-	    from part p join pg_depend d on d.classid = p.class and d.objid = p.id and d.refobjid >= 16384
+	    from part p cross join lateral (select d.* from pg_depend d where d.classid = p.class and d.objid = p.id offset 0) d
+	   where d.refobjid >= 16384
 	     and d.refclassid in ('pg_proc'::regclass::oid, 'pg_operator'::regclass::oid, 'pg_type'::regclass::oid, 'pg_opclass'::regclass::oid))
 	select k.name, case k.relkind when 'r' then 'table' when 'p' then 'partitioned table' when 'v' then 'view' when 'm' then 'materialized view' else 'relation' end,
 	    pg_get_userbyid(k.relowner)::text, o.how
