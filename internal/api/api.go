@@ -13,6 +13,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/netip"
+	"runtime"
 	"sync"
 	"time"
 
@@ -25,6 +26,7 @@ import (
 	"recoup/internal/recovery"
 	"recoup/internal/store"
 	"recoup/internal/stream"
+	"recoup/internal/turn"
 )
 
 // Store is what the API asks of a store itself; the rest goes through the engine.
@@ -46,7 +48,7 @@ type Store interface {
 
 // Ledger takes events.
 type Ledger interface {
-	Govern(now time.Time, batch []ledger.Incoming) ledger.Governed
+	Govern(ctx context.Context, now time.Time, batch []ledger.Incoming) (ledger.Governed, error)
 
 	// Check says what is wrong with an event that is not governed, as far as it could
 	// be read.
@@ -145,6 +147,7 @@ type API struct {
 	Options
 	keys       *keyring
 	gatekeeper *gatekeeper
+	turns      *turn.Turns // of work that callers can make expensive; one processor is left for the rest
 	refusals   *refusals
 	readiness  *readiness
 	names      *names
@@ -166,7 +169,7 @@ func New(o Options) (*API, error) {
 	if o.Wall == nil {
 		o.Wall = time.Now
 	}
-	a := &API{Options: o, keys: newKeyring(o.Store), gatekeeper: newGatekeeper(o.Limits, o.Wall)}
+	a := &API{Options: o, keys: newKeyring(o.Store), gatekeeper: newGatekeeper(o.Limits, o.Wall), turns: turn.New(max(1, runtime.GOMAXPROCS(0)-1), o.Wall)}
 	a.refusals = &refusals{logger: o.Logger, kinds: map[recoup.Code]*refusal{}}
 	a.streams = a.newStreams()
 	a.names = newNames(a.gatekeeper.limits.Names)

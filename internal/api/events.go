@@ -73,7 +73,10 @@ func (a *API) addEvents(c *call, decoder *eventDecoder) (client.EventsAccepted, 
 	}
 	a.checkRefused(c, batch, sender)
 	folded := a.foldServices(c, batch.events, sender)
-	governed := a.Ledger.Govern(c.now, batch.events)
+	governed, err := a.Ledger.Govern(c.r.Context(), c.now, batch.events)
+	if err != nil {
+		return client.EventsAccepted{}, err
+	}
 	refused := allRefused(batch, &governed)
 	out := client.EventsAccepted{Accepted: len(governed.Events), NRefused: len(refused)}
 	if len(refused) == 1 && out.Accepted == 0 {

@@ -12,6 +12,7 @@ import (
 	"recoup/fault"
 	"recoup/internal/engine"
 	"recoup/internal/lease"
+	"recoup/internal/turn"
 )
 
 // Role is what a key may do: the routes say which of them each is for.
@@ -225,11 +226,16 @@ func (a *API) serve(c *call, v *visit) ([]byte, error) {
 	}
 	var answer []byte
 	defer func() { v.leave(len(answer)) }()
-	if !c.route.bounded {
-		ctx, cancel := context.WithTimeout(c.r.Context(), a.patience(c.route))
-		defer cancel()
-		c.r = c.r.WithContext(ctx)
+	ctx := c.r.Context()
+	if c.route.writes() && c.key != nil {
+		ctx = turn.With(ctx, a.turns, c.key.ID)
 	}
+	if !c.route.bounded {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, a.patience(c.route))
+		defer cancel()
+	}
+	c.r = c.r.WithContext(ctx)
 	if c.body != nil { // which may have taken its time
 		c.now = a.Now()
 	}

@@ -204,8 +204,13 @@ var layers = []layer{
 		why:     "whatever workers claim is claimed by its rules; what a lease is of, others know",
 	},
 	{
+		pkg:     "recoup/internal/turn",
+		imports: []string{"recoup"},
+		why:     "it shares the processors between callers; what the work is, others know",
+	},
+	{
 		pkg:     "recoup/internal/batch",
-		imports: []string{"recoup/internal/store"},
+		imports: []string{"recoup", "recoup/internal/store", "recoup/internal/turn"},
 		why:     "whatever callers send many of is served by it; what the items are, others know",
 	},
 	{
@@ -255,7 +260,7 @@ var layers = []layer{
 	},
 	{
 		pkg:     "recoup/internal/ledger",
-		imports: []string{"recoup", "recoup/retry", "recoup/fault", "recoup/internal/redact", "recoup/internal/store", "recoup/internal/bus"},
+		imports: []string{"recoup", "recoup/retry", "recoup/fault", "recoup/internal/redact", "recoup/internal/store", "recoup/internal/turn", "recoup/internal/bus"},
 		why:     "it governs and writes events; which database there is, its options say",
 	},
 	{
@@ -332,7 +337,7 @@ var layers = []layer{
 	},
 	{
 		pkg: "recoup/internal/api",
-		imports: []string{"recoup", "recoup/retry", "recoup/fault", "recoup/client", "recoup/internal/api/reference", "recoup/internal/batch", "recoup/internal/check", "recoup/internal/redact", "recoup/internal/nearest", "recoup/internal/lease", "recoup/internal/store",
+		imports: []string{"recoup", "recoup/retry", "recoup/fault", "recoup/client", "recoup/internal/api/reference", "recoup/internal/batch", "recoup/internal/check", "recoup/internal/redact", "recoup/internal/nearest", "recoup/internal/lease", "recoup/internal/store", "recoup/internal/turn",
 			"recoup/internal/policy", "recoup/internal/lifecycle", "recoup/internal/engine", "recoup/internal/ledger", "recoup/internal/notify", "recoup/internal/clockwork",
 			"recoup/internal/alert", "recoup/internal/recovery", "recoup/internal/deadletter", "recoup/internal/backfill", "recoup/internal/rowfile", "recoup/internal/stream", "recoup/internal/forecast", "recoup/internal/webfile"},
 		libraries: []string{"github.com/danielgtaylor/huma/v2"},

@@ -7,6 +7,7 @@ import (
 	"errors"
 
 	"recoup/internal/store"
+	"recoup/internal/turn"
 )
 
 // Part is items that go on together, with their places among all of a call.
@@ -38,7 +39,7 @@ func Do[S, O any](ctx context.Context, p *Part[S], verb func(context.Context, []
 	return nil
 }
 
-// Each prepares each of n items, hands those that could be prepared to a verb, in
+// Each prepares each of n items in turns with other callers, hands those that could be prepared to a verb, in
 // their order, and returns an answer for each item: made of its outcome, or of why it
 // could not be prepared, and then the outcome is nil. An error of the verb, or of an
 // answer, is one of the whole call.
@@ -47,15 +48,19 @@ func Each[S, O, A any](ctx context.Context, n int, step func(i int) (S, error),
 ) ([]A, error) {
 	answers := make([]A, n)
 	part := Part[S]{make([]S, 0, n), make([]int, 0, n)}
-	for i := range n {
+	err := turn.Each(ctx, n, func(i int) error {
 		made, err := step(i)
 		if err == nil {
 			part.Add(i, made)
-		} else if answers[i], err = answer(i, nil, err); err != nil {
-			return nil, err
+			return nil
 		}
+		answers[i], err = answer(i, nil, err)
+		return err
+	})
+	if err != nil {
+		return nil, err
 	}
-	err := Do(ctx, &part, verb, func(i int, o *O) (err error) {
+	err = Do(ctx, &part, verb, func(i int, o *O) (err error) {
 		answers[i], err = answer(i, o, nil)
 		return err
 	})

@@ -22,6 +22,7 @@ const (
 type Fields struct {
 	fault.FieldErrors
 	Redactor *redact.Redactor
+	Redacted redact.Evidence // in texts
 }
 
 func (f *Fields) redactor() *redact.Redactor {
@@ -100,7 +101,8 @@ func (f *Fields) Text(field, s string, limit int) string {
 	case strings.ContainsRune(s, 0):
 		f.Addf(field, "printable", "%s must not contain NUL", field)
 	default:
-		s, _ = f.redactor().String(s)
+		s, found := f.redactor().String(s)
+		f.Redacted.Merge(found)
 		return s
 	}
 	return ""

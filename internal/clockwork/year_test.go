@@ -141,9 +141,9 @@ func (b *ledgerBook) Record(ctx context.Context, now time.Time, events []recoup.
 	for i := range events {
 		batch[i].Event = events[i]
 	}
-	governed := b.Govern(now, batch)
-	if len(governed.Events) == 0 {
-		return nil
+	governed, err := b.Govern(ctx, now, batch)
+	if err != nil || len(governed.Events) == 0 {
+		return err
 	}
 	receipt, err := b.Append(ctx, governed.Events)
 	if err != nil {

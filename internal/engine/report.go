@@ -119,7 +119,6 @@ func (e *Engine) prepare(c Caller, r *recoup.Report, now time.Time) (store.Repor
 // governed checks and cleans a report and turns it into the input that decides it.
 func (e *Engine) governed(c Caller, r *recoup.Report, id recoup.ID) (lifecycle.Report, redact.Evidence, error) {
 	f := check.Fields{Redactor: e.Redactor}
-	_, evidence := e.Redactor.String(r.Message)
 	def, code, message := e.check(r, &f)
 	if r.Service != "" && !e.OwnsService(c, r.Service) {
 		f.Addf("service", "hub", foreignService)
@@ -141,7 +140,7 @@ func (e *Engine) governed(c Caller, r *recoup.Report, id recoup.ID) (lifecycle.R
 	if in.CorrelationID.IsZero() {
 		in.CorrelationID = in.ID
 	}
-	return in, evidence, nil
+	return in, f.Redacted, nil
 }
 
 // fold reads a code. A name that nobody registered is kept in upper case, so it

@@ -31,7 +31,7 @@ func BenchmarkGovern(b *testing.B) {
 			b.ReportAllocs()
 			for n := 0; b.Loop(); n++ {
 				if n%len(batch) == 0 {
-					if got := g.Govern(epoch(), batch); len(got.Refused) > 0 {
+					if got := govern(g, batch); len(got.Refused) > 0 {
 						b.Fatal(got.Refused[0].Err)
 					}
 				}

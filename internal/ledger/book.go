@@ -46,8 +46,8 @@ func (b *Book) Follow(registry *fault.Registry, retention time.Duration) error {
 func (b *Book) Check(now time.Time, in *Incoming) error { return b.governor.Load().Check(now, in) }
 
 // Govern decides about what clients sent.
-func (b *Book) Govern(now time.Time, batch []Incoming) Governed {
-	return b.governor.Load().Govern(now, batch)
+func (b *Book) Govern(ctx context.Context, now time.Time, batch []Incoming) (Governed, error) {
+	return b.governor.Load().Govern(ctx, now, batch)
 }
 
 // Keep says what is stored of events together with the act that they record.

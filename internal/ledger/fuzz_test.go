@@ -36,7 +36,7 @@ func FuzzGovern(f *testing.F) {
 			in.TS = time.UnixMicro(ts)
 		}
 		before := sum(tally.Totals())
-		got := g.Govern(epoch(), []ledger.Incoming{in})
+		got := govern(g, []ledger.Incoming{in})
 		if len(got.Events)+len(got.Refused) != 1 {
 			t.Fatalf("%d events and %d refusals", len(got.Events), len(got.Refused))
 		}

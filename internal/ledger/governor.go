@@ -1,6 +1,7 @@
 package ledger
 
 import (
+	"context"
 	"errors"
 	"strings"
 	"time"
@@ -9,6 +10,7 @@ import (
 	"recoup/fault"
 	"recoup/internal/redact"
 	"recoup/internal/store"
+	"recoup/internal/turn"
 )
 
 // GovernorOptions are what a [Governor] goes by. All of them are required.
@@ -54,13 +56,14 @@ func NewGovernor(o GovernorOptions) (*Governor, error) {
 
 // Govern decides about each event of a batch by itself: one that is refused takes
 // nothing from the others. Every refusal is a VALIDATION_ERROR that names all bad
-// fields. It is counted once, by what was found first.
-func (g *Governor) Govern(now time.Time, batch []Incoming) Governed {
+// fields. It is counted once, by what was found first. The only error is the context's: the
+// work is done in turns with other callers.
+func (g *Governor) Govern(ctx context.Context, now time.Time, batch []Incoming) (Governed, error) {
 	result := Governed{Events: make([]store.Event, 0, len(batch)), IDs: make([]recoup.ID, len(batch))}
 	var left counts
 	var c check
 	known := newKnowledge()
-	for i := range batch {
+	err := turn.Each(ctx, len(batch), func(i int) error {
 		result.Events = append(result.Events, store.Event{})
 		e := &result.Events[len(result.Events)-1]
 		c = check{Governor: g, knowledge: known, now: now, in: &batch[i], out: e}
@@ -69,15 +72,19 @@ func (g *Governor) Govern(now time.Time, batch []Incoming) Governed {
 			left.add(c.reason, 1)
 			result.Events = result.Events[:len(result.Events)-1]
 			result.Refused = append(result.Refused, Refusal{Index: i, Err: fault.Validation(c.bad...)})
-			continue
+			return nil
 		}
 		for reason, n := range c.left {
 			left.add(reason, n)
 		}
 		result.IDs[i] = e.ID
+		return nil
+	})
+	if err != nil {
+		return Governed{}, err
 	}
 	g.Tally.add(now, left)
-	return result
+	return result, nil
 }
 
 // Check says everything that is wrong with an event, and counts nothing.
@@ -96,7 +103,7 @@ func (g *Governor) Keep(now time.Time, events []recoup.Event) []*store.Event {
 	for i := range events {
 		batch[i].Event = events[i]
 	}
-	governed := g.Govern(now, batch)
+	governed, _ := g.Govern(context.Background(), now, batch) // this context does not end
 	kept, refused := make([]*store.Event, len(events)), governed.Refused
 	for i, next := 0, 0; i < len(events); i++ {
 		if len(refused) > 0 && refused[0].Index == i {

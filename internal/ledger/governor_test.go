@@ -1,6 +1,7 @@
 package ledger_test
 
 import (
+	"context"
 	"encoding/json"
 	"maps"
 	"reflect"
@@ -15,6 +16,15 @@ import (
 	"recoup/internal/store"
 )
 
+// govern decides about a batch in a context that does not end.
+func govern(g *ledger.Governor, batch []ledger.Incoming) ledger.Governed {
+	got, err := g.Govern(context.Background(), epoch(), batch)
+	if err != nil {
+		panic(err)
+	}
+	return got
+}
+
 // change returns the clean event with something else in it.
 func change(f func(*ledger.Incoming)) ledger.Incoming {
 	in := clean()
@@ -26,7 +36,7 @@ func change(f func(*ledger.Incoming)) ledger.Incoming {
 func accepted(t *testing.T, in ledger.Incoming) (store.Event, map[string]int64) {
 	t.Helper()
 	g, tally := newGovernor(t)
-	got := g.Govern(epoch(), []ledger.Incoming{in})
+	got := govern(g, []ledger.Incoming{in})
 	if len(got.Refused) > 0 {
 		t.Fatalf("%+v is refused: %v", in, got.Refused[0].Err.Fields())
 	}
@@ -197,7 +207,7 @@ func TestRefusals(t *testing.T) {
 	for _, row := range rows {
 		in := change(row.in)
 		g, tally := newGovernor(t)
-		got := g.Govern(epoch(), []ledger.Incoming{in})
+		got := govern(g, []ledger.Incoming{in})
 		if len(got.Refused) != 1 || len(got.Events) != 0 || !got.IDs[0].IsZero() {
 			t.Errorf("%s %s: %+v is not refused", row.reason, row.field, in)
 			continue
@@ -229,7 +239,7 @@ func TestBatchStands(t *testing.T) {
 	g, tally := newGovernor(t)
 	noID := change(func(in *ledger.Incoming) { in.IDText, in.ID = "", recoup.ID{} })
 	bad := change(func(in *ledger.Incoming) { in.Code, in.Service, in.HTTPStatus = "-", "", 7 })
-	got := g.Govern(epoch(), []ledger.Incoming{bad, clean(), bad, noID, bad})
+	got := govern(g, []ledger.Incoming{bad, clean(), bad, noID, bad})
 	if len(got.Events) != 2 || len(got.Refused) != 3 {
 		t.Fatalf("%d events are kept, %d refused", len(got.Events), len(got.Refused))
 	}
@@ -245,7 +255,7 @@ func TestBatchStands(t *testing.T) {
 	if want := map[string]int64{ledger.DropCode: 3}; !maps.Equal(tally.Totals(), want) {
 		t.Errorf("counted %v: a refused event counts once", tally.Totals())
 	}
-	if got := g.Govern(epoch(), nil); len(got.Events)+len(got.IDs)+len(got.Refused) != 0 {
+	if got := govern(g, nil); len(got.Events)+len(got.IDs)+len(got.Refused) != 0 {
 		t.Errorf("an empty batch is %+v", got)
 	}
 }
@@ -285,7 +295,7 @@ func TestGovernAllocations(t *testing.T) {
 	in := clean()
 	in.Tenant, in.Details = "", map[string]any{"retryable": true}
 	batch := slices.Repeat([]ledger.Incoming{in}, 100)
-	if got := testing.AllocsPerRun(20, func() { g.Govern(epoch(), batch) }) / float64(len(batch)); got > 6 {
+	if got := testing.AllocsPerRun(20, func() { govern(g, batch) }) / float64(len(batch)); got > 6 {
 		t.Errorf("an event costs %.2f allocations", got)
 	}
 }

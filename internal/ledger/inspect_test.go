@@ -41,7 +41,7 @@ func TestInspect(t *testing.T) {
 		"a secret in details":    {func(e *store.Event) { e.Details = map[string]any{"field": secret} }, "details"},
 		"a message in details":   {func(e *store.Event) { e.Details = map[string]any{"message": "of acme"} }, "details"},
 	} {
-		events := g.Govern(epoch(), []ledger.Incoming{clean()}).Events
+		events := govern(g, []ledger.Incoming{clean()}).Events
 		bad.change(&events[0])
 		err := g.Inspect(epoch(), events)
 		switch {

@@ -59,7 +59,7 @@ func TestSecretsAreRefused(t *testing.T) {
 				in := clean()
 				set(&in, text)
 				g, _ := newGovernor(t)
-				got := g.Govern(epoch(), []ledger.Incoming{in})
+				got := govern(g, []ledger.Incoming{in})
 				if len(got.Events) > 0 {
 					t.Fatalf("%s: %q is kept", field, text)
 				}
@@ -95,7 +95,7 @@ func TestSecretCodes(t *testing.T) {
 	}
 	for _, secret := range codelike {
 		g, tally := newGovernor(t)
-		got := g.Govern(epoch(), []ledger.Incoming{change(func(in *ledger.Incoming) { in.Code = recoup.Code(secret) })})
+		got := govern(g, []ledger.Incoming{change(func(in *ledger.Incoming) { in.Code = recoup.Code(secret) })})
 		if len(got.Events) > 0 || tally.Totals()[ledger.DropSecret] != 1 {
 			t.Errorf("%s is kept as %s", secret, got.Events[0].ReportedCode)
 		}

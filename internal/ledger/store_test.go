@@ -99,7 +99,7 @@ func TestManyProducers(t *testing.T) {
 			working.Go(func() {
 				random := rand.New(rand.NewPCG(uint64(p), 1))
 				for range batches {
-					got := g.Govern(epoch(), drawn(random, size))
+					got := govern(g, drawn(random, size))
 					r, err := w.Append(t.Context(), got.Events)
 					if err == nil {
 						err = r.Wait(t.Context())

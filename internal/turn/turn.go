@@ -1,0 +1,181 @@
+// Package turn shares the processors between callers. Work that a caller can make expensive,
+// such as redacting text, is done in turns: a few at once, and the callers that wait are served
+// one after the other, however many requests each of them has.
+package turn
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"recoup"
+)
+
+// slice is how long a turn lasts while others wait.
+const slice = time.Millisecond
+
+// Turns hands out turns.
+type Turns struct {
+	now     func() time.Time
+	mu      sync.Mutex
+	free    int
+	waiting map[recoup.ID][]chan struct{} // by caller
+	order   []recoup.ID                   // in which callers are served next
+}
+
+// New returns turns of which n are taken at once.
+func New(n int, now func() time.Time) *Turns {
+	return &Turns{now: now, free: n, waiting: map[recoup.ID][]chan struct{}{}}
+}
+
+func (t *Turns) take(ctx context.Context, caller recoup.ID) error {
+	t.mu.Lock()
+	if t.free > 0 {
+		t.free--
+		t.mu.Unlock()
+		return nil
+	}
+	ready := make(chan struct{})
+	if len(t.waiting[caller]) == 0 {
+		t.order = append(t.order, caller)
+	}
+	t.waiting[caller] = append(t.waiting[caller], ready)
+	t.mu.Unlock()
+	select {
+	case <-ready:
+		return nil
+	case <-ctx.Done():
+		t.leave(caller, ready)
+		return ctx.Err()
+	}
+}
+
+// leave takes back a request for a turn, or passes the turn on if it has been given meanwhile.
+func (t *Turns) leave(caller recoup.ID, ready chan struct{}) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for i, other := range t.waiting[caller] {
+		if other == ready {
+			t.remove(caller, i)
+			return
+		}
+	}
+	t.pass()
+}
+
+// remove takes the i-th request of a caller out of the queue, and the caller if it was the last.
+func (t *Turns) remove(caller recoup.ID, i int) {
+	queue := t.waiting[caller]
+	if len(queue) > 1 {
+		t.waiting[caller] = append(queue[:i], queue[i+1:]...)
+		return
+	}
+	delete(t.waiting, caller)
+	for k, other := range t.order {
+		if other == caller {
+			t.order = append(t.order[:k], t.order[k+1:]...)
+			return
+		}
+	}
+}
+
+// pass gives a turn to the next caller, who then goes to the end of the queue.
+func (t *Turns) pass() {
+	if len(t.order) == 0 {
+		t.free++
+		return
+	}
+	next := t.order[0]
+	ready := t.waiting[next][0]
+	t.remove(next, 0)
+	if len(t.waiting[next]) > 0 {
+		t.order = append(t.order[1:], next)
+	}
+	close(ready)
+}
+
+func (t *Turns) give() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.pass()
+}
+
+func (t *Turns) wanted() bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return len(t.order) > 0
+}
+
+type key struct{}
+
+type share struct {
+	turns  *Turns
+	caller recoup.ID
+}
+
+// With returns a context whose work is done in turns, on behalf of a caller.
+func With(ctx context.Context, turns *Turns, caller recoup.ID) context.Context {
+	return context.WithValue(ctx, key{}, share{turns, caller})
+}
+
+// turn is held while work is done. The nil turn belongs to a context without turns.
+type turn struct {
+	share
+	since time.Time
+	given bool // back
+}
+
+// Each does n pieces of work in the context's turns, if it has any, and stops at the first error.
+func Each(ctx context.Context, n int, do func(i int) error) error {
+	t, err := begin(ctx)
+	if err != nil {
+		return err
+	}
+	defer t.end()
+	for i := range n {
+		if err := t.next(ctx); err != nil {
+			return err
+		}
+		if err := do(i); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// begin waits for a turn, if the context has turns. end gives it back.
+func begin(ctx context.Context) (*turn, error) {
+	s, ok := ctx.Value(key{}).(share)
+	if !ok {
+		return nil, ctx.Err()
+	}
+	if err := s.turns.take(ctx, s.caller); err != nil {
+		return nil, err
+	}
+	return &turn{share: s, since: s.turns.now()}, nil
+}
+
+// next is called before each piece of work: it lets others go first if the turn has lasted long
+// enough.
+func (t *turn) next(ctx context.Context) error {
+	if err := ctx.Err(); t == nil || err != nil {
+		return err
+	}
+	if t.turns.now().Sub(t.since) < slice || !t.turns.wanted() {
+		return nil
+	}
+	t.end()
+	if err := t.turns.take(ctx, t.caller); err != nil {
+		return err
+	}
+	t.since, t.given = t.turns.now(), false
+	return nil
+}
+
+// end gives the turn back.
+func (t *turn) end() {
+	if t != nil && !t.given {
+		t.turns.give()
+		t.given = true
+	}
+}
