@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 	"unicode"
+	"unicode/utf8"
 
 	"github.com/goccy/go-yaml"
 )
@@ -96,7 +97,8 @@ func Inert(cell string) string {
 	if cell == "" {
 		return ""
 	}
-	formula := strings.IndexByte("=+-@\t\r", cell[0]) >= 0
+	first, _ := utf8.DecodeRuneInString(cell)
+	formula := strings.ContainsRune("=+-@\t\r＝＋－＠", first) // also in full width
 	if _, err := strconv.ParseFloat(cell, 64); err == nil && cell[0] == '-' {
 		formula = false
 	}

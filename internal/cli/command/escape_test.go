@@ -100,7 +100,7 @@ func wantCells(t *testing.T, out string) {
 func TestInert(t *testing.T) {
 	t.Parallel()
 	for cell, want := range map[string]string{
-		"": "", "-12": "-12", "-1.5e3": "-1.5e3", "+7": "'+7", "-1+1": "'-1+1", "=A1": "'=A1", "@x": "'@x", "a-b": "a-b",
+		"": "", "-12": "-12", "-1.5e3": "-1.5e3", "+7": "'+7", "-1+1": "'-1+1", "=A1": "'=A1", "@x": "'@x", "＝A1": "'＝A1", "＠x": "'＠x", "a-b": "a-b",
 		"a\x1b[0m": `a\u001b[0m`, "=\r1": `'=\u000d1`, "two\nlines": "two\nlines",
 	} {
 		if got := command.Inert(cell); got != want {
