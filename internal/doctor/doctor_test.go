@@ -117,6 +117,9 @@ func TestJudge(t *testing.T) {
 		"role too powerful": {onServer(func(in *doctor.Input) {
 			in.Facts.Server.Roles = []store.RoleFact{{Name: "recoup_app", Powers: []string{"superuser"}}}
 		}), recoup.FindingWarning, "roles", "superuser"},
+		"a role that another may grant to itself": {onServer(func(in *doctor.Input) {
+			in.Facts.Server.RoleAdmins = []store.RoleAdmin{{Role: "recoup_app", Admin: "mallory", Revoke: "revoke admin option for recoup_app from mallory"}}
+		}), recoup.FindingWarning, "roles", "It may grant recoup_app to itself and to others (ADMIN OPTION). It can act as a node"},
 		"role missing": {onServer(func(in *doctor.Input) {
 			in.Facts.Server.Roles = []store.RoleFact{{Name: "recoup_reader", Missing: true}}
 		}), recoup.FindingNote, "roles", "does not exist"},
