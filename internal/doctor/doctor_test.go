@@ -98,6 +98,9 @@ func TestJudge(t *testing.T) {
 		"a lock": {onServer(func(in *doctor.Input) {
 			in.Facts.Server.Locks = []store.LockHolder{{PID: 7, Role: "mallory", Mode: "AccessExclusiveLock", On: "recoup.error", Blocked: 2, Since: now.Add(-time.Hour)}}
 		}), recoup.FindingCritical, "locks", "It holds AccessExclusiveLock on recoup.error, and 2 sessions wait for it: reports and promotions that need the table fail. Its transaction began 60 minutes ago."},
+		"a lock that keeps months": {onServer(func(in *doctor.Input) {
+			in.Facts.Server.Locks = []store.LockHolder{{PID: 7, Role: "mallory", Mode: "AccessShareLock", On: "recoup.transition"}}
+		}), recoup.FindingNote, "locks", "It holds AccessShareLock on recoup.transition, and 0 sessions wait for it: old months cannot be dropped meanwhile"},
 		"idle slot": {onServer(func(in *doctor.Input) {
 			in.Facts.Server.Holders = []store.Holder{{Kind: "replication slot", Name: "old", Bytes: 5 << 30}}
 		}), recoup.FindingWarning, "horizon", "5.0 GB"},

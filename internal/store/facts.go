@@ -188,7 +188,7 @@ type ServerFacts struct {
 	// DefaultGrants are default privileges that grant new objects in them to such roles.
 	DefaultGrants []DefaultGrant
 
-	// Locks are sessions that keep nodes from writing tables.
+	// Locks are sessions that keep nodes from writing tables, or from dropping old months.
 	Locks []LockHolder
 
 	// PublicCreate is set if every role may create objects in the schema public.
@@ -232,7 +232,7 @@ type DefaultGrant struct {
 type LockHolder struct {
 	PID     int
 	Role    string
-	Mode    string // AccessExclusiveLock
+	Mode    string // AccessExclusiveLock; AccessShareLock keeps only months from being dropped
 	On      string
 	Waits   bool
 	Since   time.Time // when its transaction began; zero: unknown

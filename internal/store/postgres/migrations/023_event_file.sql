@@ -67,8 +67,9 @@ $$;
 -- is in no file stays: no file has more events than its day, so that the sums say it.
 -- What was counted when it came is asked first, because it costs nothing, then the rows.
 -- Views of others over the partition go with it; what has data of others keeps it.
+-- Reports wait behind the lock that it waits for, so it waits for a moment only, and is tried again.
 create function recoup.drop_partition(parent text, month date) returns boolean
-language plpgsql security definer set search_path = pg_catalog, pg_temp set timezone = 'UTC' set datestyle = 'ISO' as $$
+language plpgsql security definer set search_path = pg_catalog, pg_temp set timezone = 'UTC' set datestyle = 'ISO' set lock_timeout = '100ms' as $$
 declare
   first date := recoup.partition_month(parent, month, '0001-01-01');
   name  text := format('%s_y%sm%s', parent, to_char(first, 'YYYY'), to_char(first, 'MM'));
