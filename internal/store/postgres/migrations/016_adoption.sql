@@ -360,8 +360,9 @@ insert into recoup.change_pass default values;
 -- the next, without an index. Whoever writes adopted_change holds a lock on it from before the id
 -- is drawn until the change is committed or gone. Writers must not pay for long because one of
 -- them leaves a transaction open, so a few that last longer than five seconds are passed: what
--- they note from then on, they index themselves (change_guard). A transaction gets another name
--- when it is prepared, so prepared ones count until they are passed by that name.
+-- they note from then on, they index themselves (change_guard). A transaction has the name of its
+-- process, because numbers begin anew after a crash. A prepared one has no process any more, so it
+-- counts until it is passed by its new name.
 -- It waits for nobody: two calls at once would do the same. Without anything to do it writes nothing.
 create function recoup.pass_changes() returns void language plpgsql
 security definer set search_path = pg_catalog, pg_temp set enable_seqscan = off set jit = off as $$
@@ -380,11 +381,11 @@ begin
     return;
   end if;
   select s.last_value into drawn from recoup.adopted_change_change_id_seq s; -- before the locks are read
-  select coalesce(array_agg(distinct l.virtualtransaction), '{}') into open from pg_locks l
+  select coalesce(array_agg(distinct concat(l.virtualtransaction, ' of ', l.pid)), '{}') into open from pg_locks l
     where l.locktype = 'relation' and l.database = (select d.oid from pg_database d where d.datname = current_database())
       and l.relation = 'recoup.adopted_change'::regclass and l.mode = 'RowExclusiveLock' and l.granted and l.pid is distinct from pg_backend_pid();
   p.passed := array(select t from unnest(p.passed) t where t = any (open));
-  late := array(select t from unnest(open) t where (t = any (p.writers) or starts_with(t, '-1/')) and t <> all (p.passed));
+  late := array(select t from unnest(open) t where (t = any (p.writers) or right(t, 4) = ' of ') and t <> all (p.passed));
   if late = '{}' or p.since < clock_timestamp() - interval '5 s' and cardinality(p.passed) + cardinality(late) <= 4 then
     if late <> '{}' then
       p.passed := p.passed || late;
