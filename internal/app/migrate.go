@@ -60,3 +60,12 @@ func GateZeroTakenOver(ctx context.Context, database, direct string) (*postgres.
 	}
 	return postgres.ReadTakenOver(ctx, cmp.Or(direct, rest))
 }
+
+// RoleAdmins lists the roles that may grant a role of Recoup's to themselves.
+func RoleAdmins(ctx context.Context, database, direct string) ([]store.RoleAdmin, error) {
+	kind, rest, err := splitDatabase(database)
+	if err != nil || kind == "sqlite" {
+		return nil, err
+	}
+	return postgres.RoleAdmins(ctx, cmp.Or(direct, rest))
+}

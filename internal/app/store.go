@@ -99,6 +99,13 @@ func openStore(ctx context.Context, o *Options, logger *slog.Logger) (Store, err
 	} else if taken != nil {
 		logger.Warn(taken.String())
 	}
+	admins, err := postgres.RoleAdmins(ctx, cmp.Or(o.Direct, rest))
+	if err != nil {
+		return nil, err
+	}
+	for _, a := range admins {
+		logger.Warn(a.String(), "fix", a.Revoke)
+	}
 	s, err = postgres.Open(ctx, rest, options)
 	return opened(s, err, logger)
 }

@@ -98,6 +98,9 @@ func TestJudge(t *testing.T) {
 		"a lock": {onServer(func(in *doctor.Input) {
 			in.Facts.Server.Locks = []store.LockHolder{{PID: 7, Role: "mallory", Mode: "AccessExclusiveLock", On: "recoup.error", Blocked: 2, Since: now.Add(-time.Hour)}}
 		}), recoup.FindingCritical, "locks", "It holds AccessExclusiveLock on recoup.error, and 2 sessions wait for it: reports and promotions that need the table fail. Its transaction began 60 minutes ago."},
+		"a lock that keeps months": {onServer(func(in *doctor.Input) {
+			in.Facts.Server.Locks = []store.LockHolder{{PID: 7, Role: "mallory", Mode: "AccessShareLock", On: "recoup.transition"}}
+		}), recoup.FindingNote, "locks", "It holds AccessShareLock on recoup.transition, and 0 sessions wait for it: old months cannot be dropped meanwhile"},
 		"idle slot": {onServer(func(in *doctor.Input) {
 			in.Facts.Server.Holders = []store.Holder{{Kind: "replication slot", Name: "old", Bytes: 5 << 30}}
 		}), recoup.FindingWarning, "horizon", "5.0 GB"},
@@ -117,6 +120,9 @@ func TestJudge(t *testing.T) {
 		"role too powerful": {onServer(func(in *doctor.Input) {
 			in.Facts.Server.Roles = []store.RoleFact{{Name: "recoup_app", Powers: []string{"superuser"}}}
 		}), recoup.FindingWarning, "roles", "superuser"},
+		"a role that another may grant to itself": {onServer(func(in *doctor.Input) {
+			in.Facts.Server.RoleAdmins = []store.RoleAdmin{{Role: "recoup_app", Admin: "mallory", Revoke: "revoke admin option for recoup_app from mallory"}}
+		}), recoup.FindingWarning, "roles", "It may grant recoup_app to itself and to others (ADMIN OPTION). It can act as a node"},
 		"role missing": {onServer(func(in *doctor.Input) {
 			in.Facts.Server.Roles = []store.RoleFact{{Name: "recoup_reader", Missing: true}}
 		}), recoup.FindingNote, "roles", "does not exist"},

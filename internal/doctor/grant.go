@@ -116,6 +116,10 @@ func judgeRoles(in *Input) (found []Ill) {
 				sqlCommand(&in.Facts, "alter role "+r.Name+" nosuperuser nobypassrls")))
 		}
 	}
+	for _, a := range in.Facts.Server.RoleAdmins {
+		found = append(found, ill(recoup.FindingWarning, "role "+a.Admin, fmt.Sprintf("It may grant %s to itself and to others (ADMIN OPTION). %s Leave it if it is an administrator of the server.", a.Role, a.Effect()),
+			sqlCommand(&in.Facts, a.Revoke)))
+	}
 	return found
 }
 

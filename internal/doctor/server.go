@@ -78,8 +78,12 @@ func judgeLocks(in *Input) (found []Ill) {
 		if !l.Since.IsZero() {
 			since = fmt.Sprintf(" Its transaction began %s ago.", span(in.Facts.Clock.Sub(l.Since)))
 		}
-		found = append(found, ill(severity, fmt.Sprintf("pid %d of %s", l.PID, l.Role), fmt.Sprintf("It %s %s on %s, and %s for it: reports and promotions that need the table fail.%s",
-			does, l.Mode, l.On, waiting(l.Blocked), since), sqlCommand(&in.Facts, fmt.Sprintf("select pg_terminate_backend(%d)", l.PID))))
+		effect := "reports and promotions that need the table fail."
+		if l.Mode == "AccessShareLock" {
+			severity, effect = recoup.FindingNote, "old months cannot be dropped meanwhile, and migrations wait."
+		}
+		found = append(found, ill(severity, fmt.Sprintf("pid %d of %s", l.PID, l.Role), fmt.Sprintf("It %s %s on %s, and %s for it: %s%s",
+			does, l.Mode, l.On, waiting(l.Blocked), effect, since), sqlCommand(&in.Facts, fmt.Sprintf("select pg_terminate_backend(%d)", l.PID))))
 	}
 	return found
 }

@@ -3,6 +3,7 @@ package store
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"slices"
 	"time"
 
@@ -172,6 +173,7 @@ type ServerFacts struct {
 	ArchiveFail time.Time // zero: never
 	Unsecured   []string  // tables without row security while others have it
 	Roles       []RoleFact
+	RoleAdmins  []RoleAdmin
 
 	// Foreign are objects in the schemas recoup and cl, and the schemas themselves, that belong to
 	// another role than the error table does.
@@ -186,7 +188,7 @@ type ServerFacts struct {
 	// DefaultGrants are default privileges that grant new objects in them to such roles.
 	DefaultGrants []DefaultGrant
 
-	// Locks are sessions that keep nodes from writing tables.
+	// Locks are sessions that keep nodes from writing tables, or from dropping old months.
 	Locks []LockHolder
 
 	// PublicCreate is set if every role may create objects in the schema public.
@@ -230,7 +232,7 @@ type DefaultGrant struct {
 type LockHolder struct {
 	PID     int
 	Role    string
-	Mode    string // AccessExclusiveLock
+	Mode    string // AccessExclusiveLock; AccessShareLock keeps only months from being dropped
 	On      string
 	Waits   bool
 	Since   time.Time // when its transaction began; zero: unknown
@@ -271,6 +273,29 @@ type RoleFact struct {
 	Name    string
 	Missing bool
 	Powers  []string // superuser, bypassrls, member of the owner
+}
+
+// RoleAdmin is another role that may grant a role of ours to itself. It is no superuser, and has
+// nothing to do with the schema's owner.
+type RoleAdmin struct {
+	Role   string // of ours
+	Admin  string
+	Revoke string // the statement that ends it
+}
+
+func (a RoleAdmin) String() string {
+	return fmt.Sprintf("role %s may grant %s to itself and to others: it has the ADMIN OPTION, as PostgreSQL 16 and later give it to the role that creates another. %s", a.Admin, a.Role, a.Effect())
+}
+
+// Effect is what the other role can do.
+func (a RoleAdmin) Effect() string {
+	switch a.Role {
+	case "recoup_app":
+		return "It can act as a node: change errors and keys, and promote."
+	case "recoup_writer":
+		return "It can report errors, promote, and hold locks."
+	}
+	return "It can read errors and events, and hold locks."
 }
 
 // FileFacts are those of an SQLite file.

@@ -37,8 +37,8 @@ type Adopter interface {
 	// as many entities as said, and returns of how many changes. It needs no turn.
 	IndexChanges(ctx context.Context, adoption, entities int) (int, error)
 
-	// PassChanges notes that adoptions without unindexed changes are not behind, however many
-	// changes others have had. Writers of an adoption that is behind index their changes.
+	// PassChanges notes how far changes are read or indexed, of all adoptions. Writers of an
+	// adoption that is behind index their changes. IndexChanges and ForgetChanges do so too.
 	PassChanges(ctx context.Context) error
 
 	// ForgetChanges ends changes, once all that they lead to is committed. They are the first of

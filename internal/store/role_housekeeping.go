@@ -60,7 +60,7 @@ type Housekeeper interface {
 	DropEvents(ctx context.Context, before time.Time) error
 
 	// EnsureEventPartitions makes ready what events need that happened up to
-	// retention ago, and in this month and the next two.
+	// retention ago, and in this month and the next three.
 	EnsureEventPartitions(ctx context.Context, now time.Time, retention time.Duration) error
 
 	// PurgeErrorGroups deletes at most limit groups of errors that have none any more and

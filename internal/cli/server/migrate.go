@@ -76,10 +76,17 @@ taken over with their rows; rows that break a rule are listed and left as they a
 		for _, m := range applied {
 			s.Notef("applied %03d %s", m.Version, m.Name)
 		}
-		switch {
-		case err != nil:
+		if err != nil {
 			return err
-		case len(applied) == 0:
+		}
+		admins, err := app.RoleAdmins(cmd.Context(), options.Database, options.Direct)
+		if err != nil {
+			return err
+		}
+		for _, a := range admins {
+			s.Notef("warning: %s If it is not an administrator of the server, a superuser runs: %s", a, a.Revoke)
+		}
+		if len(applied) == 0 {
 			s.Notef("the schema is up to date")
 			return nil
 		}

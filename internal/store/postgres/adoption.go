@@ -124,7 +124,7 @@ func (s *Store) IndexChanges(ctx context.Context, adoption, entities int) (chang
 // PassChanges implements [store.Adopter].
 func (s *Store) PassChanges(ctx context.Context) error {
 	_, err := s.pool.Exec(ctx, "select recoup.pass_changes()")
-	return failure("pass changes of other adoptions", err)
+	return failure("pass changes", err)
 }
 
 // inTurn runs statements in a transaction that only whoever has the turn can commit.
@@ -155,9 +155,7 @@ func (s *Store) ForgetChanges(ctx context.Context, turn store.Turn, ids []int64)
 	return s.inTurn(ctx, "forget changes", turn, func(t *tx) error {
 		t.queue(deleteChanges, turn.Adoption, ids)
 		t.queue(deleteEntities, turn.Adoption, ids)
-		if len(ids) > 0 {
-			t.queue("select recoup.note_indexed($1, $2)", turn.Adoption, slices.Max(ids))
-		}
+		t.queue("select recoup.pass_changes()")
 		return nil
 	})
 }

@@ -138,3 +138,78 @@ func TestGateOverAHostileBacklog(t *testing.T) {
 		}
 	}
 }
+
+// TestOpenTransactionsHaveALimit has the owner of an adopted table note changes in transactions that
+// stay open, while nodes index, read and pass what others note. None of them gets another thousand
+// unindexed changes each time. One that is left open costs other writers nothing: it is passed,
+// and indexes the rest itself.
+func TestOpenTransactionsHaveALimit(t *testing.T) {
+	t.Parallel()
+	s, owner := adopted(t)
+	shop := "shop_" + owner.Config().Database
+	owner.run("create role " + shop + " login")
+	owner.run("grant usage on schema recoup to " + shop)
+	owner.run("grant insert (adoption_id, keys, numbers, uuids, entities) on recoup.adopted_change to " + shop)
+	owner.run("update recoup.adoption set owner = $1", shop)
+	turn, _, err := s.TakeTurn(t.Context(), 1, "a", time.Hour)
+	must(t, err)
+	const insert = "insert into recoup.adopted_change (adoption_id, numbers, entities) select 1, array[n], array[n] from generate_series(1, %d) n"
+	other := role(t, owner, shop)
+	node := func() { // reads what another transaction has noted, and indexes
+		t.Helper()
+		other.run(fmt.Sprintf(insert, 1))
+		_, err := s.IndexChanges(t.Context(), 1, 50_000)
+		must(t, err)
+		list, _, err := s.Changes(t.Context(), 1, 500)
+		must(t, err)
+		must(t, s.ForgetChanges(t.Context(), turn, []int64{list[0].ID}))
+		must(t, s.PassChanges(t.Context()))
+		must(t, s.PassChanges(t.Context()))
+	}
+	unindexed := func(p prompt) int {
+		return ask[int](p, "select count(*) from recoup.adopted_change where entities is not null")
+	}
+	owner.run("grant select on recoup.adopted_change to " + shop)
+	age := func() { owner.run("update recoup.change_pass set since = since - interval '1 minute'") }
+	node()
+	var open []prompt
+	for range 6 {
+		held := role(t, owner, shop)
+		held.run("begin")
+		for range 6 {
+			held.run(fmt.Sprintf(insert, 400))
+			node()
+		}
+		open = append(open, held)
+		if n := unindexed(held); n > 1000 || len(open) == 1 && n == 0 {
+			t.Errorf("transaction %d has %d unindexed changes", len(open), n)
+		}
+		if len(open) == 1 {
+			age()
+			node()
+			before := unindexed(held)
+			held.run(fmt.Sprintf(insert, 10))
+			if n := unindexed(held) - before; n != 0 {
+				t.Errorf("a transaction that was passed has %d more unindexed changes", n)
+			}
+		}
+		other.run(fmt.Sprintf(insert, 10))
+		if n := unindexed(other); n != 10 && len(open) == 1 {
+			t.Errorf("another writer has %d unindexed changes of 10", n)
+		}
+		age()
+		node()
+		node()
+	}
+	for _, held := range open {
+		held.run("commit")
+	}
+	if n := unindexed(owner); n == 0 || n > 5000 {
+		t.Errorf("the gate reads %d changes that are not indexed", n)
+	}
+	node()
+	other.run(fmt.Sprintf(insert, 10))
+	if n := unindexed(owner); n != 10 {
+		t.Errorf("%d changes of 10 are not indexed", n)
+	}
+}

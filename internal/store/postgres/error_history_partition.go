@@ -11,7 +11,7 @@ import (
 	"recoup/internal/store"
 )
 
-// EnsurePartitions makes the partitions of history for this month and the next,
+// EnsurePartitions makes the partitions of history for this month and the next three,
 // and drops those whose last day is older than the longest life of an error and
 // its archive together, so that no error loses its history. If only dropping fails, the
 // error is [store.ErrNotDropped].
@@ -27,7 +27,7 @@ func (s *Store) EnsurePartitions(ctx context.Context, now time.Time) error {
 	if err != nil {
 		return err
 	}
-	return dropMonths(historyTable, months, func(month time.Time) error {
+	return dropMonths(ctx, historyTable, months, func(month time.Time) error {
 		_, err := s.pool.Exec(ctx, "select recoup.drop_partition($1, $2)", historyTable, month)
 		return failure("drop a partition", err)
 	})
@@ -43,17 +43,27 @@ func (s *Store) months(ctx context.Context, sql string, args ...any) ([]time.Tim
 	return list, failure("list partitions", err)
 }
 
-// patientDrops is how many partitions in a row may be locked before the rest is left for
-// the next time: the table that they belong to is locked then, and each costs a wait.
-const patientDrops = 2
+const (
+	// patientDrops is how many partitions in a row may be locked before the rest is left for
+	// the next time: the table that they belong to is locked then, and each costs a wait.
+	patientDrops = 2
+
+	// dropTries is how often a drop is tried that finds a lock, and dropPause the time between:
+	// each waits for a moment only (recoup.drop_partition), because reports wait behind it.
+	dropTries = 5
+	dropPause = 200 * time.Millisecond
+)
 
 // dropMonths drops the partitions of months one by one. One that cannot be dropped keeps
 // none of the others.
-func dropMonths(table string, months []time.Time, drop func(month time.Time) error) error {
+func dropMonths(ctx context.Context, table string, months []time.Time, drop func(month time.Time) error) error {
 	var failed []error
 	locked := 0
 	for _, month := range months {
 		err := drop(month)
+		for try := 1; try < dropTries && errors.Is(err, store.ErrBusy) && pause(ctx, dropPause); try++ {
+			err = drop(month)
+		}
 		if errors.Is(err, store.ErrBusy) {
 			locked++
 		} else {
@@ -72,10 +82,20 @@ func dropMonths(table string, months []time.Time, drop func(month time.Time) err
 	return fmt.Errorf("%w: %w", store.ErrNotDropped, errors.Join(failed...))
 }
 
+// pause waits, and reports whether there is time left.
+func pause(ctx context.Context, d time.Duration) bool {
+	select {
+	case <-ctx.Done():
+		return false
+	case <-time.After(d):
+		return true
+	}
+}
+
 func (s *Store) createPartitions(ctx context.Context, now time.Time) error {
 	now = now.UTC()
 	first := time.Date(now.Year(), now.Month(), 1, 0, 0, 0, 0, time.UTC)
 	_, err := s.pool.Exec(ctx, "select recoup.create_partition($1, m) from unnest($2::date[]) as m", historyTable,
-		[]time.Time{first, first.AddDate(0, 1, 0)})
+		monthsBetween(first, first.AddDate(0, monthsAhead+1, 0)))
 	return err
 }

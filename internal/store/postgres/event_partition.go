@@ -13,12 +13,12 @@ const eventTable = "error_event"
 // monthsAhead is how many months after this one have their partition already, and
 // monthsBehind how many before it at most: an event of an older month makes its own.
 const (
-	monthsAhead  = 2
+	monthsAhead  = 3
 	monthsBehind = 24
 )
 
 // EnsureEventPartitions makes the partitions of events from retention ago, or from two
-// years ago if that is later, until two months ahead, and gives partitions that somebody
+// years ago if that is later, until three months ahead, and gives partitions that somebody
 // made by hand their guards.
 func (s *Store) EnsureEventPartitions(ctx context.Context, now time.Time, retention time.Duration) error {
 	first := now.Add(-retention)
@@ -44,7 +44,7 @@ func (s *Store) DropEvents(ctx context.Context, before time.Time) error {
 	if err != nil {
 		return err
 	}
-	return dropMonths(eventTable, months, func(month time.Time) error { return s.dropEvents(ctx, month) })
+	return dropMonths(ctx, eventTable, months, func(month time.Time) error { return s.dropEvents(ctx, month) })
 }
 
 func (s *Store) dropEvents(ctx context.Context, month time.Time) error {

@@ -2,6 +2,9 @@ package postgres_test
 
 import (
 	"errors"
+	"fmt"
+	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -124,4 +127,79 @@ func TestLockHoldersAreNamed(t *testing.T) {
 	}
 	first.run("rollback")
 	wg.Wait()
+}
+
+// A role that may only connect can hold ACCESS SHARE locks: functions that show definitions take them
+// and ask for no privilege. Months are made all the same. While one waits to be dropped, a report waits
+// for a moment only. The doctor names the session.
+func TestOutsidersDoNotStopMonths(t *testing.T) {
+	t.Parallel()
+	s, owner, _ := governed(t)
+	pgtest.HoldToClock(t, owner.Config().ConnString())
+	now := databaseTime(t, owner.Conn)
+	for _, parent := range []string{"error_event", "transition"} {
+		owner.run(fmt.Sprintf("create table recoup.%[1]s_y2001m01 partition of recoup.%[1]s for values from ('2001-01-01 00:00+00') to ('2001-02-01 00:00+00')", parent))
+	}
+	name := "watcher_" + owner.Config().Database
+	owner.run("create role " + name + " login")
+	outsider := role(t, owner, name)
+	views := column[uint32](owner, "select oid from pg_class where relnamespace = 'recoup'::regnamespace and relkind = 'v'")
+	outsider.run("begin")
+	for _, oid := range views {
+		if text := ask[string](outsider, "select pg_get_viewdef($1::oid)", oid); text == "" {
+			t.Fatal("no definition")
+		}
+	}
+	for _, oid := range column[uint32](owner, "select oid from pg_class where oid in ('recoup.error_event'::regclass, 'recoup.transition'::regclass)") {
+		if n := ask[int](outsider, "select count(*) from pg_partition_tree($1::oid)", oid); n == 0 {
+			t.Fatal("no partitions")
+		}
+	}
+	if held := column[string](owner, "select mode from pg_locks where relation = 'recoup.transition'::regclass"); !slices.Equal(held, []string{"AccessShareLock"}) {
+		t.Fatalf("held on the history: %v", held)
+	}
+	months := "select count(*) from pg_inherits where inhparent in ('recoup.error_event'::regclass, 'recoup.transition'::regclass)"
+	before := ask[int](owner, months)
+	later := now.AddDate(0, 4, 0)
+	if err := s.EnsurePartitions(t.Context(), later); !errors.Is(err, store.ErrNotDropped) || !errors.Is(err, store.ErrBusy) {
+		t.Errorf("months of history: %v", err)
+	}
+	must(t, s.EnsureEventPartitions(t.Context(), later, 0))
+	if n := ask[int](owner, months) - before; n != 8 {
+		t.Errorf("%d months were made", n)
+	}
+	if got := ask[string](owner, "select string_agg(distinct c, ' ') from pg_proc p, unnest(p.proconfig) c where p.oid = 'recoup.drop_partition(text,date)'::regprocedure and c ~ '^lock_timeout'"); got != "lock_timeout=100ms" {
+		t.Errorf("reports wait for %s", got)
+	}
+	facts, err := s.Inspect(t.Context(), store.Inspection{})
+	must(t, err)
+	if list := facts.Server.Locks; len(list) != 1 || list[0].Role != name || list[0].Mode != "AccessShareLock" || list[0].PID != int(outsider.PgConn().PID()) || !strings.HasPrefix(list[0].On, "recoup.") {
+		t.Errorf("the doctor names %+v, %v", list, facts.Unseen)
+	}
+	outsider.run("rollback")
+	must(t, s.EnsurePartitions(t.Context(), now))
+}
+
+// A month that is attached is as one that PostgreSQL makes as a partition, besides its guards.
+func TestMonthsAreAsPartitionsAreMade(t *testing.T) {
+	t.Parallel()
+	_, owner, app := governed(t)
+	for _, parent := range []string{"error_event", "transition"} {
+		app.run("select recoup.create_partition($1, '2031-01-01')", parent)
+		owner.run(fmt.Sprintf("create table recoup.%[1]s_y2031m02 partition of recoup.%[1]s for values from ('2031-02-01 00:00+00') to ('2031-03-01 00:00+00')", parent))
+		describe := func(month string) string {
+			part := parent + "_y2031m" + month
+			return strings.ReplaceAll(strings.Join(column[string](owner, strings.ReplaceAll(`
+				select concat_ws(' ', a.attnum, a.attname, a.atttypid::regtype, a.attnotnull, a.attidentity, a.attgenerated, a.attstorage, a.attislocal, a.attinhcount, a.attcollation, pg_get_expr(d.adbin, d.adrelid))
+				  from pg_attribute a left join pg_attrdef d on d.adrelid = a.attrelid and d.adnum = a.attnum where a.attrelid = 'recoup.PART'::regclass and a.attnum > 0
+				union all select concat_ws(' ', c.conname, c.contype, c.convalidated, c.conislocal, c.coninhcount, c.connoinherit, c.conparentid <> 0, pg_get_constraintdef(c.oid)) from pg_constraint c where c.conrelid = 'recoup.PART'::regclass
+				union all select concat_ws(' ', pg_get_indexdef(i.indexrelid), i.indisvalid, i.indisprimary, (select inhparent::regclass from pg_inherits where inhrelid = i.indexrelid)) from pg_index i where i.indrelid = 'recoup.PART'::regclass
+				union all select concat_ws(' ', r.relkind, r.relpersistence, r.relreplident, r.relispartition, r.relacl, r.reloptions, r.reltablespace, r.relowner) from pg_class r where r.oid = 'recoup.PART'::regclass
+				union all select concat_ws(' ', n.inhparent::regclass, n.inhseqno) from pg_inherits n where n.inhrelid = 'recoup.PART'::regclass
+				order by 1`, "PART", part)), "\n"), part, "PART")
+		}
+		if attached, made := describe("01"), describe("02"); attached != made {
+			t.Errorf("attached:\n%s\n\nmade:\n%s", attached, made)
+		}
+	}
 }

@@ -95,7 +95,7 @@ func TestRetentionsAreBounded(t *testing.T) {
 	}
 }
 
-// Views, functions and types that other roles make over a month keep it from being dropped no longer
+// Views, functions, types, operators, aggregates and casts that other roles make over a month keep it from being dropped no longer
 // than it is kept, and go with it. What has data of others, or belongs to the schema's owner, keeps
 // its month, and no other. The doctor lists all of them.
 func TestObjectsOfOthersOnPartitions(t *testing.T) {
@@ -112,6 +112,13 @@ func TestObjectsOfOthersOnPartitions(t *testing.T) {
 		keeper.run(strings.ReplaceAll(`create view shop.P_1 as select from recoup.P_y2001m01; create view shop.P_2 as select from shop.P_1;
 			create materialized view shop.P_3 as select from recoup.P_y2001m01 with no data; create index on shop.P_3 ((1));
 			create function shop.P_4(recoup.P_y2001m01) returns int language sql as 'select 1';
+			create function shop.P_op(recoup.P_y2001m04, int) returns boolean language sql immutable as 'select true';
+			create operator shop.@@@ (leftarg = recoup.P_y2001m04, rightarg = int, function = shop.P_op);
+			create function shop.P_more(int, recoup.P_y2001m04) returns int language sql immutable as 'select 1'; create aggregate shop.P_all(recoup.P_y2001m04) (sfunc = shop.P_more, stype = int, initcond = '0');
+			create type shop.P_pair as (a int); create function shop.P_cast(recoup.P_y2001m04) returns shop.P_pair language sql immutable as 'select row(1)::shop.P_pair';
+			create cast (recoup.P_y2001m04 as shop.P_pair) with function shop.P_cast(recoup.P_y2001m04);
+			create cast (shop.P_pair as recoup.P_y2001m04) with inout;
+			create operator shop.### (rightarg = recoup.P_y2001m01, function = shop.P_4); create cast (shop.P_pair as recoup.P_y2001m01) with inout;
 			create table shop.P_5 (kept recoup.P_y2001m02); create view shop.P_6 as select * from shop.P_5;
 			create table shop.P_7 (kept shop.P_1);
 			create view shop.P_8 as select from recoup.P_y2001m05; create rule P_9 as on insert to shop.P_5 do also select from recoup.P_y2001m05`, "P", parent))
@@ -139,7 +146,7 @@ func TestObjectsOfOthersOnPartitions(t *testing.T) {
 			}
 		}
 		slices.Sort(drops)
-		listed := "alter table shop.P_5 drop column kept true, drop materialized view shop.P_3 false, drop routine shop.P_4(recoup.P_y2001m01) false, drop view shop.P_1 false, drop view shop.P_6 false"
+		listed := "alter table shop.P_5 drop column kept true, drop cast (shop.P_pair as recoup.P_y2001m01) false, drop materialized view shop.P_3 false, drop operator shop.###(NONE,recoup.P_y2001m01) false, drop routine shop.P_4(recoup.P_y2001m01) false, drop view shop.P_1 false, drop view shop.P_6 false"
 		if got := strings.Join(drops, ", "); got != strings.ReplaceAll(listed, "P", parent) {
 			t.Errorf("the doctor lists %s, of %+v, %+v", got, facts.Server.Dependents, facts.Unseen)
 		}

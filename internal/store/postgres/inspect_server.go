@@ -147,6 +147,14 @@ func readRoles(ctx context.Context, q querier, _ store.Inspection, f *store.Fact
 		err = row.Scan(&r.Name, &r.Missing, &r.Powers)
 		return r, err
 	})
+	if err != nil {
+		return err
+	}
+	rows, err = q.Query(ctx, selectRoleAdmins)
+	if err != nil {
+		return err
+	}
+	f.Server.RoleAdmins, err = pgx.CollectRows(rows, pgx.RowToStructByPos[store.RoleAdmin])
 	return err
 }
 

@@ -2,6 +2,8 @@ package postgres
 
 import (
 	"context"
+
+	"recoup/internal/store"
 )
 
 // checkDefaultGrants lists default privileges that would give other roles what migrations make,
@@ -23,3 +25,27 @@ const selectDefaultGrants = `
 	   and coalesce(g.rolname not in ('recoup_app', 'recoup_writer', 'recoup_reader'), true)
 	   and not exists (select from aclexplode(acldefault(case d.defaclobjtype when 'S' then 's'::"char" else d.defaclobjtype end, d.defaclrole)) b
 	     where b.grantee = a.grantee and b.privilege_type = a.privilege_type)`
+
+// RoleAdmins lists the roles that may grant a role of ours to themselves. Migrations do not refuse
+// them: roles belong to all databases of a server, so the owner of another one's schema is such a
+// role, and at a managed service no superuser is there to revoke what the administrator got when
+// he created the roles.
+func RoleAdmins(ctx context.Context, url string) (list []store.RoleAdmin, err error) {
+	err = readAt(ctx, url, func(db reader) (err error) {
+		list, err = readList(ctx, db, selectRoleAdmins, func(a *store.RoleAdmin) []any { return []any{&a.Role, &a.Admin, &a.Revoke} })
+		return err
+	})
+	return list, failure("read who may grant roles", err)
+}
+
+// selectRoleAdmins lists the members with ADMIN OPTION of our roles. Superusers, the schema's owner,
+// and roles that can act as the owner, or the owner as them, gain nothing. Until PostgreSQL 15 every
+// role with CREATEROLE may grant any role, and is not listed.
+const selectRoleAdmins = `
+	select r.rolname::text, a.rolname::text, format('revoke admin option for %I from %I', r.rolname, a.rolname)
+	    || case when current_setting('server_version_num')::int >= 160000 then format(' granted by %I', pg_get_userbyid(m.grantor)) else '' end
+	  from pg_auth_members m join pg_roles r on r.oid = m.roleid join pg_roles a on a.oid = m.member
+	  join pg_namespace n on n.nspname = 'recoup'
+	 where r.rolname in ('recoup_app', 'recoup_writer', 'recoup_reader') and m.admin_option and not a.rolsuper
+	   and not pg_has_role(a.oid, n.nspowner, 'member') and not pg_has_role(n.nspowner, a.oid, 'member')
+	 order by 1, 2, 3`

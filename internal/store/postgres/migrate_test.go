@@ -122,6 +122,40 @@ func TestMigrateWithoutTheRightToMakeRoles(t *testing.T) {
 	open(t, as(t, address, "recoup_app", ""))
 }
 
+// A role that created ours before the migration may grant them to itself from PostgreSQL 16 on.
+// Migrations and the doctor name it, and the statement that ends it.
+func TestAdminsOfRolesAreNamed(t *testing.T) {
+	t.Parallel()
+	server := pgtest.Start(t, pgtest.Options{})
+	address := server.New(t)
+	server.Admin(t, "create role mallory login createrole", "create role team", "create role dba login superuser")
+	mallory := at(t, as(t, address, "mallory", ""))
+	mallory.run("create role recoup_app login; create role recoup_reader login")
+	old := ask[int](mallory, "select current_setting('server_version_num')::int") < 160000
+	if old {
+		server.Admin(t, "grant recoup_app, recoup_reader to mallory with admin option")
+	}
+	must(t, postgres.Migrate(t.Context(), address))
+	server.Admin(t, "grant recoup_app to recoup_owner with admin option", "grant recoup_app to team with admin option", "grant team to recoup_owner", "grant recoup_app to dba with admin option")
+	list, err := postgres.RoleAdmins(t.Context(), address)
+	must(t, err)
+	facts, err := open(t, address).Inspect(t.Context(), store.Inspection{})
+	must(t, err)
+	if len(list) != 2 || list[0].Admin != "mallory" || list[0].Role != "recoup_app" || list[1].Admin != "mallory" || list[1].Role != "recoup_reader" || !slices.Equal(list, facts.Server.RoleAdmins) {
+		t.Fatalf("migrations name %v, the doctor %v", list, facts.Server.RoleAdmins)
+	}
+	for _, a := range list {
+		server.Admin(t, a.Revoke)
+	}
+	if !old && mallory.sqlState("grant recoup_app to mallory") != privilege { // an older server lets every role with CREATEROLE do so
+		t.Error("mallory grants himself recoup_app")
+	}
+	list, err = postgres.RoleAdmins(t.Context(), address)
+	if must(t, err); len(list) != 0 {
+		t.Errorf("left: %v", list)
+	}
+}
+
 func as(t *testing.T, address, role, database string) string {
 	t.Helper()
 	u, err := url.Parse(address)

@@ -75,9 +75,12 @@ end $$;
 
 -- create_partition makes the partition of a month, bounded in UTC, with the
 -- guards that statements aimed at it directly must meet. Nodes own nothing, so
--- it runs as the schema's owner.
+-- it runs as the schema's owner. The table is created by itself and then attached, which
+-- readers and writers of the parent do not wait for: CREATE TABLE … PARTITION OF takes an
+-- ACCESS EXCLUSIVE lock on it, and any role that can connect can hold a lock that keeps that off
+-- (decision 0104). From PostgreSQL 17 on, ATTACH makes the column an identity again.
 create function recoup.create_partition(parent text, month date) returns boolean
-language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
+language plpgsql security definer set search_path = pg_catalog, pg_temp set lock_timeout = '500ms' as $$
 declare
   oldest date := ((recoup.clock() - recoup.tolerance()) at time zone 'UTC' - interval '50 years')::date;
   first  date := recoup.partition_month(parent, month, oldest);
@@ -87,8 +90,7 @@ begin
   if to_regclass(format('recoup.%I', name)) is not null then
     return false;
   end if;
-  execute format('create table recoup.%I partition of recoup.%I for values from (%L) to (%L)',
-    name, parent, to_char(first, bound), to_char(first + interval '1 month', bound));
+  execute format('create table recoup.%I (like recoup.%I including all excluding indexes excluding identity excluding statistics excluding comments)', name, parent);
   execute format('create trigger forbidden before update or delete on recoup.%I
     for each statement execute function recoup.forbid()', name);
   execute format('create trigger forbidden_truncate before truncate on recoup.%I
@@ -97,10 +99,12 @@ begin
     execute format('create trigger known_codes after insert on recoup.%I referencing new table as added
       for each statement execute function recoup.event_guard()', name);
   end if;
+  execute format('alter table recoup.%I attach partition recoup.%I for values from (%L) to (%L)',
+    parent, name, to_char(first, bound), to_char(first + interval '1 month', bound));
   perform recoup.secure_partition(format('recoup.%I', name)::regclass);
   return true;
-exception when duplicate_table then
-  return false;
+exception when duplicate_table or unique_violation then
+  return false; -- another node was faster
 end $$;
 
 -- The count of an entity's failures in a family of codes (spec 000, 9.2).

@@ -66,7 +66,8 @@ create table recoup.adoption (
   swept_at    timestamptz,                 -- when the last sweep for rows to be removed ended
   kept_back   bigint not null default 0,   -- rows that it could not remove
   kept_why    text,                        -- and why not, the last of them
-  indexed_to  bigint not null default 0,   -- the gate finds the entities of committed changes up to this one by an index, or needs none
+  indexed_to  bigint not null default 0,   -- the gate finds the entities of changes up to this one by an index, or needs none (pass_changes)
+  passed_at   timestamptz not null default '-infinity', -- older transactions index what they note from then on
   made        jsonb not null default '{}'  -- its functions as they were made (recoup.adopted_functions)
 );
 
@@ -183,21 +184,23 @@ create index adopted_entity_change on recoup.adopted_entity (change_id);
 -- change_guard refuses changes that the owner of another adopted table notes: roles with the
 -- rights of the schema's owner may note all. The default of the column writer is the role that
 -- inserts, and owners of tables cannot write that column.
--- It indexes the entities of a change that is far behind the last indexed one. The gate reads
--- unindexed entities one by one, so their number has a limit (decision 0088). The distance is
--- in change ids: a sequence, which no snapshot can hide.
+-- It indexes the entities of a change that is far behind the last indexed one, and those of
+-- transactions that pass_changes did not wait for. The gate reads unindexed entities one by one, so
+-- their number has a limit (decision 0088). The distance is in change ids: a sequence, which no
+-- snapshot can hide.
 create function recoup.change_guard() returns trigger language plpgsql
 security definer set search_path = pg_catalog, pg_temp set jit = off as $$
 declare
   owner    text;
   indexed  bigint;
+  passed   timestamptz;
   distance bigint;
   size     int := coalesce(cardinality(new.entities), 0);
 begin
   if tg_relid <> 'recoup.adopted_change'::regclass then
     perform recoup.refuse_table(tg_relid);
   end if;
-  select a.owner, a.indexed_to into owner, indexed from recoup.adoption a where a.adoption_id = new.adoption_id;
+  select a.owner, a.indexed_to, a.passed_at into owner, indexed, passed from recoup.adoption a where a.adoption_id = new.adoption_id;
   if new.writer is distinct from owner and not pg_has_role(new.writer, current_user, 'usage') then
     raise insufficient_privilege using message = format('adoption %s is of a table that %s does not own', new.adoption_id, new.writer);
   end if;
@@ -205,7 +208,7 @@ begin
   distance := new.change_id - coalesce(indexed, 0);
   if size = 0 then
     new.entities := null;
-  elsif (distance > 1000 or distance * size > 50000 or num_nonnulls(new.keys, new.numbers, new.uuids) = 0)
+  elsif (distance > 1000 or distance * size > 50000 or now() < passed or num_nonnulls(new.keys, new.numbers, new.uuids) = 0)
       and size <= 1000 and array_position(new.entities, null) is null then -- others are refused by a constraint
     insert into recoup.adopted_entity (adoption_id, change_id, hash)
       select distinct new.adoption_id, new.change_id, h from unnest(new.entities) h;
@@ -323,7 +326,6 @@ create function recoup.index_changes(id int, most int) returns bigint language p
 security definer set search_path = pg_catalog, pg_temp set enable_seqscan = off set jit = off as $$
 declare
   moved bigint;
-  last  bigint;
 begin
   perform from recoup.adoption a where a.adoption_id = id for no key update;
   with waiting as (
@@ -336,26 +338,74 @@ begin
   ), added as (
     insert into recoup.adopted_entity select distinct id, t.change_id, h from taken t, unnest(t.entities) h where h is not null
   )
-  select count(*), max(t.change_id) into moved, last from taken t;
-  perform recoup.note_indexed(id, last);
+  select count(*) into moved from taken t;
+  perform recoup.pass_changes();
   return moved;
 end $$;
 
--- note_indexed notes up to which change the gate needs no unindexed entities of an adoption. A
--- change with a lower id that commits later stays unindexed until a node reads or indexes it.
-create function recoup.note_indexed(id int, change bigint) returns void language sql
-security definer set search_path = pg_catalog, pg_temp as $$
-  update recoup.adoption set indexed_to = change where adoption_id = id and indexed_to < change
-$$;
+-- What pass_changes has found out: one row.
+create table recoup.change_pass (
+  name      text primary key default 'changes' check (name = 'changes'),
+  passed_to bigint not null default 0,       -- no transaction is open that has a change up to this one, but those in passed
+  next_to   bigint not null default 0,       -- the last change that was drawn
+  writers   text[] not null default '{}',    -- the transactions that were open then
+  since     timestamptz not null default '-infinity',
+  passed    text[] not null default '{}',    -- open transactions that are no longer waited for
+  passed_at timestamptz not null default '-infinity' -- since when, the last of them
+) with (fillfactor = 50);
+insert into recoup.change_pass default values;
 
--- pass_changes does so for adoptions without unindexed changes, while others write: all draw
--- their ids from one sequence.
-create function recoup.pass_changes() returns void language sql
+-- pass_changes advances indexed_to of every adoption, up to its first unindexed change, and
+-- never past a change of a transaction that is open: that one could note the next thousand, and
+-- the next, without an index. Whoever writes adopted_change holds a lock on it from before the id
+-- is drawn until the change is committed or gone. Writers must not pay for long because one of
+-- them leaves a transaction open, so a few that last longer than five seconds are passed: what
+-- they note from then on, they index themselves (change_guard). A transaction has the name of its
+-- process, because numbers begin anew after a crash. A prepared one has no process any more, so it
+-- counts until it is passed by its new name.
+-- It waits for nobody: two calls at once would do the same. Without anything to do it writes nothing.
+create function recoup.pass_changes() returns void language plpgsql
 security definer set search_path = pg_catalog, pg_temp set enable_seqscan = off set jit = off as $$
-  update recoup.adoption a set indexed_to = (select s.last_value from recoup.adopted_change_change_id_seq s)
-   where a.indexed_to < (select s.last_value - 20 from recoup.adopted_change_change_id_seq s)
-     and a.adoption_id not in (select c.adoption_id from recoup.adopted_change c where c.entities is not null offset 0)
-$$;
+declare
+  p     recoup.change_pass;
+  drawn bigint;
+  open  text[];
+  late  text[];
+begin
+  if not exists (select from recoup.change_pass c, recoup.adopted_change_change_id_seq s where c.passed_to < s.last_value)
+      and not exists (select from recoup.change_pass c join recoup.adoption a on a.indexed_to + 20 < c.passed_to) then
+    return;
+  end if;
+  select * into p from recoup.change_pass for update skip locked;
+  if not found then
+    return;
+  end if;
+  select s.last_value into drawn from recoup.adopted_change_change_id_seq s; -- before the locks are read
+  select coalesce(array_agg(distinct concat(l.virtualtransaction, ' of ', l.pid)), '{}') into open from pg_locks l
+    where l.locktype = 'relation' and l.database = (select d.oid from pg_database d where d.datname = current_database())
+      and l.relation = 'recoup.adopted_change'::regclass and l.mode = 'RowExclusiveLock' and l.granted and l.pid is distinct from pg_backend_pid();
+  p.passed := array(select t from unnest(p.passed) t where t = any (open));
+  late := array(select t from unnest(open) t where (t = any (p.writers) or right(t, 4) = ' of ') and t <> all (p.passed));
+  if late = '{}' or p.since < clock_timestamp() - interval '5 s' and cardinality(p.passed) + cardinality(late) <= 4 then
+    if late <> '{}' then
+      p.passed := p.passed || late;
+      p.passed_at := clock_timestamp();
+    end if;
+    p.writers := array(select t from unnest(open) t where t <> all (p.passed));
+    p.passed_to := case p.writers when '{}' then drawn else p.next_to end;
+    p.next_to := drawn;
+    p.since := clock_timestamp();
+  end if;
+  update recoup.change_pass c set passed_to = p.passed_to, next_to = p.next_to, writers = p.writers, since = p.since, passed = p.passed, passed_at = p.passed_at
+    where c is distinct from p;
+  update recoup.adoption a set indexed_to = n.indexed_to, passed_at = p.passed_at
+    from (select o.adoption_id, least(p.passed_to, u.first - 1) as indexed_to
+        from (select adoption_id, indexed_to from recoup.adoption for no key update skip locked) o
+        left join (select c.adoption_id, min(c.change_id) as first from (select * from recoup.adopted_change where entities is not null offset 0) c -- few: see change_guard
+          group by 1) u using (adoption_id)
+       where o.indexed_to + 20 < least(p.passed_to, u.first - 1)) n
+    where a.adoption_id = n.adoption_id;
+end $$;
 
 -- unread is the adopted tables that have a row of an entity which no node has looked at
 -- yet, and since when, if it may block it. Nearly always there is no change at all. The

@@ -29,9 +29,10 @@ create trigger forbidden_truncate before truncate on recoup.event_filing
   for each statement execute function recoup.forbid();
 
 -- drops_views_only reports whether DROP TABLE … CASCADE would drop nothing besides a table
--- but views, rules, functions and types of other roles: nothing of the schema's owner, and
--- nothing with data. A role needs no privilege on a table to create a view over it.
--- What belongs to the table itself goes with it anyway.
+-- but views, rules, functions, types, operators and casts of other roles: nothing of the schema's
+-- owner, and nothing with data. A role needs no privilege on a table to create a view over it, or
+-- an operator on its rows. A cast has no owner: it counts as that of its function, or of the type
+-- that is not the table's. What belongs to the table itself goes with it anyway.
 create function recoup.drops_views_only(target regclass) returns boolean
 language sql stable set search_path = pg_catalog, pg_temp as $$
   with recursive own (class, id) as (
@@ -47,7 +48,7 @@ language sql stable set search_path = pg_catalog, pg_temp as $$
       select d.refclassid, d.refobjid from pg_depend d where d.classid = o.class and d.objid = o.id and d.deptype in ('i', 'e')) n (class, id)),
   other (relkind, owner) as (
     select case when c.oid is not null then c.relkind when r.oid is not null then 'v' else '?' end,
-        coalesce(c.relowner, r.relowner, p.proowner, t.typowner)
+        coalesce(c.relowner, r.relowner, p.proowner, t.typowner, o.oprowner, k.opcowner, f.opfowner, s.owner)
       from (select * from dropped except select * from own) x
       left join pg_class c on x.class = 'pg_class'::regclass and c.oid = x.id and (c.relkind <> 'm' or not c.relispopulated)
       left join pg_rewrite w on x.class = 'pg_rewrite'::regclass and w.oid = x.id
@@ -55,7 +56,15 @@ language sql stable set search_path = pg_catalog, pg_temp as $$
       left join pg_attrdef a on x.class = 'pg_attrdef'::regclass and a.oid = x.id
       left join pg_class r on r.oid = coalesce(w.ev_class, g.tgrelid, a.adrelid) and (a.oid is null or r.relkind = 'v')
       left join pg_proc p on x.class = 'pg_proc'::regclass and p.oid = x.id
-      left join pg_type t on x.class = 'pg_type'::regclass and t.oid = x.id)
+      left join pg_type t on x.class = 'pg_type'::regclass and t.oid = x.id
+      left join pg_operator o on x.class = 'pg_operator'::regclass and o.oid = x.id
+      left join pg_opclass k on x.class = 'pg_opclass'::regclass and k.oid = x.id
+      left join pg_amop m on x.class = 'pg_amop'::regclass and m.oid = x.id
+      left join pg_amproc q on x.class = 'pg_amproc'::regclass and q.oid = x.id
+      left join pg_opfamily f on f.oid = coalesce(m.amopfamily, q.amprocfamily, case when x.class = 'pg_opfamily'::regclass then x.id end)
+      left join lateral (select coalesce((select u.proowner from pg_proc u where u.oid = s.castfunc),
+          (select u.typowner from pg_type u where u.oid = case when exists (select from own w where w.class = 'pg_type'::regclass and w.id = s.castsource) then s.casttarget else s.castsource end)) as owner
+        from pg_cast s where x.class = 'pg_cast'::regclass and s.oid = x.id) s on true)
   select not exists (select from other o where o.owner is null or o.owner = (select relowner from pg_class where oid = target)
     or o.relkind not in ('v', 'm', 'i', 't', 'c', '?'))
 $$;
@@ -67,8 +76,9 @@ $$;
 -- is in no file stays: no file has more events than its day, so that the sums say it.
 -- What was counted when it came is asked first, because it costs nothing, then the rows.
 -- Views of others over the partition go with it; what has data of others keeps it.
+-- Reports wait behind the lock that it waits for, so it waits for a moment only, and is tried again.
 create function recoup.drop_partition(parent text, month date) returns boolean
-language plpgsql security definer set search_path = pg_catalog, pg_temp set timezone = 'UTC' set datestyle = 'ISO' as $$
+language plpgsql security definer set search_path = pg_catalog, pg_temp set timezone = 'UTC' set datestyle = 'ISO' set lock_timeout = '100ms' as $$
 declare
   first date := recoup.partition_month(parent, month, '0001-01-01');
   name  text := format('%s_y%sm%s', parent, to_char(first, 'YYYY'), to_char(first, 'MM'));
