@@ -41,7 +41,7 @@ func nearMisses() []string {
 		"a,password\n", "a|token\n", "password,\"\n", "pin;\n1;", "password\t\"\"", "token,",
 		"password=${", "password=${a1b2}", "password; ", "signing with key ", "aes key ", "enter 1234 to ", "a:b1234@", "password\n input_value='", "on field 'pin': rejected value [", "field 'pin' value: \"", "auth plain\n", "auth plain\n334\n", "webhook_url=", "sess=", "does not match the code ", "' (password)", "user a secret ", "is not a valid password ", "wrong password 123456", "passwords differ: ", "token a != ", "password a&b ", "password: a&b", "password a&", "api key a12345 not ",
 		"password=a b;", "password = a\n", ";pwd=a ", "[admins]\na=b12345\n", "[admins]", "bad login a:b1234 ", "login failed for a:", "bind cn=a with ", "logged in as a with b", "//a:b@", "//a:", "a/b1234@//", "a/b1234@a:1/", "authorization -> ", `["authorization","`,
-		"passwd <<<", "passwd <<< a ", "kinit a ", "echo a | ", "echo a|passwd ", `send "a" `, `password send "`, "snmpget -A ", "snmpget -A b1234 ", "tsql -P a ", "credentials cn=a,", "credentials: dc=a / ",
+		"passwd <<<", "passwd <<< a ", "kinit a ", "echo a | ", "echo a|passwd ", `send "a" `, `password send "`, "snmpget -A ", "snmpget -A b1234 ", "tsql -P a ", "['curl', '-u', ", "curl \\\n", "curl '-u ", `curl "-u\" `, "curl [\n", "[curl, -u, a:b], ", "spawnargs: ['-p'\n", "path: 'mysql'\nspawnargs: ['-pa1b2'] ", "credentials cn=a,", "credentials: dc=a / ",
 	}
 }
 

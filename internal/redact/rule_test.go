@@ -97,6 +97,7 @@ func lookalikesOf() map[string][]string {
 		"url/no scheme":            {"//cdn.example.org/a@2x.png", "//db:5432/x of ada@db"},
 		"url/oracle":               {"ada/repo2@sha256:9e107d9d372bb6826bd81d3542a419d6", "oracle ada@//db:1521/svc"},
 		"command/option":           {"snmpwalk -v2c -c public host", "osql -U sa -P"},
+		"command/line":             {"['mkdir', '-p', '/srv/app2']", "docker login \\\n  -u ada registry2", `{"a": "-c"}`},
 		"command/<<<":              {"chpasswd <<< $USERS", "cat <<< hello2x9"},
 		"command/piped":            {"echo done2 | tee x2", "echo $PW | passwd --stdin ada"},
 		"command/send":             {`send "hello2x9" to ada`, `expect "login:" then send "ada\r"`},

@@ -145,6 +145,8 @@ func (m maker) commands() []Sample {
 	add("command", "chpasswd <<< ada:", "")
 	add("command", "snmpget -v3 -u ada -A ", " host")
 	add("command", `expect "Password:" { send "`, `" }`)
+	add("command", `Command '['docker', 'login', '-p', '`, "']' failed")
+	add("command", "sshpass \\\n  -p ", " ssh host")
 	add("url", "remote //ada:", "@git/x")
 	add("url", "oracle ada/", "@//db:1521/svc")
 	add("told", "bad login ada:", "")
