@@ -14,7 +14,7 @@ func commandRules() []rule {
 	const gap = `[\s#>|*]+` // also between the lines of a comment or a quotation
 	const value = `(?:"([^"\n]+)"|'([^'\n]+)'|([^\s"'|&;<>()\[\]]+))`
 	return []rule{
-		{name: "command", of: "curl", gate: []string{"curl", "wget", "http ", "lftp"}, expr: `(?:curl|wget|http|lftp)\b.*?\s(?:-u|--user|--proxy-user|-U|-a|--auth)[ =]*["']*([^\s"':/,]+[:,][^\s"']+)`, check: notAddressed},
+		{name: "command", of: "curl", gate: []string{"curl", "wget", "http ", "lftp", "etcdctl"}, expr: `(?:curl|wget|http|lftp|etcdctl)\b.*?\s(?:-u|--user|--proxy-user|-U|-a|--auth)[ =]*["']*([^\s"':/,]+[:,][^\s"']+)`, check: notAddressed},
 		{name: "command", of: "-p word", gate: []string{"sshpass", "docker login", "podman login", "helm registry", "mongo", "az login", "oc login", "mariadb", "influx", "skopeo", "plink", "cqlsh", "sqlcmd", "bcp ", "twine", "ipmitool"}, expr: `(?:sshpass|(?:docker|podman|skopeo|az|oc) login|helm registry login|mongo\w*|influx|mariadb|plink|cqlsh|sqlcmd|bcp|twine|ipmitool)\b.*?\s-(?:p|pw|P)[ =]*["']*([^\s"'-][^\s"']*)`, check: notMaskedAt},
 		{name: "command", of: "-pword", gate: []string{"mysql", "0z x ", "0z a ", "0z e ", "0za ", "0zr ", "unrar", "mariadb"}, expr: `(?:mysql\w*|mariadb\w*|7z[ar]?|(?:un)?rar)\b.*?\s-(?:p|hp)["']*([^\s"'-][^\s"']*)`, check: notPort},
 		{name: "command", of: "-p chosen", gate: []string{"mysql", "psql", "useradd", "usermod", "restic"}, expr: `(?:mysql\w*|psql|useradd|usermod|restic)\b.*?\s-p[ =]+["']*([^\s"'-][^\s"']*)`, check: chosenAt},
@@ -76,7 +76,12 @@ func passArgument(s string, from, to int) bool {
 }
 
 // notAddressed tells user:password from https://host.
-func notAddressed(s string, from, to int) bool { return !strings.Contains(s[from:to], "://") }
+func notAddressed(s string, from, to int) bool {
+	return !strings.Contains(s[from:to], "://") && !variables.MatchString(s[from:to])
+}
+
+// variables matches a user and a password that are variables of a shell.
+var variables = regexp.MustCompile(`^\$\{?\w+\}?:\$\{?\w+\}?$`)
 
 // givenPassword wants a password in quotes, or one that looks like it: a file may
 // be identified by its hash.

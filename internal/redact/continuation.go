@@ -13,7 +13,7 @@ func continuationRule() rule {
 }
 
 var (
-	authCommand = regexp.MustCompile(`(?i)\bAUTH(?:ENTICATE)? (?:PLAIN|LOGIN|XOAUTH2|NTLM)["']?[ \t]*\r?\n`)
+	authCommand = regexp.MustCompile(`(?i)\bAUTH(?:ENTICATE)? (?:PLAIN|LOGIN|XOAUTH2|NTLM)(?:["']?|[ \t]+(?:[A-Za-z0-9+/]{4,128}={0,2}|\[redacted:\w+\]))[ \t]*\r?\n`)
 	challenge   = regexp.MustCompile(`(?:^|[\s:<>"'])(?:334|\+)(?:[ \t]+[A-Za-z0-9+/=]*)?["']?$`)
 	base64Word  = regexp.MustCompile(`[A-Za-z0-9+/]{4,}={0,2}`)
 )
