@@ -156,7 +156,7 @@ func findSent(s string, f finding) finding {
 		if expects := strings.LastIndex(before, "expect"); expects >= 0 {
 			before = before[expects:]
 		}
-		prompted := prompt.MatchString(before) || promptBehind.MatchString(behind)
+		prompted := promptBehind.MatchString(behind) || prompt.MatchString(before)
 		if prompted && !masked(s[from:to]) {
 			f.add(from, to)
 		}
