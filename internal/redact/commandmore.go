@@ -17,6 +17,13 @@ func programRules() []rule {
 		{name: "command", of: "keychain", gate: []string{"-keychain", "security import"}, expr: `\bsecurity (?:unlock-keychain|create-keychain|import)\b.*?\s-[pP] +` + argument, check: givenArgument},
 		{name: "command", of: "using", gate: []string{"connect to "}, expr: `(?i)\bconnect to \S{1,64} user \S{1,64} using ["']?([^\s"';]+)`, check: chosenAt},
 		{name: "command", of: "mc", gate: []string{"mc alias set ", "mc config host add "}, expr: `\bmc (?:alias set|config host add) \S+ ["']?https?://\S+ \S+ ["']?([^\s"'-][^\s"']*)`, check: givenArgument},
+		{
+			name: "command", of: "position", gate: []string{"isql ", "radtest ", "http-basic.", " +login ", "bundle config ", "secrets set ", "user-secrets set "},
+			expr: `\b(?:isql [^\s-]\S{0,63} \S{1,64} |radtest \S{1,64} |composer config (?:-\S{1,32} ){0,3}http-basic\.\S{1,128} \S{1,64} |steamcmd [^\n+]{0,64}\+login \S{1,64} |` +
+				`bundle config (?:set )?(?:--\w{1,16} ){0,2}\S{1,128} [^\s:"']{1,64}:|fly(?:ctl)? secrets set \w{1,64}=|dotnet user-secrets set \S{1,128} )["']*([^\s"'+-][^\s"']*)`, check: chosenAt,
+		},
+		{name: "command", of: "/rp", gate: []string{"schtasks"}, expr: `(?i)\bschtasks\b.*?\s/rp +` + argument, check: givenArgument},
+		{name: "command", of: "SecureString", gate: []string{"convertto-securestring"}, expr: `(?i)\bConvertTo-SecureString\s+(?:-String\s+)?\\*["']([^"'\n$\\]+)`, check: notMaskedAt},
 		{name: "command", of: "stats auth", gate: []string{"stats auth "}, expr: `\bstats auth\s+[^\s:]{1,64}:([^\s"']+)`, check: givenArgument},
 		{
 			name: "command", of: "oracle login", gate: []string{"sqlplus", "sqlcl", "expdp", "impdp", "sqlldr", "rman target", "rman catalog", "userid="},
@@ -79,7 +86,7 @@ func statementRules() []rule {
 	return []rule{
 		{name: "sql", of: "replace", gate: []string{" replace "}, expr: `(?i)identified\s+by\s+(?:\\*"[^"\n]{1,128}"|[^\s"]{1,128})\s+replace\s+(?:\\*"([^"\\\n]+)|([^\s"';\\]+))`, check: givenPassword},
 		{name: "sql", of: "sp_addlogin", gate: []string{"sp_addlogin", "sp_password", "sp_addlinkedsrvlogin"}, expr: `(?i)\bsp_(?:(?:addlogin|password)\s+(?:NULL|N?'[^'\n]{0,128}')|addlinkedsrvlogin\s+(?:[^,\n]{1,128},){3}[^,\n]{1,128})\s*,\s*` + text, check: notMaskedAt},
-		{name: "sql", of: "pragma", gate: []string{"pragma "}, expr: `(?i)\bpragma\s+(?:\w{1,32}\.)?(?:re|hex)?key\s*=\s*(?:x?'([^'\n]+)'|"([^"\n]+)")`, check: notMaskedAt},
+		{name: "sql", of: "pragma", gate: []string{"pragma ", "attach "}, expr: `(?i)\b(?:pragma\s+(?:\w{1,32}\.)?(?:re|hex)?key\s*=\s*|attach\s+(?:database\s+)?\S{1,128}\s+as\s+\w{1,64}\s+key\s+)(?:x?'([^'\n]+)'|"([^"\n]+)")`, check: notMaskedAt},
 		{name: "netrc", of: "pgpass", gate: []string{":0000:", ":00000:", ":*:"}, expr: `(?:^|[^\w.:-])[A-Za-z*][\w.-]{0,128}:(?:\d{4,5}|\*):[A-Za-z*_][\w.-]{0,63}:[A-Za-z*_][\w.@-]{0,63}:([^\s"':/&,;()\[\]{}<>\\]{4,128})`, check: lastField},
 		{name: "password", of: "dotted", gate: []string{"password...", "passphrase...", "secret...", "token..."}, expr: `(?i)(?:password|passphrase|secret|token)\.{4,}(?:\\*"([^"\\\n]+)|'([^'\n]+)'|([^\s"'.<\\][^\s"'\\]*))`, check: givenPassword, refuses: assigned},
 		{name: "k3s", gate: []string{"::server:", "::node:", "::agent:"}, expr: `\bK10[0-9a-f]{40,64}::(?:server|node|agent):[\w-]{8,}`},

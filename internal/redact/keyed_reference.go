@@ -16,7 +16,7 @@ var (
 		`|\$\{\w{1,64}(?::?\?[^}]*|:?-\}?)\}?)$`)
 
 	// variable matches a header whose credential is a variable of a shell.
-	variable = regexp.MustCompile(`^(?:[A-Za-z]{3,12} )?\$(?:[A-Z_]{2,64}\d{0,2}|\{[A-Za-z_]{2,64}\d{0,2}\}?)$`)
+	variable = regexp.MustCompile(`^(?:[A-Za-z]{3,12} )?\$(?:[A-Z_]{0,32}(?:_|TOKEN|PASS|SECRET|KEY|PWD|AUTH)[A-Z_]{0,32}\d{0,2}|\{[A-Za-z_]{2,64}\d{0,2}\}?)$`)
 )
 
 // reference reports whether the value from from to to only says where the secret is kept.

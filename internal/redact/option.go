@@ -19,7 +19,7 @@ func optionRule() rule {
 // passwordOptions has the options for a password by the prefixes of programs: snmp is also snmpget.
 var passwordOptions = map[string]string{
 	"mosquitt": "-P --pw", "osql": "-P", "tsql": "-P", "sqsh": "-P", "mssql-cli": "-P", "ncftp": "-p", "rabbitmqadmin": "-p", "snmp": "-A -X -c", "swaks": "-ap",
-	"sendemail": "-xp", "rdesktop": "-p", "cypher-shell": "-p", "couchbase-cli": "-p", "cbq": "-p", "sendxmpp": "-p", "racadm": "-p", "evil-winrm": "-p", "netexec": "-p", "beeline": "-p", "hdbsql": "-p", "snowsql": "-p", "vsql": "-w", "crackmapexec": "-p", "ftpput": "-p",
+	"sendemail": "-xp", "rdesktop": "-p", "cypher-shell": "-p", "couchbase-cli": "-p", "cbq": "-p", "sendxmpp": "-p", "racadm": "-p", "evil-winrm": "-p", "netexec": "-p", "psexec": "-p", "beeline": "-p", "hdbsql": "-p", "snowsql": "-p", "vsql": "-w", "crackmapexec": "-p", "ftpput": "-p",
 }
 
 // findOptions reads the words of a line. A program makes its options those of a password up to the
