@@ -27,7 +27,7 @@ func commandRules() []rule {
 		{name: "command", of: "vault", gate: []string{"vault login ", "operator unseal "}, expr: `\bvault (?:login|operator unseal)\s+(?:-\S+\s+)*([\w.+/=-]{16,})`, check: opaqueAt},
 		{name: "command", of: "sudo -S", gate: []string{"sudo -s"}, expr: `\becho\s+(?:-\w+\s+)*["']?([^\s"'|$]+)["']?\s*\|\s*sudo\s+-S`},
 		{name: "command", of: "-a", gate: []string{"redis-cli", "valkey-cli"}, expr: `(?:redis|valkey)-cli\b.*?\s-a[ =]*["']*([^\s"']+)`, check: notMaskedAt},
-		{name: "command", of: "-w", gate: []string{"ldapsearch", "ldapmodify", "ldapadd", "ldapwhoami", "ldappasswd"}, expr: `ldap\w+\b.*?\s-[wsa] *["']*([^\s"'-][^\s"']*)`, check: notMaskedAt},
+		{name: "command", of: "-w", gate: []string{"ldapsearch", "ldapmodify", "ldapadd", "ldapwhoami", "ldappasswd"}, expr: `ldap\w+\b.*?\s-[wsa] *["']*([^\s"'-][^\s"']*)`, check: notScope},
 		{name: "command", of: "user%password", gate: []string{"smbclient", "rpcclient", "smbget"}, expr: `(?i)(?:smbclient|rpcclient|smbget)\b.*?\s(?:-U|--user)[ =]*["']*[^\s"'%]+%([^\s"']+)`},
 		{name: "command", of: "net use", gate: []string{"net use"}, expr: `(?i)net use\b.*?\s/user:\S+\s+([^\s"']+)`, check: lastArgument},
 		{name: "command", of: "net use first", gate: []string{"net use"}, expr: `(?i)net use\s+(?:(?:[a-z]:|\*)\s+)?\\\\\S+\s+([^\s"'/*][^\s"']*)\s+/user:`},
@@ -58,6 +58,11 @@ func lastArgument(s string, from, _ int) bool {
 	const longest = 256
 	return !earlierArgument.MatchString(s[max(0, from-longest):from])
 }
+
+// notScope tells the password of ldappasswd -s from what ldapsearch calls -s and -a.
+func notScope(s string, from, to int) bool { return !masked(s[from:to]) && !searchWords[s[from:to]] }
+
+var searchWords = wordSet("base one sub children never always search find")
 
 // notPort tells the password of -ppassword from what other programs call -p, and
 // from masks.
