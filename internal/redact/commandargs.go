@@ -8,14 +8,15 @@ import (
 // arguments returns a copy of an array that has the arguments of a command, with the passwords in it
 // replaced, or nil if there are none: ["curl", "-u", "ada:hunter2"].
 func (w *walk) arguments(items []any) []any {
-	text, begins := argumentList(items)
-	if text == "" {
+	words := wordsOf(items)
+	if words == nil {
 		return nil
 	}
 	reader := slices.IndexFunc(w.rules, func(r rule) bool { return r.name == "command" && r.of == "line" })
 	if reader < 0 {
 		return nil
 	}
+	text, begins := argumentList(words)
 	spans := merge(w.rules[reader].find(text, finding{}).spans)
 	var copied []any
 	for i := len(spans) - 1; i >= 0; i-- { // backwards, so that the places before stay
@@ -27,46 +28,49 @@ func (w *walk) arguments(items []any) []any {
 		if item < 0 {
 			continue
 		}
-		word := items[item].(string)
+		word := words[item]
 		from, to := sp.from-begins[item], sp.to-begins[item]
 		if to > len(word) || w.replaced(word, span{from: from, to: to}) {
 			continue
 		}
 		if copied == nil {
 			copied = slices.Clone(items)
-			items = copied
 		}
-		copied[item] = word[:from] + w.take("command") + word[to:]
+		words[item] = word[:from] + w.take("command") + word[to:]
+		copied[item] = words[item]
 	}
 	return copied
 }
 
-// argumentList writes an array of words with an option among them as a list, and returns where each
-// word begins. The text is empty if the array is none.
-func argumentList(items []any) (text string, begins []int) {
+// wordsOf returns an array of words with an option among them, or nil if the array is none.
+func wordsOf(items []any) []string {
 	const most = 256
-	options := 0
-	for _, item := range items {
+	option := func(item any) bool { word, _ := item.(string); return strings.HasPrefix(word, "-") }
+	if len(items) < 2 || len(items) > most || !slices.ContainsFunc(items, option) {
+		return nil
+	}
+	words := make([]string, len(items))
+	for i, item := range items {
 		word, ok := item.(string)
 		if !ok {
-			return "", nil
+			return nil
 		}
-		if strings.HasPrefix(word, "-") {
-			options++
-		}
+		words[i] = word
 	}
-	if options == 0 || len(items) < 2 || len(items) > most {
-		return "", nil
-	}
+	return words
+}
+
+// argumentList writes words as a list, and returns where each of them begins.
+func argumentList(words []string) (text string, begins []int) {
 	var b strings.Builder
 	b.WriteByte('[')
-	for _, item := range items {
-		b.WriteByte('"')
-		begins = append(begins, b.Len())
-		if b.Len()+len(item.(string)) > maxCommand {
+	for _, word := range words {
+		if b.Len()+len(word) > maxCommand {
 			break
 		}
-		b.WriteString(plainWord.Replace(item.(string)))
+		b.WriteByte('"')
+		begins = append(begins, b.Len())
+		b.WriteString(plainWord.Replace(word))
 		b.WriteString(`", `)
 	}
 	b.WriteByte(']')

@@ -1,6 +1,9 @@
 package redact
 
-import "strings"
+import (
+	"regexp"
+	"strings"
+)
 
 // commandLines reads commands that are not written as one line of words, and lets the rules for
 // commands look at them as if they were:
@@ -79,22 +82,21 @@ func (c *commandLines) command(s string, from, to int, f finding) finding {
 	return f
 }
 
+// spawned matches the program that Node could not start: spawn mysql ENOENT, path: 'mysql'.
+var spawned = regexp.MustCompile(`\b(?:path["']?: ["']|spawn )([^"'\s]{1,64})`)
+
 // spawnedProgram returns the program whose arguments Node prints in a line, with a blank behind it.
-// It stands on a line before: path: 'mysql'.
+// It stands on a line before.
 func spawnedProgram(s string, from int, line string) string {
-	const near, longest = 256, 64
+	const near = 256
 	if !strings.Contains(line, "spawnargs") {
 		return ""
 	}
-	before := s[max(0, from-near):from]
-	at := strings.LastIndex(before, "path: '")
-	if at < 0 {
+	all := spawned.FindAllStringSubmatch(s[max(0, from-near):from], -1)
+	if len(all) == 0 {
 		return ""
 	}
-	path, _, closed := strings.Cut(before[at+len("path: '"):], "'")
-	if !closed || len(path) > longest {
-		return ""
-	}
+	path := all[len(all)-1][1]
 	return path[strings.LastIndexAny(path, `/\`)+1:] + " "
 }
 
