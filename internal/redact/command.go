@@ -14,26 +14,26 @@ func commandRules() []rule {
 	const gap = `[\s#>|*]+` // also between the lines of a comment or a quotation
 	const value = `(?:"([^"\n]+)"|'([^'\n]+)'|([^\s"'|&;<>()\[\]]+))`
 	return []rule{
-		{name: "command", of: "curl", gate: []string{"curl", "wget", "http ", "lftp"}, expr: `(?:curl|wget|http|lftp)\b.*?\s(?:-u|--user|--proxy-user|-U|-a|--auth)[ =]?["']?([^\s"':/,]+[:,][^\s"']+)`, check: notAddressed},
-		{name: "command", of: "-p word", gate: []string{"sshpass", "docker login", "podman login", "helm registry", "mongo", "az login", "oc login", "mariadb", "influx", "skopeo", "plink", "cqlsh", "sqlcmd", "bcp ", "twine", "ipmitool"}, expr: `(?:sshpass|(?:docker|podman|skopeo|az|oc) login|helm registry login|mongo\w*|influx|mariadb|plink|cqlsh|sqlcmd|bcp|twine|ipmitool)\b.*?\s-(?:p|pw|P)[ =]?["']?([^\s"'-][^\s"']*)`},
-		{name: "command", of: "-pword", gate: []string{"mysql", "0z x ", "0z a ", "0z e ", "0za ", "0zr ", "unrar", "mariadb"}, expr: `(?:mysql\w*|mariadb\w*|7z[ar]?|(?:un)?rar)\b.*?\s-(?:p|hp)["']?([^\s"'-][^\s"']*)`, check: notPort},
-		{name: "command", of: "-p chosen", gate: []string{"mysql", "psql", "useradd", "usermod", "restic"}, expr: `(?:mysql\w*|psql|useradd|usermod|restic)\b.*?\s-p[ =]["']?([^\s"'-][^\s"']*)`, check: chosenAt},
-		{name: "command", of: "zip", gate: []string{"zip -"}, expr: `\b(?:un)?zip\b.*?\s-P[ =]["']?([^\s"'-][^\s"']*)`, check: chosenAt},
-		{name: "command", of: "/p:", gate: []string{"freerdp", "mstsc"}, expr: `(?:freerdp|mstsc)\b.*?\s/p:["']?([^\s"']+)`},
+		{name: "command", of: "curl", gate: []string{"curl", "wget", "http ", "lftp", "etcdctl"}, expr: `(?:curl|wget|http|lftp|etcdctl)\b.*?\s(?:-u|--user|--proxy-user|-U|-a|--auth)[ =]*["']*([^\s"':/,]+[:,][^\s"']+)`, check: notAddressed},
+		{name: "command", of: "-p word", gate: []string{"sshpass", "docker login", "podman login", "helm registry", "mongo", "az login", "oc login", "mariadb", "influx", "skopeo", "plink", "cqlsh", "sqlcmd", "bcp ", "twine", "ipmitool"}, expr: `(?:sshpass|(?:docker|podman|skopeo|az|oc) login|helm registry login|mongo\w*|influx|mariadb|plink|cqlsh|sqlcmd|bcp|twine|ipmitool)\b.*?\s-(?:p|pw|P)[ =]*["']*([^\s"'-][^\s"']*)`, check: notMaskedAt},
+		{name: "command", of: "-pword", gate: []string{"mysql", "0z x ", "0z a ", "0z e ", "0za ", "0zr ", "unrar", "mariadb"}, expr: `(?:mysql\w*|mariadb\w*|7z[ar]?|(?:un)?rar)\b.*?[\s"']-(?:p|hp)["']*([^\s"'-][^\s"']*)`, check: notPort},
+		{name: "command", of: "-p chosen", gate: []string{"mysql", "psql", "useradd", "usermod", "restic"}, expr: `(?:mysql\w*|psql|useradd|usermod|restic)\b.*?\s-p[ =]+["']*([^\s"'-][^\s"']*)`, check: chosenAt},
+		{name: "command", of: "zip", gate: []string{"zip -"}, expr: `\b(?:un)?zip\b.*?\s-P[ =]+["']*([^\s"'-][^\s"']*)`, check: chosenAt},
+		{name: "command", of: "/p:", gate: []string{"freerdp", "mstsc"}, expr: `(?:freerdp|mstsc)\b.*?\s/p:["']*([^\s"']+)`},
 		{name: "command", of: "auth()", gate: []string{".auth(", "auth=("}, expr: `(?:\.auth|\bauth=)\(["'][^"'\s]+["'],\s*["']([^"']+)`},
-		{name: "command", of: "-k", gate: []string{"openssl enc"}, expr: `openssl enc\b.*?\s-k ["']?([^\s"'-][^\s"']*)`},
-		{name: "command", of: "ssh-keygen", gate: []string{"ssh-keygen"}, expr: `ssh-keygen\b.*?\s-[NP] ["']?([^\s"'-][^\s"']*)`},
+		{name: "command", of: "-k", gate: []string{"openssl enc"}, expr: `openssl enc\b.*?\s-[kK] +["']*([^\s"'-][^\s"']*)`, check: notMaskedAt},
+		{name: "command", of: "ssh-keygen", gate: []string{"ssh-keygen"}, expr: `ssh-keygen\b.*?\s-[NP] +["']*([^\s"'-][^\s"']*)`, check: notMaskedAt},
 		{name: "command", of: "argument", gate: []string{"net user ", "change_password ", "add_user ", "addauth digest ", "wpa_passphrase "}, expr: `(?i)(?:\bnet user [^\s/]+|\b(?:change_password|add_user|wpa_passphrase) \S+|\baddauth digest)\s+["']?([^\s"'/-][^\s"']*)`, check: chosenAt},
 		{name: "command", of: "vault", gate: []string{"vault login ", "operator unseal "}, expr: `\bvault (?:login|operator unseal)\s+(?:-\S+\s+)*([\w.+/=-]{16,})`, check: opaqueAt},
 		{name: "command", of: "sudo -S", gate: []string{"sudo -s"}, expr: `\becho\s+(?:-\w+\s+)*["']?([^\s"'|$]+)["']?\s*\|\s*sudo\s+-S`},
-		{name: "command", of: "-a", gate: []string{"redis-cli", "valkey-cli"}, expr: `(?:redis|valkey)-cli\b.*?\s-a[ =]?["']?([^\s"']+)`},
-		{name: "command", of: "-w", gate: []string{"ldapsearch", "ldapmodify", "ldapadd", "ldapwhoami", "ldappasswd"}, expr: `ldap\w+\b.*?\s-[wsa] ?["']?([^\s"'-][^\s"']*)`},
-		{name: "command", of: "user%password", gate: []string{"smbclient", "rpcclient", "smbget"}, expr: `(?i)(?:smbclient|rpcclient|smbget)\b.*?\s(?:-U|--user)[ =]?["']?[^\s"'%]+%([^\s"']+)`},
+		{name: "command", of: "-a", gate: []string{"redis-cli", "valkey-cli"}, expr: `(?:redis|valkey)-cli\b.*?\s-a[ =]*["']*([^\s"']+)`, check: notMaskedAt},
+		{name: "command", of: "-w", gate: []string{"ldapsearch", "ldapmodify", "ldapadd", "ldapwhoami", "ldappasswd"}, expr: `ldap\w+\b.*?\s-[wsa] *["']*([^\s"'-][^\s"']*)`, check: notScope},
+		{name: "command", of: "user%password", gate: []string{"smbclient", "rpcclient", "smbget"}, expr: `(?i)(?:smbclient|rpcclient|smbget)\b.*?\s(?:-U|--user)[ =]*["']*[^\s"'%]+%([^\s"']+)`},
 		{name: "command", of: "net use", gate: []string{"net use"}, expr: `(?i)net use\b.*?\s/user:\S+\s+([^\s"']+)`, check: lastArgument},
 		{name: "command", of: "net use first", gate: []string{"net use"}, expr: `(?i)net use\s+(?:(?:[a-z]:|\*)\s+)?\\\\\S+\s+([^\s"'/*][^\s"']*)\s+/user:`},
 		{name: "command", of: "pass:", gate: []string{"pass:"}, expr: `\bpass:([^\s"']+)`, check: passArgument},
 		{name: "command", of: "htpasswd", gate: []string{"htpasswd", "chpasswd"}, expr: `htpasswd\s+-\w*b\w*\s+\S+\s+\S+\s+["']?([^\s"']+)|echo\s+["']?\w+:([^\s"'|]+)["']?\s*\|\s*(?:sudo\s+)?chpasswd`},
-		{name: "command", of: "--data", gate: []string{"secrets versions add", "secrets create"}, expr: `\bsecrets (?:versions add|create)\b.*?\s--data[ =]["']?([^\s"'-][^\s"']*)`, check: chosenAt},
+		{name: "command", of: "--data", gate: []string{"secrets versions add", "secrets create"}, expr: `\bsecrets (?:versions add|create)\b.*?\s--data[ =]+["']*([^\s"'-][^\s"']*)`, check: chosenAt},
 		{name: "netrc", gate: []string{"login "}, multiline: true, expr: `login` + gap + `[^\s]+` + gap + `(?:account` + gap + `[^\s]+` + gap + `)?pass(?:word|wd)` + gap + `([^\s]+)`},
 		{name: "sql", gate: []string{"identified"}, expr: `(?i)identified\s+(?:with\s+\S+\s+)?(?:by|as)\s+(?:password\s+)?` + value, check: givenPassword},
 		insertRule(),
@@ -59,6 +59,11 @@ func lastArgument(s string, from, _ int) bool {
 	return !earlierArgument.MatchString(s[max(0, from-longest):from])
 }
 
+// notScope tells the password of ldappasswd -s from what ldapsearch calls -s and -a.
+func notScope(s string, from, to int) bool { return !masked(s[from:to]) && !searchWords[s[from:to]] }
+
+var searchWords = wordSet("base one sub children never always search find")
+
 // notPort tells the password of -ppassword from what other programs call -p, and
 // from masks.
 func notPort(s string, from, to int) bool {
@@ -76,7 +81,12 @@ func passArgument(s string, from, to int) bool {
 }
 
 // notAddressed tells user:password from https://host.
-func notAddressed(s string, from, to int) bool { return !strings.Contains(s[from:to], "://") }
+func notAddressed(s string, from, to int) bool {
+	return !strings.Contains(s[from:to], "://") && !variables.MatchString(s[from:to])
+}
+
+// variables matches a user and a password that are variables of a shell.
+var variables = regexp.MustCompile(`^\$\{?\w+\}?:\$\{?\w+\}?$`)
 
 // givenPassword wants a password in quotes, or one that looks like it: a file may
 // be identified by its hash.

@@ -9,11 +9,11 @@ import (
 // continuationRule finds the answers of a client that authenticates in several lines: the command
 // AUTH PLAIN, a challenge of the server, and the answer in base 64.
 func continuationRule() rule {
-	return rule{name: "protocol", of: "continuation", gate: []string{"auth plain", "auth login", "auth xoauth0", "auth ntlm", "authenticate plain", "authenticate login"}, multiline: true, find: findAnswers}
+	return rule{name: "protocol", of: "continuation", gate: []string{"auth plain", "auth login", "auth xoauth0", "auth ntlm", "auth cram-md0", "authenticate plain", "authenticate login"}, multiline: true, find: findAnswers}
 }
 
 var (
-	authCommand = regexp.MustCompile(`(?i)\bAUTH(?:ENTICATE)? (?:PLAIN|LOGIN|XOAUTH2|NTLM)["']?[ \t]*\r?\n`)
+	authCommand = regexp.MustCompile(`(?i)\bAUTH(?:ENTICATE)? (?:PLAIN|LOGIN|XOAUTH2|NTLM|CRAM-MD5)(?:["']?|[ \t]+(?:[A-Za-z0-9+/]{4,128}={0,2}|\[redacted:\w+\]))[ \t]*\r?\n`)
 	challenge   = regexp.MustCompile(`(?:^|[\s:<>"'])(?:334|\+)(?:[ \t]+[A-Za-z0-9+/=]*)?["']?$`)
 	base64Word  = regexp.MustCompile(`[A-Za-z0-9+/]{4,}={0,2}`)
 )

@@ -154,9 +154,9 @@ var (
 	// quotePrefix matches what Python, C# and shells write before a quote: b'…', $'…'.
 	quotePrefix = regexp.MustCompile(`^[bBuUrRfFN$@]{1,2}["'` + "`" + `]`)
 
-	// wrapper matches what PHP, Rust, Swift and Python write before a quoted value:
-	// string(12) "…", Some("…"), SecretStr('…'). valueTag matches the tags of YAML.
-	wrapper  = regexp.MustCompile(`^(?:string\(\d+\)[ \t]*|[A-Z]\w{2,24}\()["']`)
+	// wrapper matches what PHP, Rust, Swift, Python and Go write before a quoted value:
+	// string(12) "…", Some("…"), SecretStr('…'), []string{"…". valueTag matches the tags of YAML.
+	wrapper  = regexp.MustCompile(`^(?:string\(\d+\)[ \t]*|[A-Z]\w{2,24}\(|\[\](?:string|interface \{\})\{|interface \{\}\()["']`)
 	valueTag = regexp.MustCompile(`^!(?:vault|secret|encrypted|!str|!binary)[ \t]+`)
 
 	// openingQuote matches quotes that are closed by the same text: escaped ones and
@@ -262,10 +262,5 @@ var digitsOnly = regexp.MustCompile(`^[\d\s,.]*$`)
 func (e extent) harmless(s string) bool {
 	before, value := s[:e.from], s[e.from:e.to]
 	named := e.bare && strings.HasSuffix(before, "= ") && parameter.MatchString(value)
-	return named || noSecret.MatchString(value) || workingDirectory(before, value)
-}
-
-// workingDirectory tells the shell's PWD=/srv from a password.
-func workingDirectory(before, value string) bool {
-	return strings.HasSuffix(before, "PWD=") && strings.HasPrefix(value, "/")
+	return named || noSecret.MatchString(value) || workingDirectory(before, value) || e.reference(s)
 }

@@ -51,7 +51,7 @@ func families() []family {
 			bare: word + `(?:;[ \t]?` + word + `)*;?`,
 		},
 		{
-			name: "password", keys: []string{"password", "passwd", "passphrase", "passcode", "pwd", "requirepass", "masterauth", "primaryauth", "rootpw"},
+			name: "password", keys: []string{"password", "passwd", "passphrase", "passcode", "pwd", "requirepass", "masterauth", "primaryauth", "rootpw", "bindpw", "dbpw", "userpw", "adminpw", "keypw"},
 			bare: word, prose: always, quoted: true,
 		},
 		{
@@ -180,6 +180,10 @@ func (k keyed) find(s string, f finding) finding {
 		if taken {
 			v = k.whole(s, v, &a)
 			f.add(v.from, v.to)
+		}
+		if next := k.changedTo(s, v, &a); next.from < next.to {
+			f.add(next.from, next.to)
+			v, taken = next, true
 		}
 		if taken || k.judge == nil || v.bare { // another name may stand in a quotation that is no secret
 			i, state = v.to-1, 0

@@ -122,7 +122,7 @@ func (k keyed) joined(s string, v extent, a *ahead) extent {
 
 // statements begin what a program says of a value: "password: Invalid value". The value may
 // follow, and the rule of telling words finds it.
-var statements = wordSet("invalid value expected got received must should cannot rejected required missing is was not has contains string new")
+var statements = wordSet("invalid value expected got received must should cannot rejected required missing is was not has contains string new it")
 
 // states reports whether a bare value is the first word of a statement.
 func states(s string, v extent) bool {

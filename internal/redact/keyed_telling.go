@@ -148,7 +148,7 @@ func (n nameParts) made(v string) bool {
 // password judges a value under a name such as storepass. A family of its own takes db_pass.
 func (n nameParts) password(v string) bool {
 	if n.word == "pass" {
-		return n.glued && !plainShape(v)
+		return n.glued && !plainShape(v) && (n.before != "ssh" || chosenWord(v)) // sshpass is also a program
 	}
 	return !plainShape(v) && (chosenWord(v) || len(v) >= 6 && ascii(v))
 }

@@ -19,7 +19,7 @@ func optionRule() rule {
 // passwordOptions has the options for a password by the prefixes of programs: snmp is also snmpget.
 var passwordOptions = map[string]string{
 	"mosquitt": "-P --pw", "osql": "-P", "tsql": "-P", "sqsh": "-P", "mssql-cli": "-P", "ncftp": "-p", "rabbitmqadmin": "-p", "snmp": "-A -X -c", "swaks": "-ap",
-	"sendemail": "-xp", "rdesktop": "-p", "cypher-shell": "-p", "couchbase-cli": "-p", "cbq": "-p", "sendxmpp": "-p", "racadm": "-p", "evil-winrm": "-p", "netexec": "-p", "crackmapexec": "-p", "ftpput": "-p",
+	"sendemail": "-xp", "rdesktop": "-p", "cypher-shell": "-p", "couchbase-cli": "-p", "cbq": "-p", "sendxmpp": "-p", "racadm": "-p", "evil-winrm": "-p", "netexec": "-p", "psexec": "-p", "beeline": "-p", "hdbsql": "-p", "snowsql": "-p", "vsql": "-w", "crackmapexec": "-p", "ftpput": "-p",
 }
 
 // findOptions reads the words of a line. A program makes its options those of a password up to the
@@ -156,7 +156,7 @@ func findSent(s string, f finding) finding {
 		if expects := strings.LastIndex(before, "expect"); expects >= 0 {
 			before = before[expects:]
 		}
-		prompted := prompt.MatchString(before) || promptBehind.MatchString(behind)
+		prompted := promptBehind.MatchString(behind) || prompt.MatchString(before)
 		if prompted && !masked(s[from:to]) {
 			f.add(from, to)
 		}

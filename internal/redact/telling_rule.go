@@ -18,7 +18,7 @@ func tellingRules() []rule {
 			expr: `(?i)(?:\b(?:sqlplusw?|sqlcl|expdp|impdp|sqlldr|rman|exp|imp|connect|conn)\b[^\n/]{0,40}?[\s"']|userid=["']?|jdbc:oracle:\w+:)[\w$#.]{1,30}/([^\s"'@/]+(?:@[^\s"'@/]+)*)@[\w/(]`,
 		},
 		{name: "told", of: "mnemonic", gate: []string{"mnemonic", "phrase", "seed words", "seed:"}, expr: `(?i)\b(?:mnemonic|(?:seed|recovery|secret|backup)[ _](?:phrase|words)|seed)` + is + `([a-z]{3,8}(?: [a-z]{3,8}){11,23})\b`},
-		{name: "told", of: "seed groups", gate: []string{"totp", "otp", "0fa", "mfa", "authenticator", "seed", "setup key", "secret key"}, expr: `(?i)(?:totp|otp|2fa|mfa|authenticator|seed|setup key|secret key)` + is + `([a-z2-7]{4}(?:[ -][a-z2-7]{4}){3,15})\b`, check: groupedSeed},
+		{name: "told", of: "seed groups", gate: []string{"totp", "otp", "0fa", "mfa", "authenticator", "seed", "setup key", "secret key"}, expr: `(?i)(?:(?:totp|otp|2fa|mfa|authenticator)(?:[ _-](?:secret|seed|key))?|seed|setup key|secret key)` + is + `([a-z2-7]{4}(?:[ -][a-z2-7]{4}){3,15})\b`, check: groupedSeed},
 		{name: "told", of: "pin", gate: []string{"pin ", "pin:", "pin#", "otp ", "otp:", "code 0", "code: 0", "code is 0", "code was 0", "passcode", "code (0"}, expr: `(?i)\b(?:pin(?:[ -](?:code|number|no\.?))?|otp|` + codes + `)` + strings.Replace(is, "=", "", 1) + `(\d{4,8}|\d{3}[ -]\d{3})\b`, check: pinNumber},
 		{
 			name: "told", of: "entered", multiline: true,

@@ -15,40 +15,63 @@ func toldWords() []string {
 	}
 }
 
-// told matches a word for a password, a word for is, and a value.
-var told = regexp.MustCompile(`(?i)(?:password|passwd|passphrase|passcode|pwd|passwort|kennwort|mot de passe|contraseña|contrasena|senha|parola|wachtwoord|hasło|haslo|lösenord|` +
-	`salasana|adgangskode|şifre|пароль|` + folded("пароль|ПАРОЛЬ") + `|密码|密碼|パスワード|비밀번호|\bpin|secret|token|api key|passkey)(?:\s+(?:for|für|pour|para|per|voor)\s+[\w@.-]{1,40})?` +
-	`(?:\s+(?:is|was|ist|lautet|war|est|es|é|è|jest|to|är|er|on|это|` + folded("это") + `)(?:\s+(?:now|set to|jetzt|nun))?\s*[:=]?\s+|\s*(?:是|为|為|は|은|는)\s*)` +
-	"(?:\"([^\"\n]+)\"|'([^'\n]+)'|`([^`\n]+)`|([^\\s\"'`,;]+))")
+var (
+	// toldEnds finds where these words end. The word pin must stand alone.
+	toldEnds = newLiteralGate(append(toldWords(), "pin")...)
+
+	// isTold matches what stands between such a word and a value: a word for is.
+	isTold = regexp.MustCompile(`(?i)^(?:\s+(?:for|für|pour|para|per|voor)\s+[\w@.-]{1,40})?` +
+		`(?:\s+(?:is|was|ist|lautet|war|est|es|é|è|jest|to|är|er|on|это|` + folded("это") + `)(?:\s+(?:now|set to|jetzt|nun))?\s*[:=]?\s+|\s*(?:是|为|為|は|은|는)\s*)`)
+)
 
 // findTold looks for "the password is …". What is quoted is a value; what is not
 // must look like one, because a sentence goes on with "wrong" or "required".
 func findTold(s string, f finding) finding {
+	const longest = 128 // between the word and the value
 	f.work += len(s)
 	for at := 0; at < len(s); {
-		m := told.FindStringSubmatchIndex(s[at:])
-		if m == nil {
+		from, to := toldEnds.next(s, at)
+		if from < 0 {
 			break
 		}
-		for g := 2; g < len(m); g += 2 {
-			if m[g] < 0 {
-				continue
-			}
-			from, to := at+m[g], at+m[g+1]
-			bare := g == len(m)-2
-			if bare {
-				to = from + len(strings.TrimRight(s[from:to], ".!?)]}:>*"))
-			}
-			if bare && opensEntity(s, from) { // an escaped quote, which is read behind its disguise
-				continue
-			}
-			if to > from && !masked(s[from:to]) && (!bare || chosen(s[from:to])) {
-				f.add(from, to)
-			}
+		at = to
+		if to-from <= len(" pin") && strings.EqualFold(s[to-len("pin"):to], "pin") && !begins(s, to-len("pin")) {
+			continue
 		}
-		at += m[1]
+		between := isTold.FindString(s[to:min(len(s), to+longest)])
+		if between == "" {
+			continue
+		}
+		v := toldValue(s, to+len(between))
+		f.work += v.to - to
+		at = max(at, v.to)
+		if v.from < v.to && !masked(s[v.from:v.to]) && (!v.bare || chosen(s[v.from:v.to])) {
+			f.add(v.from, v.to)
+		}
 	}
 	return f
+}
+
+// toldValue returns the value that begins at i, or an empty range.
+func toldValue(s string, i int) extent {
+	if i == len(s) {
+		return extent{from: i, to: i}
+	}
+	if isQuote(s[i]) {
+		end := strings.IndexAny(s[i+1:], s[i:i+1]+"\n")
+		if end < 0 || s[i+1+end] == '\n' {
+			return extent{from: i, to: i}
+		}
+		return extent{from: i + 1, to: i + 1 + end}
+	}
+	if opensEntity(s, i) { // an escaped quote, which is read behind its disguise
+		return extent{from: i, to: i}
+	}
+	end := i
+	for end < len(s) && strings.IndexByte(" \t\n\r\f\"'`,;", s[end]) < 0 {
+		end++
+	}
+	return extent{from: i, to: i + len(strings.TrimRight(s[i:end], ".!?)]}:>*")), bare: true}
 }
 
 // chosen reports whether a word looks like one that somebody chose for a password:

@@ -88,7 +88,10 @@ func (w *walk) text(v any, text string) (any, bool) {
 // array returns a cleaned copy, or nil if there is nothing to clean. A private key
 // may come as an array of its lines.
 func (w *walk) array(items []any, depth int) []any {
-	var copied []any
+	copied := w.arguments(items)
+	if copied != nil {
+		items = copied
+	}
 	inKey := false
 	for i, item := range items {
 		name := ""

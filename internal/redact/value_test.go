@@ -2,6 +2,7 @@ package redact
 
 import (
 	"encoding/json"
+	"fmt"
 	"reflect"
 	"strings"
 	"testing"
@@ -87,5 +88,29 @@ func TestCleanValueIsNotCopied(t *testing.T) {
 	v := map[string]any{"a": []any{"x", 1.5, map[string]any{"b": nil}}, "limit": json.Number("5")}
 	if n := testing.AllocsPerRun(100, func() { Default().Value(v) }); n != 0 {
 		t.Errorf("%v allocations", n)
+	}
+}
+
+// TestArgumentsOfCommands has commands as arrays of their arguments.
+func TestArgumentsOfCommands(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct{ items, want []any }{
+		{[]any{"curl", "-u", "ada:hunter2X9", "https://x"}, []any{"curl", "-u", "[redacted:command]", "https://x"}},
+		{[]any{"mysql", "-uroot", "-phunter2X9", "app"}, []any{"mysql", "-uroot", "-p[redacted:command]", "app"}},
+		{[]any{"docker", "login", "-p", "correct \"horse\" 7"}, []any{"docker", "login", "-p", "[redacted:command]"}},
+		{[]any{"sshpass", "-p", "[redacted:command]", "ssh"}, []any{"sshpass", "-p", "[redacted:command]", "ssh"}},
+		{[]any{"mkdir", "-p", "/srv/app2"}, []any{"mkdir", "-p", "/srv/app2"}},
+		{[]any{"docker", "run", "-p", "8080:80", "nginx2"}, []any{"docker", "run", "-p", "8080:80", "nginx2"}},
+		{[]any{"mysql", 1, "-phunter2X9"}, []any{"mysql", 1, "-phunter2X9"}},
+		{[]any{}, []any{}},
+	} {
+		before := fmt.Sprint(c.items)
+		got, _ := Default().Value(c.items)
+		if !reflect.DeepEqual(got, any(c.want)) {
+			t.Errorf("%q: got %q, want %q", c.items, got, c.want)
+		}
+		if fmt.Sprint(c.items) != before {
+			t.Errorf("%s was changed to %q", before, c.items)
+		}
 	}
 }

@@ -145,6 +145,8 @@ func (m maker) commands() []Sample {
 	add("command", "chpasswd <<< ada:", "")
 	add("command", "snmpget -v3 -u ada -A ", " host")
 	add("command", `expect "Password:" { send "`, `" }`)
+	add("command", `Command '['docker', 'login', '-p', '`, "']' failed")
+	add("command", "sshpass \\\n  -p ", " ssh host")
 	add("url", "remote //ada:", "@git/x")
 	add("url", "oracle ada/", "@//db:1521/svc")
 	add("told", "bad login ada:", "")
@@ -171,8 +173,39 @@ func (m maker) options() (list []Sample) {
 		secret := m.fill("pass", 0)
 		list = append(list, Sample{Rule: "command", Text: before + secret + " host", Secret: secret})
 	}
+	list = append(list, m.programs()...)
 	secret := m.fill("pass", 0)
 	return append(list, Sample{Rule: "command", Text: `net use z: \\h\s ` + secret + " /user:ada", Secret: secret})
+}
+
+// programs makes the passwords in arguments of programs that have a place or a name of their own for
+// them, and in statements without a name for them.
+func (m maker) programs() (list []Sample) {
+	for _, around := range [][3]string{
+		{"command", "aws secretsmanager put-secret-value --secret-string ", " --secret-id x"},
+		{"command", "aws ssm put-parameter --type SecureString --value ", " --name x"},
+		{"command", "gh secret set DB --body ", " --repo x"},
+		{"command", "security unlock-keychain -p ", " x"},
+		{"command", "db2 connect to SAMPLE user ada using ", ""},
+		{"command", "mc alias set m https://h ada ", ""},
+		{"command", "stats auth ada:", ""},
+		{"command", "isql dsn sa ", ""},
+		{"command", "schtasks /create /ru ada /rp ", " /tn x"},
+		{"command", `ConvertTo-SecureString "`, `" -AsPlainText`},
+		{"command", "expdp ada/", " full=y"},
+		{"command", "connected to catalog rman/", "@cat"},
+		{"command", "exp ada/", " file=x"},
+		{"sql", `ALTER USER ada IDENTIFIED BY "[redacted:sql]" REPLACE "`, `"`},
+		{"sql", "EXEC sp_addlogin 'ada', '", "'"},
+		{"sql", "PRAGMA key = '", "'"},
+		{"netrc", "db:5432:app:ada:", ""},
+		{"password", `HikariConfig - password..............."`, `"`},
+	} {
+		secret := m.fill("pass", 0)
+		list = append(list, Sample{Rule: around[0], Text: around[1] + secret + around[2], Secret: secret})
+	}
+	cookie, token := "session="+m.mixed(hexa, 32), "K10"+m.mixed(hexa, 64)+"::server:"+m.mixed(hexa, 32)
+	return append(list, Sample{Rule: "command", Text: "curl -b " + cookie + " https://h", Secret: cookie}, Sample{Rule: "k3s", Text: "joined with " + token, Secret: token})
 }
 
 func (m maker) digestResponse() Sample {
