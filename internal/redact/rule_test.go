@@ -100,6 +100,7 @@ func lookalikesOf() map[string][]string {
 		"command/<<<":              {"chpasswd <<< $USERS", "cat <<< hello2x9"},
 		"command/piped":            {"echo done2 | tee x2", "echo $PW | passwd --stdin ada"},
 		"command/send":             {`send "hello2x9" to ada`, `expect "login:" then send "ada\r"`},
+		"told/call":                {"login('ada', 'production')", "mysqli_connect($host, $user, $password)", "cursor.connect(host1, port2)", "jwt.sign(payload, key)", "bcrypt.compare(password, hash)"},
 		"webhook":                  {"/hooks/use-toast", "/hooks/catch/1", "src/hooks/useAuthenticationTokens2.ts"},
 		"webhook/office":           {"/IncomingWebhook/ is gone"},
 		"webhook/feishu":           {"/open-apis/bot/v2/hook/help"},

@@ -7,6 +7,9 @@ func (m maker) read() (list []Sample) {
 	add := func(rule, before, secret, after string) {
 		list = append(list, Sample{Rule: rule, Text: before + secret + after, Secret: secret})
 	}
+	password := func() string { return m.fill("pass", 0) }
+	add("told", "#0 /app/db.php(3): PDO->__construct('mysql:host=db;d...', 'ada', '", password(), "', Array)")
+	add("told", `smtp.login("ada", "`, password(), `")`)
 	uuid := m.filler(hexa, 8) + "-" + m.filler(hexa, 4) + "-" + m.filler(hexa, 4) + "-" + m.filler(hexa, 4) + "-" + m.filler(hexa, 12)
 	add("webhook", "https://x.webhook.office.com/webhookb2/"+uuid+"@"+uuid+"/IncomingWebhook/", m.filler(hexa, 32)+"/"+uuid, "")
 	add("webhook", "https://open.feishu.cn/open-apis/bot/v2/hook/", uuid, "")
