@@ -77,7 +77,7 @@ func families() []family {
 		{
 			name: "secret", bare: word, prose: opaqueOrPair,
 			keys: []string{
-				"secret", "token", "api_key", "access_key", "secret_key", "private_key", "signing_key",
+				"secret", "secret_string", "secret_binary", "token", "api_key", "access_key", "secret_key", "private_key", "signing_key",
 				"encryption_key", "account_key", "auth_key", "application_key", "credential", "credentials", "signature_key",
 				"amz_signature", "sessid", "session_id", "cvv", "ssn", "social_security_number",
 			},

@@ -10,6 +10,11 @@ func (m maker) read() (list []Sample) {
 	password := func() string { return m.fill("pass", 0) }
 	add("told", "#0 /app/db.php(3): PDO->__construct('mysql:host=db;d...', 'ada', '", password(), "', Array)")
 	add("told", `smtp.login("ada", "`, password(), `")`)
+	add("secret", `{"field":"password","rejectedValue":"`, password(), `"}`)
+	add("secret", `{"Name":"/prod/db","Type":"SecureString","Value":"`, password(), `"}`)
+	add("secret", "- name: DB_PASSWORD\n  description: of the database\n  value: ", password(), "")
+	add("secret", "kind: Secret\nstringData:\n  db: ", password(), "\n")
+	add("secret", "<name>db.password</name>\n<value>", password(), "</value>")
 	uuid := m.filler(hexa, 8) + "-" + m.filler(hexa, 4) + "-" + m.filler(hexa, 4) + "-" + m.filler(hexa, 4) + "-" + m.filler(hexa, 12)
 	add("webhook", "https://x.webhook.office.com/webhookb2/"+uuid+"@"+uuid+"/IncomingWebhook/", m.filler(hexa, 32)+"/"+uuid, "")
 	add("webhook", "https://open.feishu.cn/open-apis/bot/v2/hook/", uuid, "")
