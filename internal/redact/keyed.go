@@ -179,6 +179,9 @@ func (k keyed) find(s string, f finding) finding {
 		taken := !v.harmless(s) && k.takes(s, name, end, s[v.from:v.to])
 		if taken {
 			v = k.whole(s, v, &a)
+			if k.name == "password" && v.bare {
+				v.to = max(v.to, appPasswordEnd(s, v.from))
+			}
 			f.add(v.from, v.to)
 		}
 		if taken || k.judge == nil || v.bare { // another name may stand in a quotation that is no secret

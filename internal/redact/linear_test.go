@@ -42,6 +42,8 @@ func nearMisses() []string {
 		"password=${", "password=${a1b2}", "password; ", "signing with key ", "aes key ", "enter 1234 to ", "a:b1234@", "password\n input_value='", "on field 'pin': rejected value [", "field 'pin' value: \"", "auth plain\n", "auth plain\n334\n", "webhook_url=", "sess=", "does not match the code ", "' (password)", "user a secret ", "is not a valid password ", "wrong password 123456", "passwords differ: ", "token a != ", "password a&b ", "password: a&b", "password a&", "api key a12345 not ",
 		"password=a b;", "password = a\n", ";pwd=a ", "[admins]\na=b12345\n", "[admins]", "bad login a:b1234 ", "login failed for a:", "bind cn=a with ", "logged in as a with b", "//a:b@", "//a:", "a/b1234@//", "a/b1234@a:1/", "authorization -> ", `["authorization","`,
 		"passwd <<<", "passwd <<< a ", "kinit a ", "echo a | ", "echo a|passwd ", `send "a" `, `password send "`, "snmpget -A ", "snmpget -A b1234 ", "tsql -P a ", "credentials cn=a,", "credentials: dc=a / ",
+		"login(", "login('a',", "login('a','b1234')", "crypt(login('", "sp_password '", "auth=Http('a',", `{"value":`, `{"name":"pin","value":"`, `"value":["`, `{"data":{`, "value=a ", "value='", "- value: a\n", "kind: Secret\ndata:\n a: b\n", "passwords:\n - a\n", " value: |\n", "<name>pin</name><value>", "<value>a</value><name>", "<a name='pin'>", "<name>",
+		`invalid port ":a1`, `invalid port ":a1b2" `, "row contains (", "row contains (a1b2c,", "On instance['pin']: '", "On instance['pin']: 'a' ", `value "a" at path "`, "-- pin: AttemptedValue: ", "-- a: ", `key "a1b2c" too short`, "account.key.a=", "pwd:: ", "$ANSIBLE_VAULT;1.1;AES256\n", "/hooks/", "pass abcd efgh ",
 	}
 }
 
