@@ -170,6 +170,9 @@ func wrapped(s string, i int) extent {
 			return v
 		}
 	}
+	if positional(s, items[1]).bare || positional(s, items[1]) == (extent{}) {
+		return extent{} // the first argument alone is a text
+	}
 	if isQuote(s[end-1]) {
 		end--
 	}

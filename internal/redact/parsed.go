@@ -11,7 +11,7 @@ func parsedRules() []rule {
 		{name: "url", of: "port", gate: []string{"invalid port", "port could not be cast"}, multiline: true, find: findPorts},
 		{name: "told", of: "row", gate: []string{"row contains ("}, find: findRows},
 		{name: "told", of: "instance", gate: []string{"on instance["}, multiline: true, find: findInstances},
-		{name: "told", of: "rejected before", gate: []string{`value "`, "value '", `value: "`, `value \"`, `value: \"`, "attemptedvalue: "}, find: findRejectedBefore},
+		{name: "told", of: "rejected before", gate: []string{`value "`, "value '", `value: "`, `value \"`, `value: \"`, "attemptedvalue: ", "for variable "}, find: findRejectedBefore},
 		{name: "told", of: "key size", gate: []string{"is of size", "too short", "must be at least", "is too weak"}, find: findShortKeys},
 		{name: "azure", of: "account", gate: []string{"account.key."}, expr: `(?i)\baccount\.key\.[\w.-]{1,128}["']?[ \t]*[=:]?[ \t]*["']?([A-Za-z0-9+/]{40,}={0,2})`},
 		{name: "password", of: "ldif", refuses: assigned, gate: []string{"pwd:: ", "password:: "}, expr: `(?i)(?:pwd|password):: ([A-Za-z0-9+/]{8,}={0,2})`},
@@ -116,11 +116,12 @@ func findInstances(s string, f finding) finding {
 	return f
 }
 
-// rejectedBefore matches a value with the name of its field behind it, and rejectedBehind a value with
-// the name before.
+// rejectedBefore matches a value with the name of its field behind it; rejectedBehind and ofVariable
+// match a value with the name before, as FluentValidation and Terraform write them.
 var (
 	rejectedBefore = regexp.MustCompile(`(?i)\bvalue:? \\*["']([^"'\\\n]{1,256})\\*["'](?: \(type \w{1,32}\))?(?::| at path| for path| in field| for field| for property| for key| for parameter) \\*["'` + "`" + `]?([\w.\[\]/-]{2,64})`)
 	rejectedBehind = regexp.MustCompile(`(?i)-- ([\w.\[\]]{2,64}): [^\n]{0,240}?\bAttemptedValue: (\S{1,128})`)
+	ofVariable     = regexp.MustCompile(`\bfor variable \\*"([\w.-]{2,64})\\*"[^\n"]{0,80}: \\*"([^"\\\n]{1,256})`)
 )
 
 func findRejectedBefore(s string, f finding) finding {
@@ -133,8 +134,14 @@ func findRejectedBefore(s string, f finding) finding {
 		f = addNamed(s, at+m[4], at+m[5], at+m[2], at+m[3], f)
 		at += m[1]
 	}
+	f = findBehind(s, rejectedBehind, f)
+	return findBehind(s, ofVariable, f)
+}
+
+// findBehind takes the values that an expression matches with the names before them.
+func findBehind(s string, re *regexp.Regexp, f finding) finding {
 	for at := 0; at < len(s); {
-		m := rejectedBehind.FindStringSubmatchIndex(s[at:])
+		m := re.FindStringSubmatchIndex(s[at:])
 		if m == nil {
 			break
 		}
