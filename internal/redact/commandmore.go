@@ -85,7 +85,6 @@ func statementRules() []rule {
 	const text = `N?'([^'\n]{1,128})'`
 	return []rule{
 		{name: "sql", of: "replace", gate: []string{" replace "}, expr: `(?i)identified\s+by\s+(?:\\*"[^"\n]{1,128}"|[^\s"]{1,128})\s+replace\s+(?:\\*"([^"\\\n]+)|([^\s"';\\]+))`, check: givenPassword},
-		{name: "sql", of: "sp_addlogin", gate: []string{"sp_addlogin", "sp_password", "sp_addlinkedsrvlogin"}, expr: `(?i)\bsp_(?:(?:addlogin|password)\s+(?:NULL|N?'[^'\n]{0,128}')|addlinkedsrvlogin\s+(?:[^,\n]{1,128},){3}[^,\n]{1,128})\s*,\s*` + text, check: notMaskedAt},
 		{name: "sql", of: "pragma", gate: []string{"pragma ", "attach "}, expr: `(?i)\b(?:pragma\s+(?:\w{1,32}\.)?(?:re|hex)?key\s*=\s*|attach\s+(?:database\s+)?\S{1,128}\s+as\s+\w{1,64}\s+key\s+)(?:x?'([^'\n]+)'|"([^"\n]+)")`, check: notMaskedAt},
 		{name: "netrc", of: "pgpass", gate: []string{":0000:", ":00000:", ":*:"}, expr: `(?:^|[^\w.:-])[A-Za-z*][\w.-]{0,128}:(?:\d{4,5}|\*):[A-Za-z*_][\w.-]{0,63}:[A-Za-z*_][\w.@-]{0,63}:([^\s"':/&,;()\[\]{}<>\\]{4,128})`, check: lastField},
 		{name: "password", of: "dotted", gate: []string{"password...", "passphrase...", "secret...", "token..."}, expr: `(?i)(?:password|passphrase|secret|token)\.{4,}(?:\\*"([^"\\\n]+)|'([^'\n]+)'|([^\s"'.<\\][^\s"'\\]*))`, check: givenPassword, refuses: assigned},

@@ -47,6 +47,9 @@ func (k keyed) whole(s string, v extent, a *ahead) extent {
 }
 
 func (k keyed) extentAt(s string, i int, a *ahead) extent {
+	if v := wrapped(s, i); v.from < v.to {
+		return v
+	}
 	i += max(len(wrapper.FindString(s[i:]))-1, len(valueTag.FindString(s[i:])))
 	begin := i
 	if p := len(quotePrefix.FindString(s[i:])); p > 0 {

@@ -77,7 +77,7 @@ func families() []family {
 		{
 			name: "secret", bare: word, prose: opaqueOrPair,
 			keys: []string{
-				"secret", "token", "api_key", "access_key", "secret_key", "private_key", "signing_key",
+				"secret", "secret_string", "secret_binary", "token", "api_key", "access_key", "secret_key", "private_key", "signing_key",
 				"encryption_key", "account_key", "auth_key", "application_key", "credential", "credentials", "signature_key",
 				"amz_signature", "sessid", "session_id", "cvv", "ssn", "social_security_number",
 			},
@@ -179,6 +179,9 @@ func (k keyed) find(s string, f finding) finding {
 		taken := !v.harmless(s) && k.takes(s, name, end, s[v.from:v.to])
 		if taken {
 			v = k.whole(s, v, &a)
+			if k.name == "password" && v.bare {
+				v.to = max(v.to, appPasswordEnd(s, v.from))
+			}
 			f.add(v.from, v.to)
 		}
 		if next := k.changedTo(s, v, &a); next.from < next.to {

@@ -46,6 +46,9 @@ func (k keyed) valueAfter(s string, name, i int, a *ahead) extent {
 	if !k.stands(s, name) || strings.HasSuffix(s[:name], "1") && begins(s, name-1) && strings.HasPrefix(s[name:], "Password") {
 		return extent{} // 1Password is a program
 	}
+	if strings.HasSuffix(s[:name], "['properties']['") {
+		return extent{} // what follows is a schema
+	}
 	flag, tagged := opened(s, i)
 	after := afterName
 	if tagged {

@@ -56,7 +56,7 @@ var nameKinds = func() map[string]secretKind {
 // ordinaryKeys are the words before a key that is the name of a row, an object or a message.
 var ordinaryKeys = wordSet("sort primary public partition foreign cache idempotency dedup deduplication object unique group grouping hash range row index natural business " +
 	"composite candidate surrogate join lookup map dict translation event message config redis file blob issue shard distribution cluster correlation parent child pub order request " +
-	"duplicate record entity item document doc path react hot host fingerprint gpg pgp node job task batch trace span query field metric label tag")
+	"duplicate dup record entity item document doc path react hot host fingerprint gpg pgp node job task batch trace span query field metric label tag")
 
 // secretNamed reports whether a value is a secret, judged by its name, which ends with the
 // telling word s[from:to].
@@ -134,7 +134,7 @@ func (n nameParts) secret(v string) bool {
 func (n nameParts) made(v string) bool {
 	switch n.kind {
 	case ofKey:
-		return groupedKey(v) || n.before == "primary" && keyBytes(v) || machineMade(v, longHex) && (keyQualifiers[n.before] || !ordinaryKeys[n.before] && mixedCase(v))
+		return groupedKey(v) && !ordinaryKeys[n.before] || n.before == "primary" && keyBytes(v) || machineMade(v, longHex) && (keyQualifiers[n.before] || !ordinaryKeys[n.before] && mixedCase(v))
 	case ofLicense:
 		return groupedKey(v)
 	case ofSeed:

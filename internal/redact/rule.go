@@ -89,7 +89,9 @@ func expression(expr string, check func(s string, from, to int) bool) finder {
 // defaultRules is the table, from the specific to the general: where two rules
 // find overlapping text, the earlier one names it.
 func defaultRules() []rule {
-	rules := slices.Concat(vendorRules(), serviceRules(), besideRules(), generalRules(), personalRules(), commandRules(), inputRules(), []rule{optionRule()}, programRules(), statementRules(), []rule{commandLinesRule(slices.Concat(commandRules(), inputRules(), []rule{optionRule()}, programRules()))}, protocolRules(), storedRules(), tellingRules(), addressRules(), []rule{rejectedRule(), continuationRule(), loginRule(), settingRule()})
+	commands := slices.Concat(commandRules(), inputRules(), []rule{optionRule()}, programRules())
+	rules := slices.Concat(vendorRules(), webhookRules(), serviceRules(), besideRules(), generalRules(), personalRules(), commands, statementRules(), []rule{commandLinesRule(commands)},
+		protocolRules(), storedRules(), tellingRules(), addressRules(), []rule{rejectedRule(), continuationRule(), loginRule(), settingRule()}, readRules())
 	for _, family := range families() {
 		rules = append(rules, family.rule())
 	}

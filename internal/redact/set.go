@@ -3,7 +3,7 @@ package redact
 import "math/bits"
 
 // maxRules is how many rules a table may have.
-const maxRules = 4 * 64
+const maxRules = 5 * 64
 
 // set is a set of rules, by their index in the table.
 type set [maxRules / 64]uint64

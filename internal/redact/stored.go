@@ -22,6 +22,7 @@ func storedRules() []rule {
 			name: "hash", of: "scheme", gate: []string{"{SSHA", "{SHA", "{CRYPT}", "{SMD0}", "{MD0}", "{PBKDF0"},
 			expr: `(?i)\{(?:S?SHA\d*|SMD5|MD5|CRYPT|PBKDF2[\w-]*)\}[\w./+$=,-]{12,}`,
 		},
+		{name: "hash", of: "plain", gate: []string{"{PLAIN}", "{CLEARTEXT}", "{xor}"}, expr: `\{(?:PLAIN|CLEARTEXT|xor)\}([^\s"',:;<>{}]{4,})`},
 		{
 			name: "hash", of: "database", gate: []string{"md0", "scram-sha-", "pbkdf0_sha", "bcrypt_sha", "scrypt:", "pbkdf0:sha"},
 			expr: `(?:md5[0-9a-f]{32}|SCRAM-SHA-(?:1|256|512)\$\d+:[\w.+/=:$]{40,}|pbkdf2_sha\d+\$\d+\$[\w.+/=$]{20,}|bcrypt_sha256\$+[\w./$]{40,}|(?:scrypt|pbkdf2:sha\d+):[\d:]+\$[\w./+=]+\$[0-9a-f]{32,})`, check: wordAt,

@@ -19,7 +19,7 @@ const (
 func tellingWords() map[string]secretKind {
 	words := map[string]secretKind{
 		"token": ofToken, "secret": ofToken, "secret id": ofToken, "secret_id": ofToken, "unseal": ofToken, "verifier": ofToken,
-		"key": ofKey, "seed": ofSeed, "credential": ofPair, "credentials": ofPair, "license": ofLicense, "licence": ofLicense,
+		"key": ofKey, "seed": ofSeed, "credential": ofPair, "credentials": ofPair, "creds": ofPair, "license": ofLicense, "licence": ofLicense,
 		"code": ofCode, "codes": ofCode, "pin": ofCode, "otp": ofCode, "puk": ofCode, "passcode": ofCode, "bestätigungscode": ofCode, "sign-in code": ofCode, "apple id code": ofCode,
 		"session": ofSession, "session_id": ofSession, "session-id": ofSession, "sessionid": ofSession, "sessid": ofSession, "phpsessid": ofSession, "jsessionid": ofSession, "sid": ofSession, "cookie": ofSession, "connect.sid": ofSession,
 	}

@@ -16,6 +16,10 @@ func (p *phrase) value() bool {
 	if p.text[p.from-1] == '+' {
 		text = p.text[:min(len(p.text), p.from+maxFormValue)]
 	}
+	if end := appPasswordEnd(p.text, p.from); p.kind == ofPassword && end > 0 {
+		p.to, p.at = end, end
+		return true
+	}
 	p.to = p.from + p.length(text)
 	p.at = p.to
 	if m := uuidShape.FindStringIndex(p.text[p.from:min(p.to, p.from+uuidLength)]); m != nil && ends(p.text, p.from+uuidLength) {
@@ -29,7 +33,7 @@ func (p *phrase) value() bool {
 		}
 		p.to = p.from + len(strings.TrimRight(p.text[p.from:p.to], `\`))
 		p.at = p.to
-		return p.from < p.to && !masked(p.text[p.from:p.to])
+		return p.from < p.to && !masked(p.text[p.from:p.to]) && !tellingOnly[strings.ToLower(p.text[p.from:min(p.to, p.from+maxConnector)])]
 	}
 	if p.given && p.assigned && p.kind == ofPassword && !isQuote(p.text[p.from-1]) {
 		p.to = p.from + signedLength(p.text[p.from:], p.to-p.from)
@@ -65,6 +69,9 @@ func (p *phrase) accepts(v string) bool {
 	if (p.kind == ofCode || p.kind == ofPassword && onceWords[p.before]) && p.code(v) {
 		return true
 	}
+	if strings.HasPrefix(p.name, "secret") && len(p.name) > len("secret") && uuidShape.MatchString(v) {
+		return true // the id of a secret in Vault is one
+	}
 	return p.refusedNumber(v) || !plainShape(v) && (p.secret(v) || p.refusedValue(v))
 }
 
@@ -76,6 +83,8 @@ func (p *phrase) secret(v string) bool {
 		return len(v) >= 16 && machineMade(v, 2*shortHex) || p.listed(v)
 	case p.kind == ofCode:
 		return p.name == "passcode" && chosenWord(v)
+	case p.before == "license" && licenseGroups.MatchString(v):
+		return true
 	case p.kind == ofLicense || groupedKey(v) && (p.kind == ofKey || p.kind == ofToken):
 		return groupedKey(v)
 	case p.kind == ofSession:
@@ -123,6 +132,16 @@ func cipherKey(v string) bool {
 	return hexOnly(v) && machineMade(v, 2*shortHex) && len(v) != 40
 }
 
+// tellingOnly are words that are no values, although they stand in the place of one: expected
+// "password", actual "passphrase".
+var tellingOnly = func() map[string]bool {
+	words := map[string]bool{"string": true, "number": true}
+	for word := range tellingWords() {
+		words[word] = true
+	}
+	return words
+}()
+
 // signed reports whether a text has a sign in it that identifiers do not have.
 func signed(v string) bool { return strings.ContainsAny(v, "!#$^*~?@%") }
 
@@ -155,6 +174,9 @@ func (p *phrase) afterUser() bool {
 var (
 	// appPassword matches the passwords that mail providers make for programs.
 	appPassword = regexp.MustCompile(`^[a-z]{4}(?:-[a-z]{4}){3}$`)
+
+	// licenseGroups matches keys of licenses that need not have digits.
+	licenseGroups = regexp.MustCompile(`^(?:[A-Z0-9]{4}(?:-[A-Z0-9]{4}){3,7}|[A-Z0-9]{5}(?:-[A-Z0-9]{5}){3,7})$`)
 
 	// groups matches codes and keys that are written in groups.
 	groups = regexp.MustCompile(`^(?:[A-Z][A-Z0-9]?-)?[A-Z0-9]{3,8}(?:-[A-Z0-9]{3,8})+$`)

@@ -121,11 +121,14 @@ func (w *walk) array(items []any, depth int) []any {
 func (w *walk) object(object map[string]any, depth int) map[string]any {
 	var copied map[string]any
 	var renamed []string
-	pair := pairName(object)
+	pair, all := w.pairName(object), object["kind"] == "Secret"
 	for key, item := range object {
 		name := key
-		if pair != "" && strings.EqualFold(key, "value") {
+		if pair != "" && holds(key, item) {
 			name = pair
+		}
+		if all && roleOf(key) == holdsAll {
+			name = "secret"
 		}
 		clean, changed := w.member(name, item, depth)
 		if len(w.spans(key)) > 0 {
@@ -142,15 +145,37 @@ func (w *walk) object(object map[string]any, depth int) map[string]any {
 	return copied
 }
 
+// namingKeys are the members of an object that name what another one holds.
+var namingKeys = [...]string{
+	"name", "Name", "key", "Key", "field", "Field", "path", "param", "parameter", "property", "propertyName", "PropertyName", "loc", "instancePath", "ParameterKey", "variable", "column",
+}
+
 // pairName returns the name in an object such as {"name": "DB_PASSWORD", "value": "…"},
 // or "".
-func pairName(object map[string]any) string {
-	for _, key := range [...]string{"name", "Name", "key", "Key"} {
-		if name := nameIn(object[key]); name != "" {
+func (w *walk) pairName(object map[string]any) string {
+	for _, key := range namingKeys {
+		v := object[key]
+		if list, ok := v.([]any); ok && len(list) > 0 {
+			v = list[len(list)-1]
+		}
+		if name := nameIn(v); name != "" && !(key == "path" && routed(name)) && !w.gate.scan(name).and(w.gate.named).empty() {
 			return name
 		}
 	}
+	if object["Type"] == "SecureString" || object["type"] == "SecureString" {
+		return "secret"
+	}
 	return ""
+}
+
+// holds reports whether a member of an object holds what another one names. An object is no such
+// value: validators return all of their input if a part is missing.
+func holds(key string, item any) bool {
+	if _, object := item.(map[string]any); object && !strings.EqualFold(key, "value") {
+		return false
+	}
+	r := roleOf(key)
+	return r == holdsValue || r == holdsAll
 }
 
 // nameIn returns a value that can be a name: one word.

@@ -46,7 +46,7 @@ func vendorRules() []rule {
 		{name: "square", gate: []string{"sq0atp-", "sq0csp-", "sq0idp-", "EAAA"}, expr: `(?:sq0(?:atp|csp|idp)-[\w-]{22,}|EAAA[\w-]{56,})`},
 		{name: "stripe", gate: []string{"sk_live_", "sk_test_", "rk_live_", "rk_test_", "whsec_"}, expr: `(?:[sr]k_(?:live|test)_[A-Za-z0-9]{16,}|whsec_[\w+/=-]{24,})`},
 		{name: "supabase", gate: []string{"sbp_", "sb_secret_"}, expr: `(?:sbp_[a-f0-9]{40,}|sb_secret_[\w-]{24,})`},
-		{name: "telegram", gate: []string{"0:AA"}, expr: `\d{8,10}:AA[\w-]{33,}`},
+		{name: "telegram", gate: []string{"0:AA"}, expr: `\d{8,10}:AA[\w-]{32,}`},
 		{name: "terraform", gate: []string{".atlasv1."}, expr: `[A-Za-z0-9]{14}\.atlasv1\.[\w-]{60,}`},
 		{name: "vault", gate: []string{"hvs.", "hvb.", "hvr."}, expr: `hv[sbr]\.[\w-]{24,}`},
 	}

@@ -196,7 +196,7 @@ func (m maker) programs() (list []Sample) {
 		{"command", "connected to catalog rman/", "@cat"},
 		{"command", "exp ada/", " file=x"},
 		{"sql", `ALTER USER ada IDENTIFIED BY "[redacted:sql]" REPLACE "`, `"`},
-		{"sql", "EXEC sp_addlogin 'ada', '", "'"},
+		{"told", "EXEC sp_addlogin 'ada', '", "'"},
 		{"sql", "PRAGMA key = '", "'"},
 		{"netrc", "db:5432:app:ada:", ""},
 		{"password", `HikariConfig - password..............."`, `"`},

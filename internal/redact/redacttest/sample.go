@@ -150,7 +150,7 @@ func (m maker) cards() []string {
 // Samples returns several hundred samples, the same for the same seed.
 func Samples(seed uint64) []Sample {
 	m := newMaker(seed)
-	return slices.Concat(m.kinds(0), m.kinds(1), m.options())
+	return slices.Concat(m.kinds(0), m.kinds(1), m.options(), m.read())
 }
 
 // kinds makes one sample of every kind, and of every third sentence, which is another
