@@ -78,8 +78,14 @@ func judgeLocks(in *Input) (found []Ill) {
 		if !l.Since.IsZero() {
 			since = fmt.Sprintf(" Its transaction began %s ago.", span(in.Facts.Clock.Sub(l.Since)))
 		}
-		found = append(found, ill(severity, fmt.Sprintf("pid %d of %s", l.PID, l.Role), fmt.Sprintf("It %s %s on %s, and %s for it: reports and promotions that need the table fail.%s",
-			does, l.Mode, l.On, waiting(l.Blocked), since), sqlCommand(&in.Facts, fmt.Sprintf("select pg_terminate_backend(%d)", l.PID))))
+		subject, fails := fmt.Sprintf("pid %d of %s", l.PID, l.Role), "reports and promotions that need the table fail"
+		if l.Prepared != "" {
+			subject = fmt.Sprintf("prepared transaction %s of %s", l.Prepared, l.Role)
+		}
+		if l.On == store.GateLocks {
+			fails = "reports and promotions of the entities whose gates it holds fail"
+		}
+		found = append(found, ill(severity, subject, fmt.Sprintf("It %s %s on %s, and %s for it: %s.%s", does, l.Mode, l.On, waiting(l.Blocked), fails, since), sqlCommand(&in.Facts, l.End())))
 	}
 	return found
 }
