@@ -2,7 +2,6 @@ package app
 
 import (
 	"context"
-	"fmt"
 	"slices"
 
 	"recoup/internal/store"
@@ -25,7 +24,7 @@ func (w *lockWatch) run(ctx context.Context) error {
 			continue
 		}
 		w.n.o.Logger.Error("a statement timed out on a lock: another session keeps this node from writing a table", "pid", h.PID, "role", h.Role, "lock", h.Mode, "table", h.On,
-			"waits", h.Waits, "fix", fmt.Sprintf("select pg_terminate_backend(%d)", h.PID))
+			"waits", h.Waits, "fix", h.End())
 	}
 	w.logged = now
 	return nil

@@ -78,12 +78,18 @@ func judgeLocks(in *Input) (found []Ill) {
 		if !l.Since.IsZero() {
 			since = fmt.Sprintf(" Its transaction began %s ago.", span(in.Facts.Clock.Sub(l.Since)))
 		}
-		effect := "reports and promotions that need the table fail."
-		if l.Mode == "AccessShareLock" {
+		subject, effect := fmt.Sprintf("pid %d of %s", l.PID, l.Role), "reports and promotions that need the table fail."
+		if l.Prepared != "" {
+			subject = fmt.Sprintf("prepared transaction %s of %s", l.Prepared, l.Role)
+		}
+		switch {
+		case l.On == store.GateLocks:
+			effect = "reports and promotions of the entities whose gates it holds fail."
+		case l.Mode == "AccessShareLock":
 			severity, effect = recoup.FindingNote, "old months cannot be dropped meanwhile, and migrations wait."
 		}
-		found = append(found, ill(severity, fmt.Sprintf("pid %d of %s", l.PID, l.Role), fmt.Sprintf("It %s %s on %s, and %s for it: %s%s",
-			does, l.Mode, l.On, waiting(l.Blocked), effect, since), sqlCommand(&in.Facts, fmt.Sprintf("select pg_terminate_backend(%d)", l.PID))))
+		found = append(found, ill(severity, subject, fmt.Sprintf("It %s %s on %s, and %s for it: %s%s",
+			does, l.Mode, l.On, waiting(l.Blocked), effect, since), sqlCommand(&in.Facts, l.End())))
 	}
 	return found
 }

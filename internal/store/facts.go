@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"recoup"
@@ -228,15 +229,34 @@ type DefaultGrant struct {
 }
 
 // LockHolder is a session that holds, or waits for, a lock on a table of Recoup's that keeps others
-// from writing it.
+// from writing it, or that holds gates.
 type LockHolder struct {
-	PID     int
-	Role    string
-	Mode    string // AccessExclusiveLock; AccessShareLock keeps only months from being dropped
-	On      string
-	Waits   bool
-	Since   time.Time // when its transaction began; zero: unknown
-	Blocked int       // sessions that wait for it
+	PID      int    // 0 if it is a prepared transaction, which belongs to no session
+	Prepared string // the prepared transaction
+	Role     string
+	Mode     string // AccessExclusiveLock; AccessShareLock keeps only months from being dropped
+	On       string
+	Waits    bool
+	Since    time.Time // when its transaction began; zero: unknown
+	Blocked  int       // sessions that wait for it
+
+	Transaction string // tells it from an earlier or later one of the session
+}
+
+// GateLocks is what a [LockHolder] holds that keeps others from blocking or promoting entities.
+const GateLocks = "recoup.gate_stripe_…"
+
+// Same reports whether a holder has the same lock in the same transaction as another.
+func (h LockHolder) Same(other LockHolder) bool {
+	return h.PID == other.PID && h.On == other.On && h.Transaction == other.Transaction
+}
+
+// End is the statement that ends the transaction.
+func (h LockHolder) End() string {
+	if h.Prepared != "" {
+		return "rollback prepared '" + strings.ReplaceAll(h.Prepared, "'", "''") + "'"
+	}
+	return fmt.Sprintf("select pg_terminate_backend(%d)", h.PID)
 }
 
 // LockWatcher finds the sessions that keep a node from writing.

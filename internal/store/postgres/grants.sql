@@ -130,13 +130,13 @@ end $$;
 
 -- Guards and views call these as the role that writes or reads.
 grant execute on function recoup.acting(), recoup.clock(), recoup.tolerance(), recoup.timely(timestamptz), recoup.recent(timestamptz),
-  cl.refuse(text), cl.near(timestamptz, timestamptz), cl.gate_policy(), cl.redacting(text, uuid),
-  recoup.caller(), recoup.sees(text), recoup.sees_all(), recoup.readable(), recoup.granted(text) to public;
+  cl.refuse(text), cl.near(timestamptz, timestamptz), cl.gate_policy(), cl.redacting(text, uuid), recoup.is_node(),
+  recoup.sees(text, name), recoup.sees_all(name), recoup.readable(name), recoup.granted(text, name) to public;
 
 -- Nodes: verbs, housekeeping, what they do after a new policy, and what the doctor asks.
 grant execute on function recoup.refuse(text), recoup.lock_turn(int, boolean), recoup.lock_names(text, text[]), recoup.hold_term(text, bigint),
   recoup.settle(uuid[], uuid[], jsonb, text, timestamptz), recoup.archive(uuid[], int[], uuid[], jsonb, timestamptz, uuid[]),
-  recoup.is_blocked(text), recoup.promote(text, text, text, timestamptz, uuid), recoup.unread(text), recoup.turn_work(), recoup.id(text) to recoup_app;
+  recoup.is_blocked(text), recoup.promote_for(text, text, text, timestamptz, uuid), recoup.unread(text), recoup.turn_work(), recoup.id(text) to recoup_app;
 grant execute on function recoup.create_partition(text, date), recoup.drop_partition(text, date), recoup.ensure_event_partitions(date[]),
   recoup.settle_events(date[]), recoup.fold_rollups(int), recoup.purge_rollups(timestamptz, date, int), recoup.purge_archive(timestamptz, int),
   recoup.purge_replays(timestamptz, int), recoup.purge_alerts(timestamptz, int), recoup.purge_silences(timestamptz, int) to recoup_app;
@@ -154,16 +154,17 @@ begin
   if to_regrole('recoup_writer') is not null then
     grant usage on schema recoup to recoup_writer;
     grant execute on function recoup.is_blocked(text), recoup.promote(text, text, text, timestamptz, uuid) to recoup_writer;
+    grant insert (entity, phase, at, id), select (seq, blockers, promoted_at, unread) on recoup.promoting to recoup_writer; -- by promote
   end if;
   if to_regrole('recoup_reader') is not null then
     grant usage on schema recoup, cl to recoup_reader;
     grant select on recoup.error_code, recoup.error_table, recoup.name_taken, recoup.error_event, recoup.error_aggregate_hourly, recoup.error_aggregate_daily,
-      recoup.error_aggregate_delta, recoup.error, recoup.error_archive, recoup.error_history, cl.gate_zero_batch, cl.gate_zero_intake,
+      recoup.error_aggregate_delta, recoup.error_history, cl.gate_zero_batch, cl.gate_zero_intake,
       cl.gate_zero_recovery, cl.gate_zero_air to recoup_reader;
-    grant select (error_id, table_name, details) on recoup.source_detail to recoup_reader;
     grant execute on function recoup.id(text) to recoup_reader;
   end if;
 end $$;
+select recoup.grant_reader(); -- errors, archived errors and details, unless row security is on
 
 -- Views and partitions that were made before the role was.
 select recoup.grant_view(table_name, 'recoup.error') from recoup.error_table;

@@ -199,7 +199,7 @@ func TestSyncTableGoesByTheRecord(t *testing.T) {
 func TestPromoteGoesByTheDatabasesClock(t *testing.T) {
 	t.Parallel()
 	ownerURL, app, _ := timely(t)
-	app.run("select recoup.promote('e-1', 'next', 'ada', '2020-01-01')")
+	app.run("select recoup.promote_for('e-1', 'next', 'ada', '2020-01-01')")
 	if !ask[bool](app, "select promoted_at > now() - interval '1 minute' and promoted_by = 'ada' from recoup.promotion") {
 		t.Error("a promotion is dated as its caller likes")
 	}

@@ -203,3 +203,58 @@ func TestMonthsAreAsPartitionsAreMade(t *testing.T) {
 		}
 	}
 }
+
+// A session of a pipeline, or a prepared transaction, that holds gates is named, once for all of them. Short
+// transactions are not, nor are nodes.
+func TestGateHoldersAreNamed(t *testing.T) {
+	t.Parallel()
+	server := pgtest.Start(t, pgtest.Options{Settings: []string{"max_prepared_transactions=2"}})
+	ownerURL, appURL := server.Migrated(t)
+	s, err := postgres.Open(t.Context(), appURL, postgres.Options{MaxConns: 4, LockTimeout: 200 * time.Millisecond})
+	must(t, err)
+	t.Cleanup(func() { _ = s.Close() })
+	must(t, s.SyncTables(t.Context(), policy.Default()))
+	owner := at(t, ownerURL)
+	first, second, node := role(t, owner, "recoup_writer"), role(t, owner, "recoup_writer"), at(t, appURL)
+	entities := column[string](owner, "select min('e' || g) from generate_series(1, 3000) g group by recoup.stripe('e' || g) limit 31") // a gate each
+	hold := func(entities []string) string {
+		return "begin; insert into outreach.dol_errors (outreach_id, code) select e, 'X' from unnest('{" + strings.Join(entities, ",") + "}'::text[]) e"
+	}
+	first.run(hold(entities[:10]))
+	node.run(hold(entities[10:20]))
+	second.run("begin; select recoup.promote(e, 'x') from unnest('{" + strings.Join(entities[20:30], ",") + "}'::text[]) e; prepare transaction 'it''s'")
+	second.run("set lock_timeout = '100ms'")
+	done := make(chan struct{})
+	var wg sync.WaitGroup
+	wg.Go(func() { // short transactions
+		for {
+			select {
+			case <-done:
+				return
+			default:
+				_, _ = second.Exec(t.Context(), "select recoup.promote('"+entities[30]+"', 'x')")
+			}
+		}
+	})
+	_, _, err = s.Promote(t.Context(), store.Promotion{ID: recoup.ID{1}, Entity: entities[0], Phase: "next", By: "ada", At: conformance.Epoch()})
+	if !errors.Is(err, store.ErrBusy) {
+		t.Errorf("a promotion of an entity whose gate is held: %v", err)
+	}
+	facts, err := s.Inspect(t.Context(), store.Inspection{})
+	must(t, err)
+	close(done)
+	wg.Wait()
+	var got []string
+	for _, h := range facts.Server.Locks {
+		got = append(got, h.Role+" "+h.Mode+" "+h.On+" "+h.End())
+	}
+	want := []string{
+		"recoup_writer ExclusiveLock " + store.GateLocks + " rollback prepared 'it''s'",
+		fmt.Sprintf("recoup_writer RowShareLock %s select pg_terminate_backend(%d)", store.GateLocks, first.PgConn().PID()),
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("the doctor finds %q, want %q", got, want)
+	}
+	first.run("rollback")
+	second.run("rollback prepared 'it''s'")
+}

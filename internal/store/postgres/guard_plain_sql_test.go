@@ -92,7 +92,7 @@ func TestPlainLimits(t *testing.T) {
 	const max = "repeat('e', 200)"
 	writer.run("insert into outreach.dol_errors (outreach_id, code) values (" + max + ", 'X')")
 	writer.run("select recoup.promote('p', " + max + "), recoup.promote('q' || repeat('e', 199), 'next')")
-	app.run("select recoup.promote('r', 'next', " + max + ")")
+	app.run("select recoup.promote_for('r', 'next', " + max + ")")
 	for sql, want := range map[string]string{
 		"insert into outreach.dol_errors (outreach_id, code) values (repeat('e', 201), 'X')": "the entity may have 200 bytes, not 201",
 		"insert into outreach.dol_errors (outreach_id, code) values (repeat('é', 101), 'X')": "the entity may have 200 bytes, not 202",
@@ -105,9 +105,9 @@ func TestPlainLimits(t *testing.T) {
 		}
 	}
 	for sql, want := range map[string]string{
-		"select recoup.promote(md5('e') || repeat(md5('e'), 100), 'next')": "may have 200 bytes each, not 3232, 4 and 10",
-		"select recoup.promote('e', 'next', repeat('a', 201))":             "may have 200 bytes each, not 1, 4 and 201",
-		"select recoup.promote('e', 'next', null)":                         "needs an entity, a phase and an actor",
+		"select recoup.promote_for(md5('e') || repeat(md5('e'), 100), 'next', 'recoup_app')": "may have 200 bytes each, not 3232, 4 and 10",
+		"select recoup.promote_for('e', 'next', repeat('a', 201))":                           "may have 200 bytes each, not 1, 4 and 201",
+		"select recoup.promote_for('e', 'next', null)":                                       "needs an entity, a phase and an actor",
 	} {
 		if got := app.refusal(sql); !strings.Contains(got, want) {
 			t.Errorf("%s: %s", sql, got)

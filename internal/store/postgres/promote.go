@@ -10,7 +10,7 @@ import (
 
 // Promote implements [verb.Tx].
 func (a *act) Promote(p store.Promotion, done *store.Promoted) error {
-	a.queue("select seq, promoted_at from recoup.promote($1, $2, $3, $4, $5)", p.Entity, p.Phase, p.By, a.due(), p.ID[:]).
+	a.queue("select seq, promoted_at from recoup.promote_for($1, $2, $3, $4, $5)", p.Entity, p.Phase, p.By, a.due(), p.ID[:]).
 		QueryRow(func(row pgx.Row) error {
 			var seq *int64
 			var at *time.Time

@@ -153,7 +153,7 @@ func TestPromoteNeedsReadCommitted(t *testing.T) {
 	t.Parallel()
 	_, _, app := governed(t)
 	app.run("begin isolation level repeatable read")
-	if got := app.sqlState("select recoup.promote('e', 'next')"); got != guard {
+	if got := app.sqlState("select recoup.promote_for('e', 'next', 'ada')"); got != guard {
 		t.Errorf("refused with %s", got)
 	}
 }
@@ -193,7 +193,7 @@ func TestPromotionsOfATransactionAreLimited(t *testing.T) {
 		return ask[int](app, `select count(*) from pg_locks l join pg_class c on c.oid = l.relation
 			where c.relname like 'gate_stripe_%' and l.mode = 'ExclusiveLock' and l.database = (select oid from pg_database where datname = current_database())`)
 	}
-	writer.run("insert into outreach.dol_errors (outreach_id, code) select 'b' || g, 'X' from generate_series(1, 300) g")
+	app.run("insert into outreach.dol_errors (outreach_id, code) select 'b' || g, 'X' from generate_series(1, 300) g")
 	for name, promote := range map[string]string{
 		"promoted":         "select recoup.promote('v' || %d, 'x')",
 		"blocked":          "select recoup.promote('b' || %d, 'x')",
@@ -213,5 +213,46 @@ func TestPromotionsOfATransactionAreLimited(t *testing.T) {
 	for i := range 40 {
 		writer.run(fmt.Sprintf("select recoup.promote('t%d', 'x')", i))
 	}
-	app.run(many)
+	app.run("select (recoup.promote_for('w' || g, 'x', 'ada')).seq from generate_series(1, 2500) g")
+}
+
+// Nor with errors that block, in one statement or in many, nor with both. Errors that do not block hold no
+// gate. Nodes and the schema's owner, as which a node may run, are not limited.
+func TestInsertsOfATransactionAreLimited(t *testing.T) {
+	t.Parallel()
+	_, owner, app := governed(t)
+	writer := role(t, owner, "recoup_writer")
+	const many = "insert into outreach.dol_errors (outreach_id, code) select '%s' || g, 'X' from generate_series(1, 3000) g"
+	if got := writer.refusal(fmt.Sprintf(many, "w")); !strings.Contains(got, "32 of 256 gates") || !strings.Contains(got, "commit") {
+		t.Errorf("refused with %s", got)
+	}
+	held := func() int {
+		return ask[int](app, `select count(distinct l.relation) from pg_locks l join pg_class c on c.oid = l.relation
+			where c.relname like 'gate_stripe_%' and l.database = (select oid from pg_database where datname = current_database())`)
+	}
+	for name, statement := range map[string]string{
+		"one by one":            "insert into outreach.dol_errors (outreach_id, code) values ('v%d', 'X')",
+		"behind savepoint":      "savepoint s; insert into outreach.dol_errors (outreach_id, code) values ('u%d', 'X'); release s",
+		"with promotions":       "select recoup.promote('t%[1]d', 'x'); insert into outreach.dol_errors (outreach_id, code) values ('s%[1]d', 'X')",
+		"in one statement":      "do $$ begin for i in 1..%d loop insert into outreach.dol_errors (outreach_id, code) values ('r' || i, 'X'); end loop; end $$",
+		"promotions after them": "insert into outreach.dol_errors (outreach_id, code) values ('q%[1]d', 'X'); select recoup.promote('p%[1]d', 'x')",
+	} {
+		writer.run("begin")
+		n, most, err := 0, 0, error(nil)
+		for ; err == nil && n < 300; n++ {
+			_, err = writer.Exec(t.Context(), fmt.Sprintf(statement, n+1))
+			most = max(most, held())
+		}
+		if err == nil || most < 30 || most > 32 {
+			t.Errorf("%s: %d gates were held, refused at %d: %v", name, most, n, err)
+		}
+		writer.run("rollback")
+	}
+	// 32 entities in one transaction, thousands of errors of one entity, and errors that do not block.
+	writer.run("insert into outreach.dol_errors (outreach_id, code) select 'o' || g, 'X' from generate_series(1, 32) g")
+	writer.run("insert into outreach.dol_errors (outreach_id, code) select 'n', 'X' || g from generate_series(1, 2000) g")
+	writer.run("insert into company.url_discovery_failures (company_unique_id, code) select 'm' || g, 'X' from generate_series(1, 2000) g")
+	app.run(fmt.Sprintf(many, "a"))
+	owner.run(fmt.Sprintf(many, "b"))
+	role(t, owner, "postgres").run(fmt.Sprintf(many, "c"))
 }

@@ -109,27 +109,31 @@ begin
     or exists (select from recoup.unread(entity));
 end $$;
 
--- promote records that an entity goes on, unless an error blocks it. Nobody can
+-- check_stripes refuses a transaction that holds more than 32 of the 256 stripes, in any mode: one
+-- open transaction of a pipeline must not stop all reports and promotions.
+create function recoup.check_stripes() returns void
+language plpgsql set search_path = pg_catalog, pg_temp as $$
+begin
+  if (select count(distinct l.relation) from pg_locks l join pg_class c on c.oid = l.relation
+      where l.pid = pg_backend_pid() and l.locktype = 'relation' and c.relnamespace = 'recoup'::regnamespace and starts_with(c.relname::text, 'gate_stripe_')) > 32 then
+    raise exception using errcode = 'RC001', message =
+      'one transaction of this role can hold 32 of 256 gates, enough for 32 entities; commit, and write the others in another transaction';
+  end if;
+end $$;
+
+-- pass_gate records that an entity goes on, unless an error blocks it. Nobody can
 -- close the gate between the check and the commit, and it is dated when the gate
 -- is held: a caller's time counts only if it is that of the clock. seq and
 -- promoted_at are null if it is blocked: by the errors in blockers, or by rows of the adopted
 -- tables in unread, which nodes look at within a second. It is the only way to record a promotion: nodes may not write the table.
--- A stripe is held until the transaction ends, and there are 256. A role other than nodes holds at
--- most 32 of them, so that one open transaction cannot stop all reports and promotions. The locks are
+-- It is called by promote and promote_for, and no role may execute it. The locks of a pipeline are
 -- not counted in a transaction without a number, which has written nothing and promoted nothing.
-create function recoup.promote(entity text, phase text, actor text default current_user,
-  at timestamptz default null, id uuid default gen_random_uuid(),
+create function recoup.pass_gate(entity text, phase text, actor text, at timestamptz, id uuid, limited boolean,
   out seq bigint, out blockers uuid[], out promoted_at timestamptz, out unread text[])
-language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
-declare
-  is_node boolean := exists (select from pg_roles where rolname = 'recoup_app' and pg_has_role(session_user, oid, 'usage'));
+language plpgsql set search_path = pg_catalog, pg_temp as $$
 begin
   if coalesce(btrim(entity), '') = '' or coalesce(btrim(phase), '') = '' or actor is null then
     raise exception using errcode = 'RC001', message = 'promote needs an entity, a phase and an actor';
-  end if;
-  if not is_node then
-    actor := session_user; -- only nodes speak for others
-    entity := recoup.plain_entity(entity);
   end if;
   entity := recoup.normal_entity(entity);
   if octet_length(entity) > 200 or octet_length(phase) > 200 or octet_length(actor) > 200 then
@@ -140,15 +144,13 @@ begin
     raise exception using errcode = 'RC001', message = 'promote needs READ COMMITTED: an older snapshot could not see what blocks';
   end if;
   execute 'lock table ' || recoup.stripe(entity) || ' in exclusive mode';
-  if not is_node and pg_current_xact_id_if_assigned() is not null
-    and (select count(*) from pg_locks where pid = pg_backend_pid() and locktype = 'relation' and mode = 'ExclusiveLock') > 32 then
-    raise exception using errcode = 'RC001', message =
-      'one transaction of this role can hold 32 of 256 gates, enough for 32 entities; commit, and promote the others in another transaction';
+  if limited and pg_current_xact_id_if_assigned() is not null then
+    perform recoup.check_stripes();
   end if;
   blockers := array(select error_id from recoup.error where entity_id = entity and blocking order by created_at, error_id limit 100);
   unread := array(select u.table_name from recoup.unread(entity) u);
   if cardinality(blockers) + cardinality(unread) > 0 then
-    if not is_node then
+    if limited then
       perform pg_current_xact_id(); -- it holds a stripe
     end if;
     return;
@@ -156,5 +158,58 @@ begin
   seq := nextval('recoup.gate_seq');
   promoted_at := case when recoup.timely(at) then at else recoup.clock() end;
   insert into recoup.promotion values (id, seq, entity, phase, actor, promoted_at);
+end $$;
+
+-- promote_for promotes for another actor, and holds any number of gates. Only nodes may execute it.
+-- PostgreSQL checks that against the role that calls, also where a session runs another role's code.
+create function recoup.promote_for(entity text, phase text, actor text, at timestamptz default null, id uuid default gen_random_uuid(),
+  out seq bigint, out blockers uuid[], out promoted_at timestamptz, out unread text[])
+language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
+begin
+  select p.* into seq, blockers, promoted_at, unread from recoup.pass_gate(entity, phase, actor, at, id, false) p;
+end $$;
+
+-- What pipelines promote passes through this view, because its triggers can tell which role asks: a
+-- function that runs as the owner cannot. The first runs as that role and notes it, the second
+-- as the owner and promotes.
+create view recoup.promoting as
+  select null::text as entity, null::text as phase, null::text as actor, null::timestamptz as at, null::uuid as id,
+    null::bigint as seq, null::uuid[] as blockers, null::timestamptz as promoted_at, null::text[] as unread where false;
+
+-- promoting_by notes who promotes: the role of the session, also after SET ROLE, or the role whose
+-- code the session runs.
+create function recoup.promoting_by() returns trigger language plpgsql
+set search_path = pg_catalog, pg_temp as $$
+begin
+  new.actor := case when current_setting('role') = current_user then session_user else current_user end;
+  return new;
+end $$;
+create trigger a_by instead of insert on recoup.promoting
+  for each row execute function recoup.promoting_by();
+
+create function recoup.promoting_passed() returns trigger language plpgsql
+security definer set search_path = pg_catalog, pg_temp as $$
+begin
+  if tg_relid <> 'recoup.promoting'::regclass then
+    perform recoup.refuse_table(tg_relid);
+  end if;
+  select p.* into new.seq, new.blockers, new.promoted_at, new.unread
+    from recoup.pass_gate(recoup.plain_entity(new.entity), new.phase, new.actor, new.at, coalesce(new.id, gen_random_uuid()), true) p;
+  return new;
+end $$;
+create trigger b_passed instead of insert on recoup.promoting
+  for each row execute function recoup.promoting_passed();
+
+-- promote is pass_gate for pipelines. They promote in their own name, whatever actor says.
+create function recoup.promote(entity text, phase text, actor text default current_user,
+  at timestamptz default null, id uuid default gen_random_uuid(),
+  out seq bigint, out blockers uuid[], out promoted_at timestamptz, out unread text[])
+language plpgsql set search_path = pg_catalog, pg_temp as $$
+begin
+  if actor is null then
+    raise exception using errcode = 'RC001', message = 'promote needs an entity, a phase and an actor';
+  end if;
+  insert into recoup.promoting as p (entity, phase, at, id) values (promote.entity, promote.phase, promote.at, promote.id)
+    returning p.seq, p.blockers, p.promoted_at, p.unread into seq, blockers, promoted_at, unread;
 end $$;
 -- +goose StatementEnd

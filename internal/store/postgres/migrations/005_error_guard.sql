@@ -136,6 +136,33 @@ end $$;
 create trigger guard_insert after insert on recoup.error referencing new table as added
   for each statement execute function recoup.error_inserted();
 
+-- is_node reports whether a node asks, or the schema's owner. It runs as the role that asks, also in
+-- the conditions of triggers, and so needs no privilege on the schema.
+create function recoup.is_node() returns boolean
+language plpgsql stable set search_path = pg_catalog, pg_temp as $$
+begin
+  if pg_has_role(to_regrole('recoup_app')::oid, 'usage') then -- without a query: every report asks
+    return true;
+  end if;
+  return pg_has_role((select c.relowner from pg_class c join pg_namespace n on n.oid = c.relnamespace where n.nspname = 'recoup' and c.relname = 'error'), 'usage');
+end $$;
+
+-- error_limited holds a pipeline to the number of gates that one transaction may hold. Errors that do
+-- not block hold none.
+create function recoup.error_limited() returns trigger language plpgsql
+security definer set search_path = pg_catalog, pg_temp as $$
+begin
+  if tg_relid <> 'recoup.error'::regclass then
+    perform recoup.refuse_table(tg_relid);
+  end if;
+  if exists (select from added where blocking) then
+    perform recoup.check_stripes();
+  end if;
+  return null;
+end $$;
+create trigger guard_limit after insert on recoup.error referencing new table as added
+  for each statement when (not recoup.is_node()) execute function recoup.error_limited(); -- after guard_insert
+
 -- Changed errors. They are held to the rules row by row, by triggers whose conditions
 -- are false for what claims and results do: those cost next to nothing.
 

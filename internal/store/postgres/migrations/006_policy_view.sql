@@ -110,7 +110,7 @@ begin
       || format(', entity_id as %I', recoup.other_name(t.entity_column))
     into columns
     from pg_attribute where attrelid = source and attnum > 0 and not attisdropped;
-  execute format('create or replace view %s with (security_barrier = %s) as select %s from %s where %s and (select recoup.sees(%L)) %s',
+  execute format('create or replace view %s with (security_barrier = %s) as select %s from %s where %s and (select recoup.sees(%L, current_user)) %s',
     target, recoup.secured(), columns, source, case when live
       then format('(table_name = %1$L or reported_table = %1$L and policy_version is null and updated_at = now())', t.table_name)
       else format('table_name = %L', t.table_name) end,

@@ -28,40 +28,42 @@ language sql stable set search_path = pg_catalog, pg_temp as $$
   select relrowsecurity from pg_class where oid = 'recoup.error_event'::regclass
 $$;
 
--- caller is the role that asks: the one that was set, or else that of the session.
--- A function that runs as another role does not change it, so that the functions
--- below, which read as the owner, tell nobody what others may read.
-create function recoup.caller() returns name
+-- Policies and views pass current_user to the functions below: the role that reads, also where a
+-- session runs another role's code, such as an index expression in autovacuum or a function that
+-- is SECURITY DEFINER. The functions run as the owner and cannot see that role themselves.
+
+-- asks reports whether the session may ask what a role may read: as that role or a member of it.
+create function recoup.asks(who name) returns boolean
 language sql stable set search_path = pg_catalog, pg_temp as $$
-  select coalesce(nullif(current_setting('role'), 'none')::name, session_user)
+  select exists (select from pg_roles r where r.rolname = who and pg_has_role(session_user, r.oid, 'member'))
 $$;
 
--- granted lists what of a kind the caller may read by itself or as a member of others.
-create function recoup.granted(of_kind text) returns text[]
+-- granted lists what of a kind a role may read by itself or as a member of others.
+create function recoup.granted(of_kind text, who name) returns text[]
 language sql stable security definer set search_path = pg_catalog, pg_temp as $$
   select coalesce(array_agg(distinct g.name), '{}') from recoup.read_grant g join pg_roles r on r.rolname = g.reader
-   where g.kind = of_kind and pg_has_role(recoup.caller(), r.oid, 'usage')
+   where g.kind = of_kind and recoup.asks(who) and pg_has_role(who, r.oid, 'usage')
 $$;
 
--- readable lists the tables whose hub the caller may read.
-create function recoup.readable() returns text[]
+-- readable lists the tables whose hub a role may read.
+create function recoup.readable(who name) returns text[]
 language sql stable security definer set search_path = pg_catalog, pg_temp as $$
-  select coalesce(array_agg(t.table_name::text), '{}') from recoup.error_table t
-   where array['*', t.hub] && recoup.granted('hub')
+  select coalesce(array_agg(t.table_name::text), '{}') from recoup.error_table t, recoup.granted('hub', who) hubs
+   where array['*', t.hub] && hubs
 $$;
 
--- sees_all reports whether the caller is held to nothing.
-create function recoup.sees_all() returns boolean
+-- sees_all reports whether a role is held to nothing.
+create function recoup.sees_all(who name) returns boolean
 language sql stable security definer set search_path = pg_catalog, pg_temp as $$
   select not recoup.secured()
-    or pg_has_role(recoup.caller(), (select relowner from pg_class where oid = 'recoup.error'::regclass), 'usage')
-    or exists (select from pg_roles where rolname in ('recoup_app', 'recoup_writer') and pg_has_role(recoup.caller(), oid, 'usage'))
+    or recoup.asks(who) and exists (select from pg_roles r
+      where (r.rolname in ('recoup_app', 'recoup_writer') or r.oid = (select relowner from pg_class where oid = 'recoup.error'::regclass)) and pg_has_role(who, r.oid, 'usage'))
 $$;
 
--- sees reports whether the caller may read a table by its name of the policy.
-create function recoup.sees(governed text) returns boolean
+-- sees reports whether a role may read a table by its name of the policy.
+create function recoup.sees(governed text, who name) returns boolean
 language sql stable security definer set search_path = pg_catalog, pg_temp as $$
-  select recoup.sees_all() or $1 = any (recoup.readable())
+  select recoup.sees_all(who) or governed = any (recoup.readable(who))
 $$;
 
 -- What happened to errors: the transitions of each, and the last one, which an archived
@@ -70,9 +72,9 @@ $$;
 -- cheap enough, from being asked about the rows of each branch before the conditions here.
 create view recoup.error_history_open as
   select h.* from recoup.transition h
-   where (select recoup.sees_all())
-      or exists (select from recoup.error e where e.error_id = h.error_id and e.table_name = any (array(select unnest(recoup.readable()))))
-      or exists (select from recoup.error_archive a where a.error_id = h.error_id and a.table_name = any (array(select unnest(recoup.readable()))));
+   where (select recoup.sees_all(current_user))
+      or exists (select from recoup.error e where e.error_id = h.error_id and e.table_name = any (array(select unnest(recoup.readable(current_user)))))
+      or exists (select from recoup.error_archive a where a.error_id = h.error_id and a.table_name = any (array(select unnest(recoup.readable(current_user)))));
 create view recoup.error_history_end (
   error_id, at, seq, input, actor, reason, policy_version, worker, claimed_at, attempt, was_state, was_disposition, was_blocking,
   was_escalation_level, was_retry_count, was_next_retry_at, was_expires_at, was_owner, state, disposition, blocking, escalation_level, retry_count,
@@ -80,7 +82,7 @@ create view recoup.error_history_end (
   select a.error_id, a.archived_at, a.end_seq, a.end_input, a.archived_by, a.end_reason, a.end_policy, a.end_worker, a.end_claimed_at, a.end_attempt,
     a.was_state, a.disposition, a.was_blocking, a.escalation_level::int, a.retry_count, a.next_retry_at, a.expires_at, coalesce(a.assigned_to, a.escalated_to, 'system'),
     a.state, a.disposition, a.blocking, a.escalation_level::int, a.retry_count, a.next_retry_at, a.expires_at, coalesce(a.assigned_to, a.escalated_to, 'system') from recoup.error_archive a
-   where (select recoup.sees_all()) or a.table_name = any (array(select unnest(recoup.readable())));
+   where (select recoup.sees_all(current_user)) or a.table_name = any (array(select unnest(recoup.readable(current_user))));
 create view recoup.error_history as
   select * from recoup.error_history_open union all select * from recoup.error_history_end;
 
@@ -154,18 +156,18 @@ end $$;
 -- a role was granted is looked up once for a query, not for each row.
 create function recoup.row_security_tables() returns table (relation regclass, condition text)
 language sql stable set search_path = pg_catalog, pg_temp as $$
-  select r, 'service = any (array(select unnest(recoup.granted(''service''))))
-      or (select ''*'' = any (recoup.granted(''service'')))'
+  select r, 'service = any (array(select unnest(recoup.granted(''service'', current_user))))
+      or (select ''*'' = any (recoup.granted(''service'', current_user)))'
     from unnest('{recoup.error_event,recoup.error_aggregate_hourly,recoup.error_aggregate_daily,recoup.error_aggregate_delta}'::regclass[]) r
   union all
-  select r, 'table_name = any (array(select unnest(recoup.readable())))'
+  select r, 'table_name = any (array(select unnest(recoup.readable(current_user))))'
     from unnest('{recoup.error,recoup.error_archive,recoup.due,recoup.error_table,recoup.name_taken}'::regclass[]) r
   union all
-  select to_regclass('recoup.source_detail'), 'table_name = any (array(select unnest(recoup.readable())))'
+  select to_regclass('recoup.source_detail'), 'table_name = any (array(select unnest(recoup.readable(current_user))))'
   union all
   select r, null from unnest('{recoup.lease,recoup.resolved,recoup.transition}'::regclass[]) r
   union all
-  select to_regclass(r), '(select ''*'' = any (recoup.granted(''gate_zero'')))'
+  select to_regclass(r), '(select ''*'' = any (recoup.granted(''gate_zero'', current_user)))'
     from unnest('{cl.gate_zero_batch,cl.gate_zero_intake,cl.gate_zero_recovery,cl.gate_zero_air}'::text[]) r
   union all
   select inhrelid, null from pg_inherits where inhparent in ('recoup.error_event'::regclass, 'recoup.transition'::regclass)
@@ -189,10 +191,28 @@ begin
   end loop;
 end $$;
 
+-- grant_reader gives analysts the tables that are read by hub, or, while row security is on, takes
+-- them back: EXPLAIN ANALYZE counts the rows that an index condition finds before the policy is asked.
+-- The policies remain for roles with grants of their own.
+create function recoup.grant_reader() returns void
+language plpgsql set search_path = pg_catalog, pg_temp as $$
+begin
+  if to_regrole('recoup_reader') is null then
+    return;
+  end if;
+  if recoup.secured() then
+    revoke select on recoup.error, recoup.error_archive, recoup.source_detail from recoup_reader;
+  else
+    grant select on recoup.error, recoup.error_archive to recoup_reader;
+    grant select (error_id, table_name, details) on recoup.source_detail to recoup_reader;
+  end if;
+end $$;
+
 create function recoup.enable_row_security() returns void
 language sql set search_path = pg_catalog, pg_temp as $$
   select recoup.raise_barriers(true);
   select recoup.secure(relation, condition) from recoup.row_security_tables();
+  select recoup.grant_reader();
 $$;
 comment on function recoup.enable_row_security() is 'Other roles than nodes and pipelines read only what recoup.allow_read has given them';
 
@@ -200,6 +220,7 @@ create function recoup.disable_row_security() returns void
 language sql set search_path = pg_catalog, pg_temp as $$
   select recoup.release(relation) from recoup.row_security_tables();
   select recoup.raise_barriers(false);
+  select recoup.grant_reader();
 $$;
 comment on function recoup.disable_row_security() is 'Takes recoup.enable_row_security() back';
 -- +goose StatementEnd
