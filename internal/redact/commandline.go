@@ -141,7 +141,7 @@ type lineView struct {
 // commandLine returns a command with one blank instead of the marks of a list and of line breaks, and
 // without the blanks in its quoted words. It reports false if there are none.
 func commandLine(s string) (view, bool) {
-	if strings.IndexAny(s, "\"'`[\n") < 0 {
+	if !strings.ContainsAny(s, "\"'`[\n") {
 		return view{}, false
 	}
 	v := lineView{from: s, line: []byte(s)}

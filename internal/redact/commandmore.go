@@ -30,7 +30,7 @@ func programRules() []rule {
 			expr: `(?i)(?:\b(?:sqlplusw?|sqlcl|expdp|impdp|sqlldr|rman (?:target|catalog))(?:\s+-\w+)*\s+|userid=)` + login, check: quotedOrChosen,
 		},
 		{name: "command", of: "oracle catalog", gate: []string{" catalog "}, expr: `(?i) catalog ["']?[\w$#]{1,30}/(?:"([^"\s]{1,64})"|([^\s"'@/;]{1,64}))@`, check: notMaskedAt},
-		{name: "command", of: "oracle connect", gate: []string{"exp ", "imp ", "connect ", "conn "}, expr: `(?i)\b(?:exp|imp|conn(?:ect)?)\s+` + login, check: lastLogin},
+		{name: "command", of: "oracle connect", gate: []string{"exp ", "imp ", "connect ", "conn "}, expr: `(?i)\b(?:exp|imp|conn|connect)\s+` + login, check: lastLogin},
 	}
 }
 
@@ -82,7 +82,6 @@ func lastLogin(s string, from, to int) bool {
 
 // statementRules finds the passwords in statements and files that have no name for them.
 func statementRules() []rule {
-	const text = `N?'([^'\n]{1,128})'`
 	return []rule{
 		{name: "sql", of: "replace", gate: []string{" replace "}, expr: `(?i)identified\s+by\s+(?:\\*"[^"\n]{1,128}"|[^\s"]{1,128})\s+replace\s+(?:\\*"([^"\\\n]+)|([^\s"';\\]+))`, check: givenPassword},
 		{name: "sql", of: "pragma", gate: []string{"pragma ", "attach "}, expr: `(?i)\b(?:pragma\s+(?:\w{1,32}\.)?(?:re|hex)?key\s*=\s*|attach\s+(?:database\s+)?\S{1,128}\s+as\s+\w{1,64}\s+key\s+)(?:x?'([^'\n]+)'|"([^"\n]+)")`, check: notMaskedAt},

@@ -72,7 +72,7 @@ func behindText(s string, item extent) (begin, dash int) {
 		return 0, 0
 	}
 	m := lastMember.FindStringSubmatchIndex(line)
-	if m == nil || m[2] == 0 {
+	if len(m) == 0 || m[2] == 0 {
 		return 0, 0
 	}
 	return item.from + m[2], m[5] - m[4]

@@ -45,7 +45,7 @@ func findTagged(s string, f finding) finding {
 		}
 		least := max(done, from-before)
 		f.work += from - least
-		if m := taggedBefore.FindStringSubmatchIndex(s[least:from]); m != nil && secretUnder(word, s[least+m[2]:least+m[3]]) {
+		if m := taggedBefore.FindStringSubmatchIndex(s[least:from]); len(m) > 0 && secretUnder(word, s[least+m[2]:least+m[3]]) {
 			f.add(least+m[2], least+m[3])
 		}
 		done = at

@@ -26,14 +26,7 @@ func (p *phrase) value() bool {
 		p.to = p.from + uuidLength
 	}
 	if p.valued && p.kind == ofPassword && isQuote(p.text[p.from-1]) { // Invalid value: "X"
-		if end := strings.IndexAny(p.text[p.from:], p.text[p.from-1:p.from]+"\n"); end >= 0 {
-			p.to = p.from + end
-		} else {
-			p.to = len(p.text)
-		}
-		p.to = p.from + len(strings.TrimRight(p.text[p.from:p.to], `\`))
-		p.at = p.to
-		return p.from < p.to && !masked(p.text[p.from:p.to]) && !tellingOnly[strings.ToLower(p.text[p.from:min(p.to, p.from+maxConnector)])]
+		return p.quotedValue()
 	}
 	if p.given && p.assigned && p.kind == ofPassword && !isQuote(p.text[p.from-1]) {
 		p.to = p.from + signedLength(p.text[p.from:], p.to-p.from)
@@ -59,6 +52,17 @@ func (p *phrase) value() bool {
 		p.at = p.to
 	}
 	return true
+}
+
+// quotedValue takes the value up to the closing quote, or to the end of the line.
+func (p *phrase) quotedValue() bool {
+	p.to = len(p.text)
+	if end := strings.IndexAny(p.text[p.from:], p.text[p.from-1:p.from]+"\n"); end >= 0 {
+		p.to = p.from + end
+	}
+	p.to = p.from + len(strings.TrimRight(p.text[p.from:p.to], `\`))
+	p.at = p.to
+	return p.from < p.to && !masked(p.text[p.from:p.to]) && !tellingOnly[strings.ToLower(p.text[p.from:min(p.to, p.from+maxConnector)])]
 }
 
 // accepts reports whether the value v, which lies from p.from to p.to, is a secret.
