@@ -85,7 +85,7 @@ func statementRules() []rule {
 	return []rule{
 		{name: "sql", of: "replace", gate: []string{" replace "}, expr: `(?i)identified\s+by\s+(?:\\*"[^"\n]{1,128}"|[^\s"]{1,128})\s+replace\s+(?:\\*"([^"\\\n]+)|([^\s"';\\]+))`, check: givenPassword},
 		{name: "sql", of: "pragma", gate: []string{"pragma ", "attach "}, expr: `(?i)\b(?:pragma\s+(?:\w{1,32}\.)?(?:re|hex)?key\s*=\s*|attach\s+(?:database\s+)?\S{1,128}\s+as\s+\w{1,64}\s+key\s+)(?:x?'([^'\n]+)'|"([^"\n]+)")`, check: notMaskedAt},
-		{name: "netrc", of: "pgpass", gate: []string{":0000:", ":00000:", ":*:"}, expr: `(?:^|[^\w.:-])[A-Za-z*][\w.-]{0,128}:(?:\d{4,5}|\*):[A-Za-z*_][\w.-]{0,63}:[A-Za-z*_][\w.@-]{0,63}:([^\s"':/&,;()\[\]{}<>\\]{4,128})`, check: lastField},
+		{name: "netrc", of: "pgpass", gate: []string{":0000:", ":00000:", ":*:"}, expr: `(?:^|[^\w.-])[A-Za-z*][\w.-]{0,128}:(?:\d{4,5}|\*):[A-Za-z*_][\w.-]{0,63}:[A-Za-z*_][\w.@-]{0,63}:([^\s"':/&,;()\[\]{}<>\\]{4,128})`, check: lastField},
 		{name: "password", of: "dotted", gate: []string{"password...", "passphrase...", "secret...", "token..."}, expr: `(?i)(?:password|passphrase|secret|token)\.{4,}(?:\\*"([^"\\\n]+)|'([^'\n]+)'|([^\s"'.<\\][^\s"'\\]*))`, check: givenPassword, refuses: assigned},
 		{name: "k3s", gate: []string{"::server:", "::node:", "::agent:"}, expr: `\bK10[0-9a-f]{40,64}::(?:server|node|agent):[\w-]{8,}`},
 	}
@@ -94,8 +94,8 @@ func statementRules() []rule {
 // lastField accepts the last field of a line of .pgpass. In the middle of a line it must not look like
 // the name of a thread or a file.
 func lastField(s string, from, to int) bool {
-	v := s[from:to]
-	if !chosenAt(s, from, to) || strings.HasPrefix(s[to:], ":") {
+	v, rest := s[from:to], s[to:]
+	if !chosenAt(s, from, to) || strings.HasPrefix(rest, ":") && !strings.HasPrefix(rest, ": ") { // another field follows
 		return false
 	}
 	return changes(v) > 1 || signed(v) || to == len(s)

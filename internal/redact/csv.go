@@ -135,6 +135,11 @@ func (t *table) rows(s string, at int, f finding) (finding, int) {
 		if len(row) != t.columns {
 			break
 		}
+		if last := &row[len(row)-1]; last.bare { // text may stand behind it
+			if head, _, more := strings.Cut(s[last.from:last.to], " "); more && opaqueField(head) {
+				last.to = last.from + len(head)
+			}
+		}
 		for i, field := range row {
 			if t.secret[i] && t.takes(s[field.from:field.to], field.bare, t.password[i]) {
 				f.add(field.from, field.to)
@@ -166,9 +171,14 @@ func (t *table) takes(v string, bare, password bool) bool {
 	case v == "" || masked(v) || strings.HasPrefix(v, opening) || bare && strings.ContainsAny(v, " \t"):
 		return false
 	case t.loose || !password:
-		return !plainShape(v) && (chosenWord(v) && changes(v) > 0 || machineMade(v, shortHex))
+		return opaqueField(v)
 	}
 	return len(v) > 3 || !digitsOnly.MatchString(v)
+}
+
+// opaqueField reports whether a field looks like a secret whatever its column.
+func opaqueField(v string) bool {
+	return v != "" && !plainShape(v) && (chosenWord(v) && changes(v) > 0 || machineMade(v, shortHex))
 }
 
 // fields returns the fields of a line without the blanks and quotes around them.
