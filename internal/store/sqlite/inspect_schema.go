@@ -5,6 +5,8 @@ import (
 	"database/sql"
 	"errors"
 	"io/fs"
+	"slices"
+	"sync"
 
 	"modernc.org/sqlite"
 	sqlite3 "modernc.org/sqlite/lib"
@@ -24,11 +26,15 @@ func readSchema(ctx context.Context, s *Store, _ store.Inspection, f *store.Fact
 	if f.Present, err = readObjects(ctx, s.read.DB); err != nil {
 		return err
 	}
-	f.Expected, err = expectedSchema(ctx)
+	expected, err := expectedSchema()
+	f.Expected = slices.Clone(expected)
 	return err
 }
 
-func expectedSchema(ctx context.Context) (list []store.Object, err error) {
+// expectedSchema returns what the migrations make. It is made once.
+var expectedSchema = sync.OnceValues(func() ([]store.Object, error) { return migratedSchema(context.Background()) })
+
+func migratedSchema(ctx context.Context) (list []store.Object, err error) {
 	db, err := sql.Open(ownDriver, ":memory:")
 	if err != nil {
 		return nil, err
