@@ -61,6 +61,7 @@ type Node struct {
 	filing    *filing           // nil: events are not filed
 
 	diagnosed atomic.Pointer[recoup.Diagnosis] // while it leads: what the doctor found last
+	playing   atomic.Bool                      // a demo plays its month
 }
 
 // Open makes a node ready: when it returns the node listens, and answers as soon

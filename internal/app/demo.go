@@ -32,11 +32,18 @@ func (n *Node) PlayDemo(ctx context.Context, clock *demo.Clock, progress func(pl
 	parts := n.demoParts()
 	if clock != nil {
 		month := demo.Month{Parts: parts, Clock: clock, Tick: n.tick, Progress: progress}
-		if err := month.Play(ctx); err != nil {
+		n.playing.Store(true) // the doctor looks at the end, not every hour of it
+		err := month.Play(ctx)
+		n.playing.Store(false)
+		if err != nil {
 			return err
 		}
 	}
-	return errors.Join(parts.Add(ctx), parts.Ramp(ctx))
+	if err := errors.Join(parts.Add(ctx), parts.Ramp(ctx)); err != nil {
+		return err
+	}
+	_, err := n.checkUp(ctx)
+	return err
 }
 
 func (n *Node) demoParts() *demo.Parts {

@@ -10,6 +10,9 @@ import (
 
 // checkUp is the doctor's hourly look, whose findings are metrics.
 func (n *Node) checkUp(ctx context.Context) (int, error) {
+	if n.playing.Load() {
+		return 0, nil
+	}
 	d, err := n.Diagnose(ctx)
 	if err != nil {
 		return 0, err
