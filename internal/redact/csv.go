@@ -135,11 +135,6 @@ func (t *table) rows(s string, at int, f finding) (finding, int) {
 		if len(row) != t.columns {
 			break
 		}
-		if last := &row[len(row)-1]; last.bare { // text may stand behind it
-			if head, _, more := strings.Cut(s[last.from:last.to], " "); more && opaqueField(head) {
-				last.to = last.from + len(head)
-			}
-		}
 		for i, field := range row {
 			if t.secret[i] && t.takes(s[field.from:field.to], field.bare, t.password[i]) {
 				f.add(field.from, field.to)
@@ -153,7 +148,14 @@ func (t *table) rows(s string, at int, f finding) (finding, int) {
 // row returns the fields of a row. Text may stand behind the last one.
 func (t *table) row(s string, from, to int) []extent {
 	row := fields(s, from, to, t.separator)
-	if !t.inner || len(row) < t.columns {
+	if len(row) < t.columns || len(row) == 0 {
+		return row
+	}
+	if !t.inner {
+		last := &row[len(row)-1]
+		if head, _, more := strings.Cut(s[last.from:last.to], " "); last.bare && more && opaqueField(head) {
+			last.to = last.from + len(head)
+		}
 		return row
 	}
 	row = row[:t.columns]
