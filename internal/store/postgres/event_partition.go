@@ -18,7 +18,7 @@ const (
 )
 
 // EnsureEventPartitions makes the partitions of events from retention ago, or from two
-// years ago if that is later, until three months ahead, and gives partitions that somebody
+// years ago if that is later, until three months ahead, and gives partitions that an administrator
 // made by hand their guards.
 func (s *Store) EnsureEventPartitions(ctx context.Context, now time.Time, retention time.Duration) error {
 	first := now.Add(-retention)

@@ -96,7 +96,7 @@ func TestRowSecurityHoldsForeignSessions(t *testing.T) {
 		}
 	}
 
-	// Whoever is held to nothing reads all, also after SET ROLE.
+	// Roles without limits read all rows, also after SET ROLE.
 	const views = "select concat_ws(' ', (select count(*) from outreach.dol_errors), (select count(*) from people.people_errors))"
 	writer := member(t, owner, "pipeline", "recoup_writer")
 	super.run("grant " + writer + " to " + stranger)

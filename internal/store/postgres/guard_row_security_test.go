@@ -180,8 +180,8 @@ func asksForItself(t *testing.T, owner, reader prompt, team string) {
 		t.Errorf("as the team: %s", got)
 	}
 	reader.run("reset role")
-	for who, p := range map[string]prompt{"of the team": other, "of the owner": other, "of nodes": reader, "of nobody": other} {
-		asked := map[string]string{"of the team": team, "of the owner": "recoup_owner", "of nodes": "recoup_app", "of nobody": "nobody"}[who]
+	for who, p := range map[string]prompt{"of the team": other, "of the owner": other, "of nodes": reader, "of no role": other} {
+		asked := map[string]string{"of the team": team, "of the owner": "recoup_owner", "of nodes": "recoup_app", "of no role": "nobody"}[who]
 		if got := ask[string](p, strings.ReplaceAll(mine, "current_user", "'"+asked+"'")+" || recoup.sees_all('"+asked+"')"); got != "{} 0 ffalse" {
 			t.Errorf("asking for the rights %s: %q", who, got)
 		}

@@ -121,7 +121,7 @@ begin
   end if;
 end $$;
 
--- pass_gate records that an entity goes on, unless an error blocks it. Nobody can
+-- pass_gate records that an entity goes on, unless an error blocks it. No error can
 -- close the gate between the check and the commit, and it is dated when the gate
 -- is held: a caller's time counts only if it is that of the clock. seq and
 -- promoted_at are null if it is blocked: by the errors in blockers, or by rows of the adopted

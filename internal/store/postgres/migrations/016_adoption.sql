@@ -357,13 +357,13 @@ insert into recoup.change_pass default values;
 
 -- pass_changes advances indexed_to of every adoption, up to its first unindexed change, and
 -- never past a change of a transaction that is open: that one could note the next thousand, and
--- the next, without an index. Whoever writes adopted_change holds a lock on it from before the id
--- is drawn until the change is committed or gone. Writers must not pay for long because one of
+-- the next, without an index. A transaction that writes adopted_change holds a lock on it from before
+-- the id is drawn until the change is committed or gone. Writers must not pay for long because one of
 -- them leaves a transaction open, so a few that last longer than five seconds are passed: what
 -- they note from then on, they index themselves (change_guard). A transaction has the name of its
 -- process, because numbers begin anew after a crash. A prepared one has no process any more, so it
 -- counts until it is passed by its new name.
--- It waits for nobody: two calls at once would do the same. Without anything to do it writes nothing.
+-- It does not wait for another call, which would do the same. Without anything to do it writes nothing.
 create function recoup.pass_changes() returns void language plpgsql
 security definer set search_path = pg_catalog, pg_temp set enable_seqscan = off set jit = off as $$
 declare
