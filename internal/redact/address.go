@@ -124,7 +124,18 @@ func ipv6(s string, from, to int) bool {
 	if strings.Contains(word, "::") && (len(word) < 6 || !strings.ContainsAny(word, "0123456789")) {
 		return false
 	}
-	return somebodys(word)
+	return !byteGroups(word) && somebodys(word)
+}
+
+// byteGroups reports whether every group has two digits: a serial number or a world wide name, as
+// bytes are written.
+func byteGroups(word string) bool {
+	for group := range strings.SplitSeq(word, ":") {
+		if len(group) != 2 {
+			return false
+		}
+	}
+	return true
 }
 
 // zoneEnd takes in the zone of a link-local address: fe80::1%eth0.

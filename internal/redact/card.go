@@ -73,6 +73,8 @@ func findCards(s string, f finding) finding {
 				end = card
 			}
 			i = end
+		case track(s, i+2):
+			i += len("%B")
 		case s[i] == '%': // %20 is a space, not the number 20
 			i += 3
 		default:
@@ -85,7 +87,7 @@ func findCards(s string, f finding) finding {
 // cardEnd returns where the card ends that begins at i with the group of digits up
 // to group, or 0 if none does.
 func cardEnd(s string, i, group int) int {
-	if s[i] < '2' || '6' < s[i] || !begins(s, i) && !glued(s, i) {
+	if s[i] < '2' || '6' < s[i] || !begins(s, i) && !glued(s, i) && !track(s, i) {
 		return 0
 	}
 	fraction := i > 1 && s[i-1] == '.' && digit(s[i-2])
@@ -136,8 +138,11 @@ func glued(s string, i int) bool {
 	return shortest <= i-from && i-from <= longest && !hex && begins(s, from)
 }
 
-// separated reports whether a number is written in groups, as only cards are.
-func separated(s string, from, to int) bool { return groupEnd(s, from) < to }
+// track reports whether the number at i follows the beginning of the track of a card: %B.
+func track(s string, i int) bool {
+	const shortest = 13
+	return i > 1 && i <= len(s) && s[i-2:i] == "%B" && groupEnd(s, i)-i >= shortest
+}
 
 func groupEnd(s string, i int) int {
 	for i < len(s) && digit(s[i]) {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"regexp"
+	"slices"
 	"strconv"
 
 	"recoup"
@@ -39,8 +40,8 @@ type Allowed struct {
 type Kind struct {
 	// decode returns the value as it is kept: a bool, an int64 or a string.
 	decode func(any) (any, bool)
-	// shape is what a string must look like; nil for any.
-	shape func(string) bool
+	// keep returns what is kept of a text, and whether it is of this kind; nil: all of any.
+	keep func(string) (string, bool)
 }
 
 // Bool is true or false.
@@ -50,22 +51,35 @@ func Bool() Kind { return Kind{decode: as[bool]} }
 func Int() Kind { return Kind{decode: whole} }
 
 // Label is the name of an input, not a sentence: items[0].price, /user/name.
-func Label() Kind { return Kind{decode: as[string], shape: label.MatchString} }
+func Label() Kind {
+	return Kind{decode: as[string], keep: func(s string) (string, bool) { return s, label.MatchString(s) }}
+}
 
-// ShortHash is an entity tag: weak or not, quoted or not.
-func ShortHash() Kind { return Kind{decode: as[string], shape: shortHash.MatchString} }
+// Hash is a hash, of which [TruncatedHash] says what is kept.
+func Hash() Kind { return Kind{decode: as[string], keep: TruncatedHash} }
 
-// ID is a UUID or a ULID.
-func ID() Kind { return Kind{decode: as[string], shape: isID} }
+// EntityTag is a hash as an entity tag: weak or not, quoted or not.
+func EntityTag() Kind { return Kind{decode: as[string], keep: truncatedTag} }
 
-var (
-	label     = regexp.MustCompile(`^[\p{L}\p{N}_.\[\]/$:*-]+$`)
-	shortHash = regexp.MustCompile(`^(?:W/)?(?:"[\w.:+/=-]{1,64}"|[\w.:+/=-]{1,64})$`)
-)
+// ID is a UUID or a ULID; both are kept as a UUID.
+func ID() Kind { return Kind{decode: as[string], keep: asUUID} }
 
-func isID(s string) bool {
-	_, err := recoup.ParseID(s)
-	return err == nil
+var label = regexp.MustCompile(`^[\p{L}\p{N}_.\[\]/$:*-]+$`)
+
+func asUUID(s string) (string, bool) {
+	id, err := recoup.ParseID(s)
+	return id.String(), err == nil
+}
+
+// Only returns the list with the keys that are named, within other bounds.
+func (l AllowList) Only(keys []string, maxValue, maxTotal int) AllowList {
+	kept := AllowList{MaxValue: maxValue, MaxTotal: maxTotal}
+	for _, allowed := range l.Keys {
+		if slices.Contains(keys, allowed.Key) {
+			kept.Keys = append(kept.Keys, allowed)
+		}
+	}
+	return kept
 }
 
 // EventDetails is the allow-list of an event's details (spec 003, governance of details).
@@ -78,7 +92,7 @@ func EventDetails() AllowList {
 			{"field", Label()},
 			{"limit", Int()},
 			{"window_sec", Int()},
-			{"expected_etag", ShortHash()},
+			{"expected_etag", EntityTag()},
 			{"existing_id", ID()},
 		},
 	}
@@ -134,8 +148,11 @@ func (l AllowList) admit(r *Redactor, kind Kind, v any) (value any, size int, re
 		return nil, 0, DropTooLarge
 	case len(r.spans(text)) > 0: // a card number may come as a number
 		return nil, 0, DropSecret
-	case kind.shape != nil && !kind.shape(text):
-		return nil, 0, DropWrongType
+	case kind.keep != nil:
+		if text, ok = kind.keep(text); !ok {
+			return nil, 0, DropWrongType
+		}
+		value = text
 	}
 	encoded, err := encodedSize(value, text)
 	if err != nil {

@@ -47,22 +47,19 @@ func (k keyed) whole(s string, v extent, a *ahead) extent {
 }
 
 func (k keyed) extentAt(s string, i int, a *ahead) extent {
-	if v := wrapped(s, i); v.from < v.to {
+	if v := k.printed(s, i); v.from < v.to {
 		return v
+	}
+	if n := len(phpString.FindString(s[i:])); n > 0 && strings.HasPrefix(s[i+n:], `\`) {
+		i += n // an escaped quote follows
 	}
 	i += max(len(wrapper.FindString(s[i:]))-1, len(valueTag.FindString(s[i:])))
 	begin := i
 	if p := len(quotePrefix.FindString(s[i:])); p > 0 {
 		i += p - 1
 	}
-	if q := openingQuote.FindString(s[i:]); q != "" {
-		return within(s, i+len(q), q)
-	}
-	if doubledQuote.MatchString(s[i:]) {
-		return within(s, i+2, s[i:i+2])
-	}
-	if m := blockScalar.FindString(s[i:]); m != "" {
-		return extent{from: i + len(m), to: len(s)}
+	if v, ok := quotedBy(s, i); ok {
+		return v
 	}
 	escapes := 0
 	for i < len(s) && s[i] == '\\' {
@@ -93,6 +90,37 @@ func (k keyed) extentAt(s string, i int, a *ahead) extent {
 		return extent{from: begin, to: a.refused, bare: true} // the rest of a value that has been read
 	}
 	return extent{from: begin, to: begin + k.word(s[begin:]), bare: true}
+}
+
+// printed returns the value that begins at i as a program prints or writes it: an argument of a call,
+// the text of a heredoc, the bytes of a buffer of Node. Another value is an empty range.
+func (k keyed) printed(s string, i int) extent {
+	if v := wrapped(s, i); v.from < v.to {
+		return v
+	}
+	if strings.HasPrefix(s[i:], "<<") {
+		v := heredocExtent(s, i)
+		return extent{from: v.from, to: v.to}
+	}
+	if k.name != "body" && strings.HasPrefix(s[i:], "<Buffer ") { // the bytes of a text, as Node prints them
+		return within(s, i+len("<Buffer "), ">")
+	}
+	return extent{}
+}
+
+// quotedBy returns the value that opens at i with a quote of several bytes, or as a block of YAML, and
+// whether there is one.
+func quotedBy(s string, i int) (extent, bool) {
+	if q := openingQuote.FindString(s[i:]); q != "" {
+		return within(s, i+len(q), q), true
+	}
+	if doubledQuote.MatchString(s[i:]) {
+		return within(s, i+2, s[i:i+2]), true
+	}
+	if m := blockScalar.FindString(s[i:]); m != "" {
+		return extent{from: i + len(m), to: len(s)}, true
+	}
+	return extent{}, false
 }
 
 // unbraced returns what stands in braces if it does not look like the name of a variable:
@@ -159,8 +187,11 @@ var (
 
 	// wrapper matches what PHP, Rust, Swift, Python and Go write before a quoted value:
 	// string(12) "…", Some("…"), SecretStr('…'), []string{"…". valueTag matches the tags of YAML.
-	wrapper  = regexp.MustCompile(`^(?:string\(\d+\)[ \t]*|[A-Z]\w{2,24}\(|\[\](?:string|interface \{\})\{|interface \{\}\()["']`)
+	wrapper  = regexp.MustCompile(`^(?:string\(\d+\)[ \t]*|[A-Z]\w{2,24}\(|(?:bytearray|bytes|memoryview|str)\(b?|\[\](?:string|interface \{\})\{|interface \{\}\()["']`)
 	valueTag = regexp.MustCompile(`^!(?:vault|secret|encrypted|!str|!binary)[ \t]+`)
+
+	// phpString matches the type and the length that PHP prints before a text.
+	phpString = regexp.MustCompile(`^string\(\d{1,9}\)[ \t]*`)
 
 	// openingQuote matches quotes that are closed by the same text: escaped ones and
 	// three in a row. doubledQuote matches the two of CSV, in front of a word.
@@ -217,53 +248,4 @@ func bracketEnd(s string, i int) int {
 		}
 	}
 	return len(s)
-}
-
-// continuedTo returns where the values end that a line from from to to may have on
-// the next lines: one line after a colon or equals sign at its end, every line that
-// is indented deeper after YAML's | or >.
-func continuedTo(s string, from, to int) int {
-	line := strings.TrimRight(s[from:to], " \t\r")
-	for to < len(s) && (strings.HasSuffix(line, ":") || strings.HasSuffix(line, "=")) {
-		from, to = to+1, lineEnd(s, to)
-		line = strings.TrimRight(s[from:to], " \t\r")
-	}
-	if block := strings.TrimRight(line, "+-0123456789"); !strings.HasSuffix(block, "|") && !strings.HasSuffix(block, ">") {
-		return to
-	}
-	for indent := indentation(line); to < len(s); {
-		next := lineEnd(s, to)
-		if text := s[to+1 : next]; strings.TrimSpace(text) != "" && indentation(text) <= indent {
-			break
-		}
-		to = next
-	}
-	return to
-}
-
-// lineEnd returns the end of the line after the newline at i.
-func lineEnd(s string, i int) int {
-	if n := strings.IndexByte(s[i+1:], '\n'); n >= 0 {
-		return i + 1 + n
-	}
-	return len(s)
-}
-
-func indentation(line string) int { return len(line) - len(strings.TrimLeft(line, " \t")) }
-
-// noSecret matches values that are no secrets: nothing, masks, punctuation, and
-// the parameters of SQL, formats and templates.
-var noSecret = regexp.MustCompile(`(?i)^(?:<?nil>?|null|none|true|false|yes|no|undefined|empty|[<(]?(?:redacted|filtered|hidden|masked|removed|scrubbed)[>)]?|\*+|[^A-Za-z0-9]{1,3}|` +
-	`\$\d{1,3}|%[+#]?[svqdx]|%\(\w*(?:\)s?)?|\w{1,24}\((?:\?|\$\d{1,3}|%s)|\$?\{+ *[\w.]*(?: *\}+)?|\$\{\[redacted:(?:password|secret)\]?\}?)$`)
-
-// parameter matches a named parameter of SQL, which stands apart: password = :name.
-var parameter = regexp.MustCompile(`^[:@](?:[A-Za-z_]+|p?\d{1,3})$`)
-
-// digitsOnly matches counts: tokens=512, tokens: [1, 2].
-var digitsOnly = regexp.MustCompile(`^[\d\s,.]*$`)
-
-func (e extent) harmless(s string) bool {
-	before, value := s[:e.from], s[e.from:e.to]
-	named := e.bare && strings.HasSuffix(before, "= ") && parameter.MatchString(value)
-	return named || noSecret.MatchString(value) || workingDirectory(before, value) || e.reference(s)
 }

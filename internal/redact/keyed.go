@@ -72,18 +72,22 @@ func families() []family {
 		},
 		{
 			name: "secret", of: "short", keys: []string{"auth", "otp", "jwt", "totp", "mfa", "dsn", "psk", "x_vault", "sonar.login", "hapikey", "x_jfrog_art_api", "cred", "creds"}, apart: true,
-			bare: word, prose: opaqueOrPair,
+			bare: word, prose: opaqueOrPair, only: func(v string) bool { return !authKinds[strings.ToLower(v)] && !connectionField.MatchString(v) },
 		},
 		{
 			name: "secret", bare: word, prose: opaqueOrPair,
 			keys: []string{
 				"secret", "secret_string", "secret_binary", "token", "api_key", "access_key", "secret_key", "private_key", "signing_key",
 				"encryption_key", "account_key", "auth_key", "application_key", "credential", "credentials", "signature_key",
-				"amz_signature", "sessid", "session_id", "cvv", "ssn", "social_security_number",
+				"amz_signature", "auth_user_info", "nlauth_signature", "sessid", "session_id", "cvv", "ssn", "social_security_number",
 			},
 		},
 		{
 			name: "secret", of: "session", keys: []string{"session"}, apart: true,
+			bare: word, prose: opaqueOrPair, only: func(v string) bool { return len(v) >= 20 && !plainShape(v) && machineMade(v, 2*shortHex) },
+		},
+		{
+			name: "secret", of: "made", keys: []string{"pat", "appid", "cookie_keys"}, apart: true,
 			bare: word, prose: opaqueOrPair, only: func(v string) bool { return len(v) >= 20 && !plainShape(v) && machineMade(v, 2*shortHex) },
 		},
 		{
@@ -108,24 +112,6 @@ func families() []family {
 			keys: []string{"body", "messages", "completion", "html_body", "raw_request", "raw_response"},
 		},
 	}
-}
-
-// dialable accepts what has as many digits as the number of a telephone.
-func dialable(v string) bool {
-	_, _, digits := mixture(v)
-	return digits >= 7 && digits <= mostPhone
-}
-
-// wordy accepts a text of several words: a prompt is a sentence.
-func wordy(v string) bool { return strings.Count(v, " ") > 1 }
-
-// written accepts a text or an object, not a number or a single word.
-func written(v string) bool { return len(v) > 24 || strings.ContainsAny(v, " {[<\n") }
-
-// opaqueOrPair accepts what a machine made, and headers: a scheme with its
-// credential, a cookie with its value.
-func opaqueOrPair(v string) bool {
-	return (opaque(v) || strings.ContainsAny(v, " =")) && distinguishedEnd(v, 0) == 0
 }
 
 // keyed finds the values of a family's names.
@@ -176,13 +162,14 @@ func (k keyed) find(s string, f finding) finding {
 		if v.from >= v.to {
 			continue
 		}
-		taken := !v.harmless(s) && k.takes(s, name, end, s[v.from:v.to])
+		taken := !v.harmless(s) && (k.name == "body" || !v.verdict(s)) && k.takes(s, name, end, s[v.from:v.to])
 		if taken {
 			v = k.whole(s, v, &a)
 			if k.name == "password" && v.bare {
 				v.to = max(v.to, appPasswordEnd(s, v.from))
 			}
 			f.add(v.from, v.to)
+			v, f = k.listed(s, v, f)
 		}
 		if next := k.changedTo(s, v, &a); next.from < next.to {
 			f.add(next.from, next.to)

@@ -16,7 +16,7 @@ const (
 
 	// tail is what a name may have after it: a plural, a number, and words that say
 	// that it is still the same.
-	tail = `(s?)(?:[_.-]?\d{1,4})?(?i:[_.-]?(?:confirmation|confirm|value|pem|base(?:64)?|b64|hex|raw|plain|plaintext|prod|production|staging|live|old|new|current|secondary|_c))?`
+	tail = `([sS]?)(?:[_.-]?\d{1,4})?(?i:[_.-]?(?:confirmation|confirm|value|pem|base(?:64)?|b64|hex|raw|plain|plaintext|prod|production|staging|live|old|new|current|secondary|_c))?`
 
 	// The groups of afterName: the plural, the sign between a name and its value,
 	// and the end of a tag.
@@ -37,7 +37,7 @@ var (
 // afterNames returns the expression of what may follow a name, with that of the end of a tag.
 func afterNames(tagEnd string) string {
 	return `^` + tail + `(?:(?:\\*["'` + "`" + `]|` + encodedQuote + `)?(?:\[\w{0,16}\]|\]|(?i:%5[bd])){0,8}\s*` +
-		`(=` + greater + `|->|→|,|:=|={1,2}|:|%(?:25)*3[aAdD])\s*|` + tagEnd + `|[ \t]+)`
+		`(=` + greater + `|->|→|,|\(|:=|={1,2}|:|%(?:25)*3[aAdD])\s*|` + tagEnd + `|[ \t]+)`
 }
 
 // valueAfter returns where the value lies whose name stands from name to i, or an
@@ -63,7 +63,13 @@ func (k keyed) valueAfter(s string, name, i int, a *ahead) extent {
 	switch {
 	case m[sign] >= 0:
 		between := s[i+m[sign] : begin]
-		if strings.HasPrefix(between, ",") && !(begin < len(s) && isQuote(s[i]) && isQuote(s[begin])) {
+		switch between[0] {
+		case ',':
+			return k.listedValue(s, name, i, begin, a)
+		case '(':
+			return k.called(s, name, begin, a)
+		}
+		if emptyField(s, name, i+m[sign], begin) {
 			return extent{}
 		}
 		if between == ":" && resource(s[:name]) {
@@ -82,7 +88,7 @@ func (k keyed) valueAfter(s string, name, i int, a *ahead) extent {
 
 // assigned returns the value v of a name if the sign between them assigns it, else an empty range.
 func (k keyed) assigned(s string, name int, between string, several bool, v extent, a *ahead) extent {
-	if pointed := between[0] == '-' || between[0] == ',' || between[0] >= utf8.RuneSelf; pointed {
+	if pointed := between[0] == '-' || between[0] >= utf8.RuneSelf; pointed {
 		return k.pointed(s, v)
 	}
 	prose := v.bare && between[0] == ':' && len(between) > 1 && between != ":="
@@ -93,6 +99,9 @@ func (k keyed) assigned(s string, name int, between string, several bool, v exte
 	}
 	if !prose {
 		return v
+	}
+	if k.judge != nil && v.from < v.to && fieldName(s, v.from, v.to) {
+		return extent{} // key: private_key=X
 	}
 	if k.apart && compound(s, name) || v.to != a.refused && k.prose(s[v.from:v.to]) {
 		return k.joined(s, v, a)
@@ -125,11 +134,11 @@ func (k keyed) joined(s string, v extent, a *ahead) extent {
 
 // statements begin what a program says of a value: "password: Invalid value". The value may
 // follow, and the rule of telling words finds it.
-var statements = wordSet("invalid value expected got received must should cannot rejected required missing is was not has contains string new it")
+var statements = wordSet("invalid value expected got received must should cannot rejected required missing is was not has contains string new it path converting parsing parse")
 
 // states reports whether a bare value is the first word of a statement.
 func states(s string, v extent) bool {
-	const longest = 9
+	const longest = 10
 	return v.to-v.from <= longest && strings.HasPrefix(s[v.to:], " ") && statements[strings.ToLower(s[v.from:v.to])]
 }
 
@@ -147,6 +156,9 @@ func resource(before string) bool {
 func enclosed(s string, i int) extent {
 	if m := cdata.FindStringIndex(s[i:]); m != nil {
 		return within(s, i+m[1], "]]")
+	}
+	if strings.HasPrefix(s[i:], "<Value>") { // of a file that sets up Windows
+		i += len("<Value>")
 	}
 	if end := tagBegin.FindStringIndex(s[i:]); len(end) == 2 && strings.HasPrefix(s[i+end[1]:], "/") {
 		return extent{from: i, to: i + end[0]}

@@ -14,6 +14,8 @@ var (
 		`|!(?:Ref|GetAtt|Sub|ImportValue|FindInMap|Join|Select|If)` +
 		`|\(sensitive|\(known|\[\]\w{1,24}\(nil\)?` +
 		`|fileb?://[\w./~-]+` +
+		`|[a-z]+\.[A-Z][A-Za-z]+:` +
+		`|[a-z][A-Za-z_]*(?:\.[A-Za-z_]+)*\((?:[a-z][A-Za-z_.]*)?` +
 		`|\$\{\w{1,64}(?::?\?[^}]*|:?-\}?)\}?)$`)
 
 	// variable matches a header whose credential is a variable of a shell.

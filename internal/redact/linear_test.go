@@ -17,7 +17,7 @@ import (
 // hostile are the units of inputs made to be slow: near misses, and openings that
 // are never closed.
 func hostile() []string {
-	units := nearMisses()
+	units := slices.Concat(nearMisses(), placeMisses())
 	for _, rule := range Default().rules {
 		if len(rule.gate) > 0 {
 			units = append(units, rule.gate[0])
@@ -195,7 +195,7 @@ func TestExpressionsReadAhead(t *testing.T) {
 			continue
 		}
 		re := regexp.MustCompile(rule.expr)
-		for _, unit := range slices.Concat(nearMisses(), rule.gate, alternatives(&rule, samples)) {
+		for _, unit := range slices.Concat(nearMisses(), placeMisses(), rule.gate, alternatives(&rule, samples)) {
 			s := strings.Repeat(unit, size/len(unit))
 			read := 0
 			for at := 0; at < len(s); {

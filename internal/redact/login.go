@@ -13,8 +13,8 @@ func loginRule() rule {
 		user    = `[\w.+@=,\\-]{1,80}`
 	)
 	return rule{
-		name: "told", of: "login", gate: []string{"auth ", "auth: ", "authenticat", "login", "logon", "logged in", "log in", "logging in", "sign in", "signed in", "signin", "bind "},
-		expr: `(?i)\b(?:basic auth|` + verdict + ` ` + login + `|` + login + ` (?:failed|failure|error|rejected|denied|refused)|log(?:ged|ging)?[ -]?(?:in|on)|sign(?:ed|ing)? in|authenticat(?:ed?|ing)|bind)` +
+		name: "told", of: "login", gate: []string{"auth ", "auth: ", "authenticat", "login", "logon", "logged in", "log in", "logging in", "sign in", "signed in", "signin", "bind ", " account", "t user", "n user"},
+		expr: `(?i)\b(?:basic auth|` + verdict + ` ` + login + `|` + login + ` (?:failed|failure|error|rejected|denied|refused)|log(?:ged|ging)?[ -]?(?:in|on)|sign(?:ed|ing)? in|authenticat(?:ed?|ing)|bind|(?:default|test|demo|staging|admin|temporary|initial|guest) (?:login|logon|account|user)(?: is| was)?)` +
 			`(?: for| of| with| as| to)?(?: user)?[ :=("']{1,3}` + user + `(?::| ?/ ?| (?:with|using) )["']?([^\s"'` + "`" + `\\]{5,64}?)(?:@(?-i:[a-z0-9.-]{1,128})(?::\d{1,5})?(?:/[\w./-]{0,64})?)?[)\]}>]{0,3}[:.,;!?]{0,3}(?:[\s"'` + "`" + `\\]|$)`,
 		check: loginValue,
 	}
@@ -52,7 +52,7 @@ func addressRules() []rule {
 	return []rule{
 		{
 			name: "url", of: "no scheme", gate: []string{"@"},
-			expr: sectionless + `//[^\s/?#"'<>:@\[]{1,64}:([^\s/"'<>]{1,128})@[\w.\[-]`, check: notMaskedAt,
+			expr: `(?:^|[\s"'(=,\[>]|\b[a-z][a-z0-9+]{2,20}|\b[a-z][a-z0-9+]{2,20}:)//?[^\s/?#"'<>:@\[]{0,64}:([^\s/"'<>]{1,128})@[\w.\[-]`, check: notMaskedAt,
 		},
 		{
 			// The easy connect of Oracle: user/password@//host:port/service.

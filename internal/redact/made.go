@@ -37,6 +37,9 @@ var (
 // number, a date, a version, a path, an address, a file, an algorithm, or an id that is
 // made of the time.
 func plainShape(v string) bool {
+	if v == "" {
+		return true
+	}
 	if m := uuidShape.FindStringSubmatch(v); m != nil {
 		return m[1] != "4"
 	}
@@ -79,7 +82,7 @@ func identifierWord(v string) bool {
 			return false
 		}
 		part := v[from:to]
-		if part == "" || changes(part) > 1 {
+		if part == "" || changes(part) > 1 || changes(part) > 0 && scrambled(part) {
 			return false
 		}
 		if to < len(v) {

@@ -30,7 +30,7 @@ var memberRoles = func() map[string]role {
 	for r, words := range map[role]string{
 		namesValue: "name key field fieldname param parameter parametername parameterkey property propertyname propertypath loc instancepath datapath variable variablename attribute attributename column columnname setting settingname envvar keyname",
 		pathOfName: "path",
-		holdsValue: "value input inputvalue rejectedvalue attemptedvalue invalidvalue parametervalue currentvalue newvalue oldvalue actualvalue defaultvalue stringvalue plaintext",
+		holdsValue: "value input inputvalue rejectedvalue attemptedvalue invalidvalue parametervalue currentvalue newvalue oldvalue actualvalue defaultvalue stringvalue plaintext received",
 		holdsAll:   "data stringdata",
 		typesValue: "type id",
 		kindOfAll:  "kind",
@@ -141,7 +141,7 @@ func routed(path string) bool { return strings.HasPrefix(path, "/") || strings.C
 func (h *holder) close(s string, f finding) finding {
 	for _, v := range h.held {
 		value := s[v.from:v.to]
-		if (h.marked && !masked(value) || h.name != "" && secretUnder(h.name, value)) && (h.opens != 0 || looksSecret(value)) && !strings.HasPrefix(value, opening) {
+		if (h.marked && !masked(value) || h.name != "" && secretUnder(h.name, value)) && (h.opens != 0 || looksSecret(value)) && !strings.HasPrefix(value, opening) && !typeWords[value] {
 			f.add(v.from, v.to)
 		}
 	}
@@ -166,7 +166,7 @@ func memberRules() []rule {
 	return []rule{
 		{
 			name: "secret", of: "member", multiline: true, find: findMembers, refuses: assigned,
-			gate: []string{`value"`, `value'`, `value\`, "value=", "value =", "value: ", `"input`, "'input'", "input=", `"data"`, `"data\`, "'data'", " data: ", `{data: `, `stringdata"`, `stringdata\`, `plaintext"`},
+			gate: []string{`value"`, `value'`, `value\`, "value=", "value =", "value: ", `"input`, "'input'", "input=", `"data"`, `"data\`, "'data'", " data: ", `{data: `, `stringdata"`, `stringdata\`, `plaintext"`, `received"`, `received\`},
 		},
 		{
 			name: "secret", of: "indented member", multiline: true, find: findIndented, refuses: assigned,

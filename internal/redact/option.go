@@ -20,6 +20,7 @@ func optionRule() rule {
 var passwordOptions = map[string]string{
 	"mosquitt": "-P --pw", "osql": "-P", "tsql": "-P", "sqsh": "-P", "mssql-cli": "-P", "ncftp": "-p", "rabbitmqadmin": "-p", "snmp": "-A -X -c", "swaks": "-ap",
 	"sendemail": "-xp", "rdesktop": "-p", "cypher-shell": "-p", "couchbase-cli": "-p", "cbq": "-p", "sendxmpp": "-p", "racadm": "-p", "evil-winrm": "-p", "netexec": "-p", "psexec": "-p", "beeline": "-p", "hdbsql": "-p", "snowsql": "-p", "vsql": "-w", "crackmapexec": "-p", "ftpput": "-p",
+	"keytool": "-storepass -keypass -srcstorepass -deststorepass -srckeypass -destkeypass -new", "codecov": "-t", "altool": "-p", "signtool": "/p", "set-key-parti": "-k", "erl": "-setcookie --cookie", "iex": "--cookie", "elixir": "--cookie",
 }
 
 // findOptions reads the words of a line. A program makes its options those of a password up to the
@@ -40,7 +41,7 @@ func findOptions(s string, f finding) finding {
 		switch v := s[word.from:word.to]; {
 		case strings.ContainsAny(v, "|;") || v == "&&":
 			options = ""
-		case v[0] == '-' && hasWord(options, v):
+		case (v[0] == '-' || v[0] == '/') && hasWord(options, v):
 			option = v
 		default:
 			options = optionsOf(v, options)

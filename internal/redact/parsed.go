@@ -119,7 +119,7 @@ func findInstances(s string, f finding) finding {
 // rejectedBefore matches a value with the name of its field behind it; rejectedBehind and ofVariable
 // match a value with the name before, as FluentValidation and Terraform write them.
 var (
-	rejectedBefore = regexp.MustCompile(`(?i)\bvalue:? \\*["']([^"'\\\n]{1,256})\\*["'](?: \(type \w{1,32}\))?(?::| at path| for path| in field| for field| for property| for key| for parameter) \\*["'` + "`" + `]?([\w.\[\]/-]{2,64})`)
+	rejectedBefore = regexp.MustCompile(`(?i)\bvalue:? \\*["']([^"'\\\n]{1,256})\\*["'](?: \(type \w{1,32}\))?(?::| at path| for path| in field| for field| for property| for key| for parameter| of property| of field| of parameter| of key| of option| of setting) \\*["'` + "`" + `]?([\w.\[\]/-]{2,64})`)
 	rejectedBehind = regexp.MustCompile(`(?i)-- ([\w.\[\]]{2,64}): [^\n]{0,240}?\bAttemptedValue: (\S{1,128})`)
 	ofVariable     = regexp.MustCompile(`\bfor variable \\*"([\w.-]{2,64})\\*"[^\n"]{0,80}: \\*"([^"\\\n]{1,256})`)
 )

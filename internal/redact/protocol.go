@@ -11,8 +11,8 @@ func protocolRules() []rule {
 	const mechanisms = `(?:PLAIN|LOGIN|XOAUTH2|OAUTHBEARER|CRAM-MD5|NTLM|EXTERNAL|DIGEST-MD5)`
 	return []rule{
 		{
-			name: "protocol", of: "sasl", gate: []string{"auth plain ", "auth login ", "auth xoauth0 ", "auth oauthbearer ", "auth cram-md0 ", "auth ntlm ", "authenticate ", "cram-md0 response "},
-			expr: `(?i)(?:\bAUTH(?:ENTICATE)? ` + mechanisms + `|\bCRAM-MD5 response):?\s+"?([A-Za-z0-9+/]{8,}={0,2})`, check: saslResponse,
+			name: "protocol", of: "sasl", gate: []string{"auth plain ", "auth login ", "auth xoauth0 ", "auth oauthbearer ", "auth cram-md0 ", "auth ntlm ", "authenticate ", "cram-md0 response ", " resp="},
+			expr: `(?i)(?:(?:\bAUTH(?:ENTICATE)? ` + mechanisms + `|\bCRAM-MD5 response):?\s+"?|\bresp=)([A-Za-z0-9+/]{8,}={0,2})`, check: saslResponse,
 		},
 		{name: "protocol", of: "digest", gate: []string{"response="}, expr: `\bresponse=\\*"?([0-9a-f]{32,64})\b`},
 		{name: "protocol", of: "setuser", gate: []string{"setuser "}, expr: `(?i)\bSETUSER \S+ [^\n>]*>([^\s"']+)`},

@@ -3,6 +3,9 @@
 // details of an event are held to an allow-list. What it found is counted by
 // rule and never kept.
 //
+// A secret is known by its form, its name, a word next to it or the place where it
+// stands. A value that was taken is also taken where it occurs again in the text.
+//
 // Rules are data. One automaton reads a text once and says which rules are worth
 // running on which line, so a clean text costs that one reading. It knows nothing
 // of events, stores or policies.
@@ -109,8 +112,7 @@ func (e *SecretError) Error() string {
 // rather than cleaned, because a redacted identifier would identify nothing.
 //
 // It is more lenient than [Redactor.String] where names of things look like data:
-// the address of a machine is a normal identifier, a card number in one piece
-// cannot be told from a number of sixteen digits, and a colon after a name such as
+// the address of a machine is a normal identifier, and a colon after a name such as
 // token is part of a path (/v1/token:refresh), so only name=value is refused.
 func (r *Redactor) Identifier(s string) error {
 	found := r.find(s).spans
@@ -145,7 +147,11 @@ type span struct {
 
 // spans returns what is to be replaced in s, in order and without overlaps.
 func (r *Redactor) spans(s string) []span {
-	return merge(slices.DeleteFunc(r.find(s).spans, func(sp span) bool { return r.replaced(s, sp) }))
+	spans := merge(slices.DeleteFunc(r.find(s).spans, func(sp span) bool { return r.replaced(s, sp) }))
+	if len(spans) == 0 {
+		return spans
+	}
+	return merge(r.repeated(s, spans))
 }
 
 // find looks at a text as it is and behind one layer of disguise.

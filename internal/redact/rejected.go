@@ -51,6 +51,8 @@ func rejectedValue(s string, i int) extent {
 		return extent{}
 	case isQuote(line[0]):
 		return extent{from: i + 1, to: quoteEnd(text, i, 0)}
+	case line[0] == '{': // all of the input: its members have names
+		return extent{}
 	case line[0] == '[':
 		if end := strings.Index(line, "]; codes"); end >= 0 {
 			return extent{from: i + 1, to: i + end}

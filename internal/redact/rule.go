@@ -124,7 +124,7 @@ func generalRules() []rule {
 		{
 			// The form without a scheme: user:password@host:port.
 			name: "url", of: "bare", gate: []string{"@"},
-			expr: `(?:^|[\s"'(=,\[>])[\w.+-]{1,64}:([^\s:@/"'<>,;()\[\]]{5,64})@(?:[\w-]{1,64}\.[\w.-]{1,128}|[\w-]{1,64}:\d{1,5}\b)`, check: chosenAt,
+			expr: `(?:^|[\s"'(=,\[>])[\w.+-]{1,64}:([^\s:@/"'<>,;()\[\]]{5,64})@(?:[\w-]{1,64}\.[\w.-]{1,128}|[\w-]{1,64}:\d{1,5}\b|[a-z][\w-]{1,62}(?:/\w|["'\s]|$))`, check: bareAddress,
 		},
 		{
 			name: "email", gate: []string{"@", "＠", "%40", "%2540", `\u0040`, "&#64;"},
@@ -134,7 +134,7 @@ func generalRules() []rule {
 		},
 		{name: "ssn", gate: []string{"000-00-0000"}, expr: `\d{3}-\d{2}-\d{4}`, check: socialSecurity},
 		{name: "iban", gate: ibanShapes(), find: findIBAN}, // before cards: a part of one may look like a card
-		{name: "card", gate: cardShapes(), find: findCards, refuses: separated},
+		{name: "card", gate: cardShapes(), find: findCards},
 		{name: "ipv6", gate: []string{"::"}, count: ":", least: 6, find: findIPv6, refuses: never},
 		{name: "ipv4", gate: ipv4Shapes(), find: findIPv4, refuses: never},
 	}

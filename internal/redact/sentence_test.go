@@ -46,6 +46,30 @@ func cleanedSentence(marked string) *regexp.Regexp {
 	return regexp.MustCompile(`^` + b.String() + regexp.QuoteMeta(marked[at:]) + `$`)
 }
 
+// checkSentence checks that every secret of a marked sentence is replaced and nothing else, and
+// returns 1 for a sentence that leaks, and 1 for one that is damaged.
+func checkSentence(t *testing.T, name, marked string) (leaked, damaged int) {
+	t.Helper()
+	text := markedSecret.ReplaceAllString(marked, "$1")
+	got, _ := Default().String(text)
+	leaks := false
+	for _, secret := range markedSecret.FindAllStringSubmatch(marked, -1) {
+		leaks = leaks || strings.Contains(got, secret[1])
+	}
+	switch {
+	case leaks:
+		leaked++
+		t.Errorf("%s: leaked\n%q\nbecame %q", name, text, got)
+	case !cleanedSentence(marked).MatchString(got):
+		damaged++
+		t.Errorf("%s: want only the secrets replaced\n%q\nbecame %q", name, text, got)
+	}
+	if again, _ := Default().String(got); again != got {
+		t.Errorf("%s: cleaned twice, %q became %q", name, got, again)
+	}
+	return leaked, damaged
+}
+
 // TestSecretsInSentences checks that every marked secret is replaced, and that the words
 // around it stay.
 func TestSecretsInSentences(t *testing.T) {
@@ -57,23 +81,8 @@ func TestSecretsInSentences(t *testing.T) {
 		}
 		leaked, damaged := 0, 0
 		for _, marked := range lines {
-			text := markedSecret.ReplaceAllString(marked, "$1")
-			got, _ := Default().String(text)
-			leaks := false
-			for _, secret := range markedSecret.FindAllStringSubmatch(marked, -1) {
-				leaks = leaks || strings.Contains(got, secret[1])
-			}
-			switch {
-			case leaks:
-				leaked++
-				t.Errorf("%s: leaked\n%q\nbecame %q", name, text, got)
-			case !cleanedSentence(marked).MatchString(got):
-				damaged++
-				t.Errorf("%s: want only the secrets replaced\n%q\nbecame %q", name, text, got)
-			}
-			if again, _ := Default().String(got); again != got {
-				t.Errorf("%s: cleaned twice, %q became %q", name, got, again)
-			}
+			leaks, damages := checkSentence(t, name, marked)
+			leaked, damaged = leaked+leaks, damaged+damages
 		}
 		t.Logf("%s: %d lines, %d leaked, %d with other words changed", name, len(lines), leaked, damaged)
 	}

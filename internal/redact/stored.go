@@ -42,8 +42,8 @@ func storedRules() []rule {
 			expr: `(?i)[?&;](?:amp;)?(?:x-(?:amz|goog|oss)-(?:signature|credential|security-token)|signature|policy|key-pair-id|hmac|hdnts|hdnea|(?:aws|oss)accesskeyid)(?:=|%3D)([^&\s"'<>#;\\]{8,})`,
 		},
 		{
-			name: "parameter", of: "code", gate: []string{"?code=", "&code=", "?key=", "&key=", ";key=", "#code=", "?sig=", "&sig=", "?auth=", "&auth=", "?k=", "&hash=", "?hash=", "?t=", "&state=", "?state=", "?ticket=", "&ticket=", "samlresponse=", "code_verifier=", "assertion="},
-			expr: `(?:[?&;#](?:amp;)?(?:code|key|sig|auth|k|hash|t|state|ticket)|SAMLResponse|code_verifier|assertion)=((?:4/)?[^&\s"'<>#;\\/]{10,})`, check: opaqueParameter,
+			name: "parameter", of: "code", gate: []string{"?code=", "&code=", "?key=", "&key=", ";key=", "#code=", "?sig=", "&sig=", "?auth=", "&auth=", "?k=", "&hash=", "?hash=", "?t=", "&state=", "?state=", "?ticket=", "&ticket=", "samlresponse=", "samlrequest=", "samlart=", "code_verifier=", "assertion="},
+			expr: `(?:[?&;#](?:amp;)?(?:code|key|sig|auth|k|hash|t|state|ticket)=((?:4/)?[^&\s"'<>#;\\/]{10,})|(?:SAML(?:Response|Request|Art)|code_verifier|assertion)=([^&\s"'<>#;\\]{10,}))`, check: opaqueParameter,
 		},
 		{name: "scheme", gate: []string{"ssws", "geniekey", "pveapitoken", "klaviyo-api-key", "token token=", "splunk ", "sso-key"}, expr: `(?i)\b(?:SSWS|GenieKey|PVEAPIToken=|Klaviyo-API-Key|Token token=|Splunk|sso-key)[ \t"']*([\w.:@!~+/=-]{16,})`, check: opaqueAt},
 		{name: "scheme", of: "aws", gate: []string{"aws0-hmac"}, expr: `(?i)AWS4-HMAC-SHA256[^\n]*?Signature=([0-9a-f]{32,})`},
@@ -61,12 +61,18 @@ func jwkMember(_ string, v any) bool {
 	return ok && len(s) >= 32 && tokenEnd(s, 0) == len(s) && upper > 1 && lower > 1 && digits > 0
 }
 
+// assetHash matches the address of a file of a site, up to the value of the parameter that tells its
+// versions apart.
+var assetHash = regexp.MustCompile(`\.(?:js|mjs|css|map|png|jpe?g|gif|svg|ico|webp|woff2?|ttf|wasm|html)\?(?:hash|t|k|key)=$`)
+
 // opaqueParameter tells a credential in an address from a code such as
 // NETWORK_TIMEOUT, a number and the name of a file.
 func opaqueParameter(s string, from, to int) bool {
 	v := s[from:to]
 	upper, lower, digits := mixture(v)
 	switch {
+	case hexOnly(v) && assetHash.MatchString(s[max(0, from-128):from]):
+		return false
 	case upper+lower == 0 || digits == 0 && !camel.MatchString(v):
 		return false
 	case lower == 0:

@@ -132,8 +132,11 @@ func (p *phrase) afterCipher() bool {
 func (p *phrase) yours() bool {
 	_, from := previousWord(p.text, max(0, p.word-32), p.word)
 	your, _ := previousWord(p.text, max(0, p.word-32), from)
-	return your == "your"
+	return your == "your" && !ordinaryCodes[p.before]
 }
+
+// ordinaryCodes are the words before a code that everybody may know.
+var ordinaryCodes = wordSet("order error zip postal post country area product status exit response reference tracking booking language currency color source bar qr promo discount coupon")
 
 // wordBefore returns the word that ends before i, in lower case. One separator
 // may stand between, or a colon with a blank.

@@ -36,6 +36,8 @@ func (p *phrase) behind(least, end int) bool {
 			field = true
 		case denials[word] || refusals[word] || verdicts[word]:
 			p.denied = true
+		case p.kind == ofCode && from < len(p.text) && 'A' <= p.text[from] && p.text[from] <= 'Z' && strings.HasSuffix(p.text[least:from], "your "):
+			// 123456 is your Example login code
 		case !determiners[word] && !codeQualifiers[word] && !keyQualifiers[word]:
 			return false
 		}

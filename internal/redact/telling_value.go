@@ -93,6 +93,8 @@ func (p *phrase) secret(v string) bool {
 		return groupedKey(v)
 	case p.kind == ofSession:
 		return p.session(v)
+	case p.name == "pass" && p.afterUser():
+		return !p.broken && chosenWord(v)
 	case p.name == "pass":
 		return !p.broken && chosenWord(v) && (signed(v) && changes(v) > 0 || changes(v) > 2)
 	case p.chosen() && !p.broken:
@@ -112,7 +114,9 @@ func (p *phrase) session(v string) bool {
 func (p *phrase) made(v string) bool {
 	switch {
 	case p.kind == ofSeed:
-		return base32Seed(v) || oneTime[p.before] && machineMade(v, shortHex)
+		return base32Seed(v) || mixedCase(v) && machineMade(v, shortHex) || oneTime[p.before] && machineMade(v, shortHex)
+	case p.kind == ofKey && signedBy[p.before] && hexOnly(v) && (len(v) == 16 || len(v) == 40):
+		return false // the fingerprint of a public key
 	case p.kind == ofKey && !keyQualifiers[p.before]:
 		return machineMade(v, longHex) && mixedCase(v) || p.cipher && cipherKey(v)
 	case p.given && p.assigned && !p.broken:
@@ -122,6 +126,9 @@ func (p *phrase) made(v string) bool {
 	}
 	return machineMade(v, shortHex) || oneTime[p.before] && base32Seed(v) || isQuote(p.text[p.from-1]) && signed(v) && looselyMade(v)
 }
+
+// signedBy stand before keys that have fingerprints.
+var signedBy = wordSet("rsa dsa ec ed ecdsa eddsa gpg pgp")
 
 // listed reports whether a password and its value v are all that a line has from the word on, with
 // a semicolon between them.
@@ -159,6 +166,9 @@ func fieldName(s string, from, to int) bool {
 		return strings.Trim(strings.ToLower(s[from:to]), "abcdefghijklmnopqrstuvwxyz._*") == ""
 	}
 	sign := wordEnd(s, from)
+	if name := nameEnd(s, from); sign < name && s[sign] == '_' && identifierWord(s[from:name]) {
+		sign = name // client_id=web
+	}
 	return sign < to && s[sign] == '=' && (sign < to-1 && s[sign+1] != '=' || to < len(s) && (isQuote(s[to]) || opensList(s[to]) || signWidth(s[to:]) > 0))
 }
 
@@ -170,8 +180,11 @@ func (p *phrase) chosen() bool {
 // afterUser reports whether a user stands before the telling word: username ada secret X.
 func (p *phrase) afterUser() bool {
 	const longest = 48
-	_, from := previousWord(p.text, max(0, p.word-longest), p.word)
-	word, _ := previousWord(p.text, max(0, p.word-longest), from)
+	words := strings.Fields(p.text[max(0, p.word-longest):p.word])
+	if len(words) < 2 {
+		return false
+	}
+	word := strings.ToLower(words[len(words)-2])
 	return word == "user" || word == "username" || word == "login"
 }
 
@@ -210,6 +223,9 @@ func (p *phrase) code(v string) bool {
 	case upper+lower+digits == len(v) && len(v) >= 8 && (upper == 0 || lower == 0):
 		return digits > 0 && changes(v) > 1 && strings.HasPrefix(p.name, "code")
 	}
+	if p.before == "authorization" && p.assigned && len(v) >= 6 && upper > 0 && lower > 0 && digits > 0 && upper+lower+digits == len(v) {
+		return true
+	}
 	return !plainShape(v) && machineMade(v, shortHex)
 }
 
@@ -245,39 +261,4 @@ func (p *phrase) resource(v string) bool {
 		}
 	}
 	return false
-}
-
-// valueLength returns the length of the value that s begins with: up to a blank, a quote,
-// a bracket or a separator of fields, without the punctuation of the sentence.
-func valueLength(s string) int {
-	end := 0
-	for end < len(s) && strings.IndexByte(" \t\r\n\"'`<>,;&()[]{}|", s[end]) < 0 {
-		if s[end] == '\\' && end+1 < len(s) && strings.IndexByte(`nrt"'u\`, s[end+1]) >= 0 {
-			break
-		}
-		end++
-	}
-	return len(strings.TrimRight(s[:end], ".!?:"))
-}
-
-// opensEntity reports whether an escape of HTML begins at i.
-func opensEntity(s string, i int) bool {
-	if s[i] != '&' {
-		return false
-	}
-	_, width := entityAfter(s[i+1:])
-	return width > 0
-}
-
-// signedLength extends a value to the next blank: a generated password may have commas,
-// semicolons and angle brackets in it. It returns length if other fields seem to follow.
-func signedLength(s string, length int) int {
-	end := length
-	for end < len(s) && strings.IndexByte(" \t\r\n", s[end]) < 0 && !opensEntity(s, end) {
-		if strings.IndexByte("\"'`()[]{}=\\|", s[end]) >= 0 || end > 64 {
-			return length
-		}
-		end++
-	}
-	return max(length, len(strings.TrimRight(s[:end], ".,;:!?>")))
 }

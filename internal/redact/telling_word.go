@@ -57,7 +57,7 @@ var (
 		"symmetric crypt preshared psk wep wpa live test merchant service session client bearer app application publishable instrumentation pass data cookie jwt csrf xsrf " +
 		"refresh id oauth sso personal bot user db database smtp ldap bind vault consul nomad registry extended rsa ec ed ethereum eth bitcoin btc solana hex totp otp mfa tfa setup " +
 		"project organization org provider sender routing push fcm apns stripe openai github gitlab slack sendgrid twilio aws azure gcp google datadog anthropic mailgun cloudflare " +
-		"product serial activation registration wifi fi luks priv store trust keystore role consumer")
+		"product serial validation activation registration wifi fi luks priv store trust keystore role consumer")
 
 	// codeQualifiers are the words that make a code a credential.
 	codeQualifiers = wordSet("authorization authorisation verification authentication confirmation security activation recovery backup pairing access invite invitation device user login " +

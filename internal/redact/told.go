@@ -20,7 +20,7 @@ var (
 	toldEnds = newLiteralGate(append(toldWords(), "pin")...)
 
 	// isTold matches what stands between such a word and a value: a word for is.
-	isTold = regexp.MustCompile(`(?i)^(?:\s+(?:for|für|pour|para|per|voor)\s+[\w@.-]{1,40})?` +
+	isTold = regexp.MustCompile(`(?i)^(?:\s+(?:for|für|pour|para|per|voor)\s+(?:(?:the|our|my|your|this)\s+)?[\w@.-]{1,40})?` +
 		`(?:\s+(?:is|was|ist|lautet|war|est|es|é|è|jest|to|är|er|on|это|` + folded("это") + `)(?:\s+(?:now|set to|jetzt|nun))?\s*[:=]?\s+|\s*(?:是|为|為|は|은|는)\s*)`)
 )
 

@@ -190,7 +190,7 @@ func nameIn(v any) string {
 // under the name of one.
 func (w *walk) member(key string, item any, depth int) (any, bool) {
 	rule := w.secretKey(key, item)
-	if rule == "" {
+	if rule == "" || verdictValue(item) {
 		return w.value(item, depth+1)
 	}
 	switch item := item.(type) {

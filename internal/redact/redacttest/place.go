@@ -1,0 +1,34 @@
+package redacttest
+
+// places makes secrets that stand where a program takes them for something else: the name of a
+// machine, a part of a path, the argument of a job, a line of a configuration file.
+func (m maker) places() (list []Sample) {
+	add := func(rule, before, secret, after string) {
+		list = append(list, Sample{Rule: rule, Text: before + secret + after, Secret: secret})
+	}
+	password := func() string { return m.fill("pass", 0) }
+	word := func() string { return m.filler(upper, 1) + m.filler(lower, 5) + "4" + m.filler(upper, 2) + "7" }
+	add("url", "getaddrinfo ENOTFOUND ", word(), "@postgres")
+	add("url", "contains invalid host 'app:", word(), "'")
+	add("url", `invalid integer value "`, word(), `" for connection option "port"`)
+	add("parameter", "GET /password/reset/", m.fill("hex", 40), "/edit 404")
+	add("webhook", "https://http-intake.logs.datadoghq.com/v1/input/", m.fill("hex", 32), "?page=2")
+	add("secret", "_app_session=", "eyJ"+m.fill("alnum", 40)+"--"+m.fill("hex", 40), "")
+	add("secret", "open(/var/lib/php/sessions/sess_", "4k"+m.filler(lower+digits, 23)+"7", ", O_RDWR)")
+	add("told", `field 'Password' of type int: parsing '`, password(), `' failed`)
+	add("told", "invalid header value: '", "aQ7"+m.fill("alnum", 37), "'")
+	add("password", `while parsing near '...ssword": "`, password(), `", '`)
+	add("protocol", "unknown command 'AUTH', with args beginning with: '", password(), "'")
+	add("password", "form-data; name=\"password\"\n\n", password(), "\n--x")
+	add("password", "createUser ada SHA \"", password(), "\"")
+	add("secret", "unknown variable 'pasword=", password(), "'")
+	add("password", "chpasswd:\n  list: |\n    ada:", password(), "\n")
+	add("secret", `<meta name="csrf-token" content="`, m.fill("alnum", 40), `" />`)
+	add("hash", "ada:1001:", m.filler(hexa, 31)+"7:"+m.filler(hexa, 31)+"a", ":::")
+	add("salesforce", "", "00D5000000"+m.filler(alnum, 5)+"!"+m.fill("alnum", 90), "")
+	add("wallet", "", "nsec1"+m.filler("qpzry9x8gf2tvdw0s3jn54khce6mua7l", 58), "")
+	add("told", "Private Keys\n(0) ", m.fill("zerox", 64), "\n")
+	add("told", "Performing LoginJob with arguments: 'ada', '", word()+m.filler(lower, 2), "'")
+	add("secret", "GH_PAT=", m.fill("hex", 40), "")
+	return list
+}
