@@ -31,20 +31,24 @@ func first(table, key string) string {
 // selectAdoptions is asked a few times a second by every node: where nothing is adopted
 // it reads an empty table.
 var selectAdoptions = `select a.adoption_id, a.owner, a.table_name, a.source, a.key_columns, a.mapping, coalesce(a.preset, ''), a.state, a.scanned, a.rows,
-		a.begun_at, a.governed_at, a.begun_by, a.agreed, a.kept_back, coalesce(a.kept_why, ''), coalesce(a.swept_at, '0001-01-01'), a.scanned_to, a.scan_end, cardinality(a.steps) > 0,
+		a.begun_at, a.governed_at, a.begun_by, a.agreed, a.kept_back, coalesce(a.kept_why, ''), coalesce(a.swept_at, '0001-01-01'), cardinality(a.steps) > 0,
 		` + first("adopted_change", "change_id") + `, ` + first("adopted_mirror", "mirror_id") + `, ` + first("adopted_unreadable", "key") + `,
-		exists (select from recoup.error_table t where t.table_name = a.table_name and not t.retired)
+		exists (select from recoup.error_table t where t.table_name = a.table_name and not t.retired),
+		(select f.retry_at from recoup.adopted_refused f where f.adoption_id = a.adoption_id order by f.adoption_id, f.retry_at limit 1)
 	from recoup.adoption a order by a.adoption_id`
 
 // Adoptions implements [store.AdoptionReader].
 func (s *Store) Adoptions(ctx context.Context) ([]store.Adoption, error) {
 	rows, err := s.pool.Query(ctx, selectAdoptions)
 	return collectRows("read adoptions", rows, err, func(row pgx.CollectableRow) (a store.Adoption, err error) {
-		var governed *time.Time
+		var governed, refused *time.Time
 		err = row.Scan(&a.ID, &a.Owner, &a.Table, &a.Source, &a.Key, &a.Mapping, &a.Preset, &a.State, &a.Scanned, &a.Rows,
-			&a.BegunAt, &governed, &a.BegunBy, &a.Agreed, &a.KeptBack, &a.KeptWhy, &a.SweptAt, &a.ScannedTo, &a.ScanEnd, &a.Defined, &a.Changed, &a.Moved, &a.Bad, &a.Tabled)
+			&a.BegunAt, &governed, &a.BegunBy, &a.Agreed, &a.KeptBack, &a.KeptWhy, &a.SweptAt, &a.Defined, &a.Changed, &a.Moved, &a.Bad, &a.Tabled, &refused)
 		if governed != nil {
 			a.GovernedAt = governed.UTC()
+		}
+		if refused != nil {
+			a.RefusedAt = refused.UTC()
 		}
 		a.BegunAt = a.BegunAt.UTC()
 		return a, err
@@ -64,17 +68,22 @@ func waiting(table, key string) string {
 const unreadable = `select count(*) as n, min(u.key) as key, (array_agg(u.cause order by u.key))[1] as cause
 	from (select * from recoup.adopted_unreadable u where u.adoption_id >= a.adoption_id order by u.adoption_id, u.key limit 10000) u where u.adoption_id = a.adoption_id`
 
+// refused is how many rows of adoption a refuse what became of their error, and one of them.
+const refused = `select count(*) as n, min(u.key) as key, (array_agg(u.cause order by u.key))[1] as cause
+	from (select * from recoup.adopted_refused u where u.adoption_id = a.adoption_id order by u.adoption_id, u.retry_at limit 10000) u`
+
 // AdoptionFigures implements [store.AdoptionReader].
 func (s *Store) AdoptionFigures(ctx context.Context) ([]store.AdoptionFigures, error) {
 	rows, err := s.pool.Query(ctx, `select a.table_name, a.source, a.state, `+waiting("adopted_change", "change_id")+`, coalesce(extract(epoch from clock_timestamp() - c.at), 0)::float8,
-			`+waiting("adopted_mirror", "mirror_id")+`, b.n, coalesce(b.key, ''), coalesce(b.cause, '')
+			`+waiting("adopted_mirror", "mirror_id")+`, b.n, coalesce(b.key, ''), coalesce(b.cause, ''), f.n, coalesce(f.key, ''), coalesce(f.cause, '')
 		from recoup.adoption a
 		cross join lateral (`+unreadable+`) b
+		cross join lateral (`+refused+`) f
 		left join lateral (select adoption_id, at from recoup.adopted_change c where c.adoption_id >= a.adoption_id order by c.adoption_id, c.change_id limit 1) c using (adoption_id)
 		order by a.adoption_id`, countPending)
 	return collectRows("count what is adopted", rows, err, func(row pgx.CollectableRow) (f store.AdoptionFigures, err error) {
 		var age float64
-		err = row.Scan(&f.Table, &f.Source, &f.State, &f.Pending, &age, &f.Queued, &f.Bad, &f.Example.Key, &f.Example.Cause)
+		err = row.Scan(&f.Table, &f.Source, &f.State, &f.Pending, &age, &f.Queued, &f.Bad, &f.Example.Key, &f.Example.Cause, &f.Refused, &f.Refuser.Key, &f.Refuser.Cause)
 		f.Oldest = time.Duration(max(age, 0) * float64(time.Second))
 		return f, err
 	})
@@ -99,13 +108,14 @@ func (s *Store) EndTurns(ctx context.Context, node string) error {
 // maxChangeSize is how many bytes of keys are read together: 4,000 numbers, 2,000 uuids.
 const maxChangeSize = 32 << 10
 
-// Changes implements [store.Adopter]. How large keys are is known without reading them.
+// Changes implements [store.Adopter]. How large keys are is known without reading them: they are
+// stored uncompressed (change_guard).
 func (s *Store) Changes(ctx context.Context, adoption, limit int) (list []store.AdoptedChange, more bool, err error) {
 	limit = clamp(limit)
 	rows, err := s.pool.Query(ctx, `select change_id, coalesce(keys, numbers::text[], uuids::text[]), keys is null and numbers is null and uuids is null,
 			at, place < there or there > $2
 		from (select *, count(*) over () as there, row_number() over w as place, sum(size) over w - size as before
-			from (select *, coalesce(pg_column_size(keys), pg_column_size(numbers), pg_column_size(uuids), 0) as size
+			from (select *, coalesce(pg_column_size(keys), 8 * cardinality(numbers), 16 * cardinality(uuids), 0) as size
 				from (select * from recoup.adopted_change where adoption_id >= $1 order by adoption_id, change_id limit $2 + 1) c where adoption_id = $1) c
 			window w as (order by change_id)) c
 		where before < $3 and place <= $2 order by change_id`, adoption, limit, maxChangeSize)
@@ -256,23 +266,44 @@ func finite(t pgtype.Timestamptz) time.Time {
 	return time.Time{}
 }
 
+// maxScanned is how many bytes a key of a scan may have, as the table of adoptions checks it. It
+// leaves room for every key that an index holds uncompressed, as JSON with escapes.
+const maxScanned = 32 << 10
+
+// scanKey reads a key of a source, which may be null. Casts of the source's owner make its text.
+func scanKey(row pgx.CollectableRow) (key *string, err error) {
+	if err = row.Scan(&key); err == nil && key != nil && len(*key) > maxScanned {
+		err = fmt.Errorf("a key of the adopted table has %d bytes, and %d are allowed; shorten it, or release the table: %w", len(*key), maxScanned, store.ErrRefused)
+	}
+	return key, err
+}
+
 // ScanSource implements [store.Adopter].
 func (s *Store) ScanSource(ctx context.Context, adoption int, after *string, until string, limit int) ([]string, error) {
 	limit = clamp(limit)
-	return rowsAtSource(ctx, s, "scan an adopted table", adoption, "scan", limit, pgx.RowTo[string], after, until, limit)
+	return rowsAtSource(ctx, s, "scan an adopted table", adoption, "scan", limit, func(row pgx.CollectableRow) (string, error) {
+		key, err := scanKey(row)
+		if err != nil || key == nil {
+			return "", err
+		}
+		return *key, nil
+	}, after, until, limit)
 }
 
 // BeginScan implements [store.Adopter].
-func (s *Store) BeginScan(ctx context.Context, turn store.Turn) (end *string, err error) {
-	last, err := rowsAtSource(ctx, s, "begin a backfill", turn.Adoption, "last", 1, pgx.RowTo[*string])
-	if err != nil {
-		return nil, err
+func (s *Store) BeginScan(ctx context.Context, turn store.Turn) (at store.Scan, err error) {
+	const doing = "begin a backfill"
+	err = s.pool.QueryRow(ctx, "select scanned_to, scan_end from recoup.adoption where adoption_id = $1", turn.Adoption).Scan(&at.To, &at.End)
+	if err != nil || at.End != nil {
+		return at, failure(doing, err)
 	}
-	if len(last) > 0 {
-		end = last[0]
+	last, err := rowsAtSource(ctx, s, doing, turn.Adoption, "last", 1, scanKey)
+	if err != nil || len(last) == 0 || last[0] == nil {
+		return at, err
 	}
-	return end, s.inTurn(ctx, "begin a backfill", turn, func(t *tx) error {
-		t.queue("update recoup.adoption set scan_end = $2 where adoption_id = $1", turn.Adoption, end)
+	at.End = last[0]
+	return at, s.inTurn(ctx, doing, turn, func(t *tx) error {
+		t.queue("update recoup.adoption set scan_end = $2 where adoption_id = $1", turn.Adoption, at.End)
 		return nil
 	})
 }

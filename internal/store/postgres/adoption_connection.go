@@ -5,11 +5,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"net"
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -23,8 +23,10 @@ const (
 	// has a limit of its own, which the table's owner can lift.
 	sourceTimeout = 45 * time.Second
 
-	// maxSourceBytes is how much a connection to an adopted table may return.
-	maxSourceBytes = 256 << 20
+	// maxSourceBytes is how many bytes a call may return: a batch of rows that are moved has the
+	// most (maxMoved). maxSourceMessageBytes is how many one row, or one error, may have.
+	maxSourceBytes        = 64 << 20
+	maxSourceMessageBytes = 4 << 20
 )
 
 // sources are the connections to adopted tables, one for each adoption that is worked at. Each
@@ -41,6 +43,7 @@ type sources struct {
 type source struct {
 	mu   sync.Mutex
 	conn *pgx.Conn // nil: closed
+	read *bounded  // what conn reads from
 }
 
 // newSources makes the connections' settings from the address of the store's own, or another.
@@ -62,47 +65,56 @@ func newSources(config *pgx.ConnConfig, o Options) (*sources, error) {
 	config.RuntimeParams["datestyle"] = "ISO, YMD"
 	config.DefaultQueryExecMode, config.StatementCacheCapacity, config.DescriptionCacheCapacity = pgx.QueryExecModeExec, 0, 0
 	config.OnNotice, config.OnNotification = nil, nil
+	return &sources{config: config, open: map[int]*source{}}, nil
+}
+
+// bounded is a connection that fails once a call has returned too much.
+type bounded struct {
+	net.Conn
+	left atomic.Int64
+}
+
+func (b *bounded) Read(p []byte) (int, error) {
+	left := b.left.Load()
+	if left <= 0 {
+		return 0, fmt.Errorf("a call of an adopted table returned more than %d bytes", maxSourceBytes)
+	}
+	n, err := b.Conn.Read(p[:min(int64(len(p)), left)])
+	b.left.Add(-int64(n))
+	return n, err
+}
+
+// allow lets the connection return as much as one call may.
+func (b *bounded) allow() { b.left.Store(maxSourceBytes) }
+
+// connectSource opens a connection to an adopted table, as the role of its adoption.
+func (s *Store) connectSource(ctx context.Context, adoption int) (*pgx.Conn, *bounded, error) {
+	var dialed atomic.Pointer[bounded] // cancelling and ending a session dial again, at any time
+	config := s.sources.config.Copy()
 	dial := config.DialFunc
 	config.DialFunc = func(ctx context.Context, network, address string) (net.Conn, error) {
 		conn, err := dial(ctx, network, address)
 		if err != nil {
 			return nil, err
 		}
-		return &bounded{Conn: conn, left: maxSourceBytes}, nil
+		read := &bounded{Conn: conn}
+		read.allow()
+		dialed.Store(read)
+		return read, nil
 	}
-	return &sources{config: config, open: map[int]*source{}}, nil
-}
-
-// bounded is a connection that fails once it has returned too much.
-type bounded struct {
-	net.Conn
-	left int64
-}
-
-func (b *bounded) Read(p []byte) (int, error) {
-	if b.left <= 0 {
-		return 0, fmt.Errorf("an adopted table returned more than %d bytes: %w", maxSourceBytes, io.ErrShortBuffer)
-	}
-	n, err := b.Conn.Read(p[:min(int64(len(p)), b.left)])
-	b.left -= int64(n)
-	return n, err
-}
-
-// connectSource opens a connection to an adopted table, as the role of its adoption.
-func (s *Store) connectSource(ctx context.Context, adoption int) (*pgx.Conn, error) {
-	config := s.sources.config.Copy()
 	err := s.pool.QueryRow(ctx, "select role, password from recoup.adoption_login where adoption_id = $1", adoption).Scan(&config.User, &config.Password)
 	if errors.Is(err, pgx.ErrNoRows) {
-		return nil, fmt.Errorf("adoption %d has no login role", adoption)
+		return nil, nil, fmt.Errorf("adoption %d has no login role", adoption)
 	}
 	if err != nil {
-		return nil, failure("read the login of an adoption", err)
+		return nil, nil, failure("read the login of an adoption", err)
 	}
 	conn, err := pgx.ConnectConfig(ctx, config)
 	if err != nil {
-		return nil, failure("connect to an adopted table as "+config.User, err)
+		return nil, nil, failure("connect to an adopted table as "+config.User, err)
 	}
-	return conn, nil
+	conn.PgConn().Frontend().SetMaxBodyLen(maxSourceMessageBytes)
+	return conn, dialed.Load(), nil
 }
 
 // of returns the entry of an adoption.
@@ -151,18 +163,22 @@ func atSource(ctx context.Context, s *Store, doing string, adoption int, functio
 	ctx, cancel := context.WithTimeout(ctx, sourceTimeout)
 	defer cancel()
 	if at.conn == nil {
-		conn, err := s.connectSource(ctx, adoption)
-		if err != nil {
+		var err error
+		if at.conn, at.read, err = s.connectSource(ctx, adoption); err != nil {
 			return err
 		}
-		at.conn = conn
 	}
+	at.read.allow()
 	places := make([]string, len(args))
 	for i := range places {
 		places[i] = fmt.Sprintf("$%d", i+1)
 	}
 	call := fmt.Sprintf("select * from recoup.adopted_%d_%s(%s)", adoption, function, strings.Join(places, ", "))
+	conn := at.conn
 	err := at.query(ctx, slices.Contains(reading, function), call, read, args...)
+	if ctx.Err() != nil {
+		pgsession.End(ctx, conn)
+	}
 	if said, ok := errors.AsType[*pgconn.PgError](err); err != nil && (!ok || said.Code == insufficientPrivilege) {
 		at.close(ctx)
 	}

@@ -19,17 +19,19 @@ type moved struct {
 	key         *string
 	disposition *string
 	archivedAt  *time.Time
+	attempts    int // that its source has refused
 }
 
 var deleteMirrored = deleteEach("adopted_mirror", "mirror_id", "bigint")
 
 // selectMoved looks up one by one, as selectPairs does, and only what is no open error in
 // the archive.
-var selectMoved = `select m.mirror_id, m.error_id, case when coalesce(e.error_id, a.error_id) is not null then r.key end, coalesce(e.disposition, a.disposition), a.archived_at
+var selectMoved = `select m.mirror_id, m.error_id, case when coalesce(e.error_id, a.error_id) is not null then r.key end, coalesce(e.disposition, a.disposition), a.archived_at, coalesce(f.attempts, 0)
 	from ` + behind("adopted_mirror", "mirror_id", "(adoption_id, mirror_id) > ($1, $2)") + ` m
 	left join lateral (select key from recoup.adopted_row where error_id = m.error_id and adoption_id = $1 limit 1) r on true
 	left join lateral (select error_id, disposition from recoup.error where error_id = m.error_id limit 1) e on true
 	left join lateral (select error_id, disposition, archived_at from recoup.error_archive where error_id = m.error_id and e.error_id is null limit 1) a on true
+	left join lateral (select attempts from recoup.adopted_refused where adoption_id = $1 and error_id = m.error_id limit 1) f on true
 	order by m.mirror_id`
 
 // Mirror implements [store.Adopter]. It waits for no row of the source.
@@ -39,14 +41,17 @@ func (s *Store) Mirror(ctx context.Context, turn store.Turn, after int64, limit 
 	err = s.inTurn(ctx, doing, turn, func(t *tx) error {
 		list = nil
 		collect(t.queue(selectMoved, turn.Adoption, after, clamp(limit)), func(row pgx.CollectableRow) (m moved, err error) {
-			return m, row.Scan(&m.entry, &m.error, &m.key, &m.disposition, &m.archivedAt)
+			return m, row.Scan(&m.entry, &m.error, &m.key, &m.disposition, &m.archivedAt, &m.attempts)
 		}, &list)
 		return nil
 	})
 	if err != nil || len(list) == 0 {
 		return done, err
 	}
-	done.Last = list[len(list)-1].entry // of a batch that fails, too
+	done.Last, done.Attempts = list[len(list)-1].entry, list[0].attempts // of a batch that fails, too
+	if list[0].key != nil {
+		done.Key = *list[0].key
+	}
 	written, err := s.mirror(ctx, turn.Adoption, list)
 	if err != nil {
 		return done, err
@@ -55,14 +60,21 @@ func (s *Store) Mirror(ctx context.Context, turn store.Turn, after int64, limit 
 		done.Last = 0
 	}
 	var entries []int64
+	var taken []recoup.ID
 	for _, m := range list {
 		if m.key == nil || written[*m.key] {
 			entries = append(entries, m.entry)
+			if m.attempts > 0 {
+				taken = append(taken, m.error)
+			}
 		}
 	}
 	done.Told = len(entries)
 	err = s.inTurn(ctx, doing, turn, func(t *tx) error {
 		t.queue(deleteMirrored, turn.Adoption, entries)
+		if len(taken) > 0 {
+			t.queue("delete from recoup.adopted_refused where adoption_id = $1 and error_id = any ($2::uuid[])", turn.Adoption, raw(taken))
+		}
 		return nil
 	})
 	if errors.Is(err, store.ErrOutOfTurn) {
@@ -82,10 +94,25 @@ func (s *Store) mirrorAgain(ctx context.Context, adoption int, list []moved) err
 	return failure("queue source rows again", err)
 }
 
-// ForgetMoved implements [store.Adopter].
-func (s *Store) ForgetMoved(ctx context.Context, turn store.Turn, entry int64) error {
-	return s.inTurn(ctx, "leave out a source row", turn, func(t *tx) error {
-		t.queue("delete from recoup.adopted_mirror where adoption_id = $1 and mirror_id = $2", turn.Adoption, entry)
+// RefuseMoved implements [store.Adopter].
+func (s *Store) RefuseMoved(ctx context.Context, turn store.Turn, r store.Refusal) error {
+	return s.inTurn(ctx, "note a source row that refuses", turn, func(t *tx) error {
+		t.queue(`with refused as (delete from recoup.adopted_mirror where adoption_id = $1 and mirror_id = $2 returning error_id)
+			insert into recoup.adopted_refused (adoption_id, error_id, key, cause, attempts, retry_at) select $1, error_id, $3, $4, $5, $6 from refused
+			on conflict (adoption_id, error_id) do update set key = excluded.key, cause = excluded.cause, attempts = excluded.attempts, retry_at = excluded.retry_at`,
+			turn.Adoption, r.Entry, r.Key, r.Cause, r.Attempts, r.RetryAt)
+		return nil
+	})
+}
+
+// RetryRefused implements [store.Adopter]. Until a retry is refused its entry waits for an hour, so
+// that it is not queued twice.
+func (s *Store) RetryRefused(ctx context.Context, turn store.Turn, now time.Time, limit int) error {
+	return s.inTurn(ctx, "queue refused source rows again", turn, func(t *tx) error {
+		t.queue(`with again as (update recoup.adopted_refused f set retry_at = $2::timestamptz + interval '1 hour'
+				from (select adoption_id, error_id from recoup.adopted_refused where adoption_id = $1 and retry_at <= $2 order by retry_at limit $3) d
+				where f.adoption_id = d.adoption_id and f.error_id = d.error_id returning f.adoption_id, f.error_id)
+			insert into recoup.adopted_mirror (adoption_id, error_id) select adoption_id, error_id from again`, turn.Adoption, now, clamp(limit))
 		return nil
 	})
 }

@@ -77,6 +77,18 @@ func scanPair(row pgx.CollectableRow) (p store.AdoptedRow, err error) {
 	return p, err
 }
 
+// KeepPairs implements [store.Adopter].
+func (s *Store) KeepPairs(ctx context.Context, turn store.Turn, keys []string) error {
+	return s.inTurn(ctx, "keep the errors of a released table", turn, func(t *tx) error {
+		t.queue(`insert into recoup.adopted_kept (source, key, error_id, digest)
+			select a.source, r.key, r.error_id, r.digest from recoup.adoption a, unnest($2::text[]) k
+				cross join lateral (select * from recoup.adopted_row where adoption_id = $1 and key = k offset 0) r where a.adoption_id = $1
+			on conflict (source, key) do update set error_id = excluded.error_id, digest = excluded.digest`, turn.Adoption, keys)
+		t.queue(deletePairs, turn.Adoption, keys)
+		return nil
+	})
+}
+
 // SavePairs implements [store.Adopter].
 func (s *Store) SavePairs(ctx context.Context, turn store.Turn, changed []store.AdoptedRow, gone []string) error {
 	keys, digests, attempts := make([]string, len(changed)), make([][]byte, len(changed)), make([]*recoup.ID, len(changed))

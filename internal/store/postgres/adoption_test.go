@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 
 	"recoup/internal/store"
 	"recoup/internal/store/postgres"
@@ -119,5 +120,37 @@ func TestGateWithoutAdoptions(t *testing.T) {
 	plan := strings.Join(lines, "\n")
 	if err != nil || !strings.Contains(plan, "adopted_change_unindexed") || strings.Contains(plan, "Seq Scan") || !regexp.MustCompile(`error_table t \(never executed\)`).MatchString(plan) {
 		t.Error(err, plan)
+	}
+}
+
+// TestCompressedKeys notes changes whose keys are compressed already, as those of another table
+// are. Their limit is that of what nodes read, and so is the size by which changes are read together.
+func TestCompressedKeys(t *testing.T) {
+	t.Parallel()
+	s, owner := adopted(t)
+	owner.run("create schema shop")
+	owner.run("create table shop.packed (keys text[])")
+	owner.run("alter table shop.packed alter keys set storage main")
+	pack := func(size int) error {
+		owner.run("truncate shop.packed")
+		owner.run("insert into shop.packed select array_agg(repeat('x', $1)) from generate_series(1, 1000)", size)
+		if n := ask[int](owner, "select pg_column_size(keys) from shop.packed"); n > 100*size {
+			t.Fatalf("the keys have %d bytes: they are not compressed", n)
+		}
+		_, err := owner.Exec(t.Context(), "insert into recoup.adopted_change (adoption_id, keys) select 1, keys from shop.packed")
+		return err
+	}
+	var server *pgconn.PgError
+	if err := pack(5000); !errors.As(err, &server) || server.Code != "23514" || strings.Contains(server.Detail, "xxx") {
+		t.Errorf("five megabytes: %v", err)
+	}
+	for range 2 {
+		if err := pack(1000); err != nil {
+			t.Fatal(err)
+		}
+	}
+	list, more, err := s.Changes(t.Context(), 1, 500)
+	if err != nil || !more || len(list) != 1 || len(list[0].Keys) != 1000 {
+		t.Errorf("read %d changes, more %v, %v", len(list), more, err)
 	}
 }

@@ -24,9 +24,9 @@ from generate_series(41, 20000) i;
 insert into recoup.outbox (kind, recipient, created_at, due_at, delivered_at, given_up_at)
 select 'ALERT', 't' || i % 5, $1::timestamptz - i * interval '4 minutes', case when i % 400 = 0 then $1::timestamptz end,
 	case when i % 400 > 1 then $1::timestamptz end, case when i % 400 = 1 then $1::timestamptz end from generate_series(1, 20000) i;
-insert into recoup.activity_minute select $1::timestamptz - i * interval '1 minute', 't' || t, 1, 1, 1, 1, 1, 1, 1, 1, 1
+insert into recoup.activity_minute select $1::timestamptz - i * interval '1 minute', 't' || t, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1
 from generate_series(1, 20000) i, generate_series(1, 3) t;
-insert into recoup.activity_hour select $1::timestamptz - i * interval '1 hour', 't' || t, 1, 1, 1, 1, 1, 1, 1, 1, 1
+insert into recoup.activity_hour select $1::timestamptz - i * interval '1 hour', 't' || t, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1
 from generate_series(1, 2000) i, generate_series(1, 3) t`
 
 // Every statement about alerts finds its rows by an index, as others do.

@@ -31,7 +31,7 @@ func newArchiving(was, next *recoup.Error, h *recoup.Transition) archiving {
 
 // archiveAlike is the statement that archives errors by decisions that were made on
 // others, and returns what it has archived as recoup.settle does.
-const archiveAlike = `select array_agg(moved_id), array_agg(correlation), array_agg(null::text), array_agg(decision), max(moved_at), count(*)
+const archiveAlike = `select array_agg(moved_id), array_agg(correlation), array_agg(null::text), array_agg(decision), max(moved_at), count(*), null
 	from recoup.archive($1, null, null, $2, $3, null)`
 
 func archiveArgs(at *time.Time, steps []*store.Step, decisions []*lifecycle.Decision) ([]any, error) {

@@ -1,6 +1,7 @@
 package postgres
 
 import (
+	"slices"
 	"strings"
 	"time"
 
@@ -10,7 +11,9 @@ import (
 
 // errorColumns lists the columns of recoup.error on the wire. What moves with a
 // claim is in recoup.due: see [currentColumns].
-func errorColumns() []column[recoup.Error] { return columns(store.Errors.Columns) }
+func errorColumns() []column[recoup.Error] {
+	return columns(store.OpenErrors.Columns)
+}
 
 // leasedColumns lists the columns of recoup.due that hold a lease.
 func leasedColumns() []column[recoup.Error] { return columns(store.Leases) }
@@ -31,10 +34,10 @@ func dueColumns() []column[recoup.Error] {
 // currentColumns lists what an error has, read from both of its rows.
 func currentColumns() []column[recoup.Error] { return append(errorColumns(), leasedColumns()...) }
 
-// archiveColumns lists the columns of recoup.error_archive: those of an error
-// and those that archiving adds.
+// archiveColumns lists the columns of recoup.error_archive: those of an error but for its
+// marks, and those that archiving adds.
 func archiveColumns() []column[recoup.Error] {
-	return append(errorColumns(), columns(store.Archiving)...)
+	return columns(slices.Concat(store.Errors.Columns, store.Archiving))
 }
 
 // names lists columns for a statement, each with a prefix such as "e.".

@@ -35,7 +35,7 @@ func TestLevelsFollowErrors(t *testing.T) {
 			t.Fatal(err)
 		}
 		rows, _ := owner.Query(t.Context(), `select table_name, count(*) filter (where blocking), count(*) filter (where state <> 'RESOLVED'),
-				count(*) filter (where state in ('PARKED', 'ESCALATED')),
+				count(*) filter (where state in ('PARKED', 'ESCALATED')), count(*) filter (where state = 'ESCALATED'),
 				sum(extract(epoch from $1 - created_at) / extract(epoch from expires_at - created_at)) filter (where e)::float8, count(*) filter (where e)
 			from (select *, state <> 'RESOLVED' and expires_at > created_at and isfinite(expires_at) as e from recoup.error) x group by 1 order by 1`, now)
 		want, err := pgx.CollectRows(rows, pgx.RowToStructByPos[store.Level])

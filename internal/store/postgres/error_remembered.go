@@ -102,7 +102,7 @@ type remembered struct {
 func (b *remembered) read(rows pgx.Rows) error {
 	for rows.Next() {
 		v := rows.RawValues()
-		ids, correlations, workers, places := elements(v[0]), elements(v[1]), elements(v[2]), elements(v[3])
+		ids, correlations, workers, places, retried := elements(v[0]), elements(v[1]), elements(v[2]), elements(v[3]), elements(v[6])
 		if len(ids) == 0 {
 			continue
 		}
@@ -118,7 +118,15 @@ func (b *remembered) read(rows pgx.Rows) error {
 			if err != nil {
 				return err
 			}
-			b.note(b.decisions[which], recoup.ID(ids[i]), identity(correlations[i]), string(workers[i]))
+			d := b.decisions[which]
+			b.note(d, recoup.ID(ids[i]), identity(correlations[i]), string(workers[i]))
+			if i < len(retried) && retried[i] != nil {
+				at, err := integer("retried", retried[i])
+				if err != nil {
+					return err
+				}
+				b.Again(d.Was.Table, time.UnixMicro(at+epoch))
+			}
 		}
 	}
 	return rows.Err()

@@ -88,14 +88,14 @@ func (s *failureStatement) statement(entity bool) string {
 	history := "insert into recoup.transition (error_id, at, actor, worker, claimed_at, attempt, was_next_retry_at, was_expires_at, expires_at, next_retry_at, " + names(s.moved, "") +
 		`) select h.error_id, ` + actTime + `, coalesce(h.lease_worker, 'system'), h.lease_worker, h.leased_at, h.lease_token, h.lease_ends_at, h.expires_at, h.expires_at, ` +
 		next + ", " + strings.Join(moved, ", ") + " from held h join m using (place)"
-	update := "update recoup.error e set " + strings.Join(set, ", ") + `, updated_at = ` + actTime + `, last_retry_at = h.leased_at, last_attempt = h.lease_token,
+	update := "update recoup.error e set " + strings.Join(set, ", ") + `, updated_at = ` + actTime + `, last_retry_at = h.leased_at, retried_at = ` + actTime + `, last_attempt = h.lease_token,
 		next_retry_at = ` + next + " from held h join m using (place) where e.ctid = h.spot and e.xmin = h.version returning 1"
 	return "with " + m + ", " + s.hold(strings.Join(agree, " and ")) + `,
 		act as materialized (select coalesce($3::timestamptz, recoup.clock()) as now from (select count(*) from held) x),
 		freed as (update recoup.due d set due_at = ` + next + `, lease_token = null, lease_worker = null, leased_at = null, lease_ends_at = null
 			from held h join m using (place) where d.ctid = h.slot),
 		done as (` + update + `), noted as (` + history + `)
-		select array_agg(h.error_id), array_agg(h.correlation_id), array_agg(h.lease_worker), array_agg(h.place), ` + actTime + `, (select count(*) from done) from held h`
+		select array_agg(h.error_id), array_agg(h.correlation_id), array_agg(h.lease_worker), array_agg(h.place), ` + actTime + `, (select count(*) from done), array_agg(h.retried_at) from held h`
 }
 
 // hold locks the rows in recoup.due of what agrees. Rows are looked up one by one, in
@@ -109,7 +109,7 @@ func (s *failureStatement) hold(agree string) string {
 		decisions = "lateral (select * from m where " + agree + " offset 0) m where true"
 	}
 	return `held as materialized (select d.slot, d.error_id, d.lease_token, d.lease_worker, d.leased_at, d.lease_ends_at,
-			e.expires_at, e.correlation_id, e.spot, e.version, m.place from unnest($1::uuid[], $2::uuid[]) as n (error_id, token)
+			e.expires_at, e.correlation_id, e.retried_at, e.spot, e.version, m.place from unnest($1::uuid[], $2::uuid[]) as n (error_id, token)
 		cross join lateral (select ctid as slot, * from recoup.due where error_id = n.error_id and lease_token = n.token for update offset 0) d
 		cross join lateral (select ctid as spot, xmin as version, * from recoup.error where error_id = n.error_id offset 0) e cross join ` + decisions + `
 			and (d.window_ends_at is null or d.window_ends_at >= ` + clockOr("$3") + ` + m.wait * interval '1 microsecond' + interval '1 minute')

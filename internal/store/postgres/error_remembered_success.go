@@ -10,7 +10,7 @@ import (
 
 // resolveAlike is the statement that resolves errors by decisions that were made on
 // others.
-const resolveAlike = "select settled, correlations, workers, places, settled_at, written from recoup.settle($1, $2, $3, $4, $5)"
+const resolveAlike = "select settled, correlations, workers, places, settled_at, written, retried from recoup.settle($1, $2, $3, $4, $5)"
 
 // success is a decision on the success of a retry, as recoup.settle takes it: what an
 // error has to agree in, and what only follows from that.

@@ -1,12 +1,15 @@
 package postgres_test
 
 import (
+	"errors"
 	"math/rand/v2"
 	"slices"
 	"strings"
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/jackc/pgx/v5/pgconn"
 
 	"recoup"
 	"recoup/fault"
@@ -214,4 +217,28 @@ func atOnce(t *testing.T, n int, run func(i int) error) {
 	}
 	close(start)
 	all.Wait()
+}
+
+// TestCompressedDetails inserts an event whose details are compressed already, as those of another
+// table are: their limit is that of the uncompressed ones.
+func TestCompressedDetails(t *testing.T) {
+	t.Parallel()
+	ownerURL, appURL := pgtest.Migrated(t)
+	ledger, owner := open(t, appURL), at(t, ownerURL)
+	must(t, ledger.SyncCodes(t.Context(), conformance.Epoch(), fault.Default().All()))
+	must(t, ledger.EnsureEventPartitions(t.Context(), conformance.Epoch(), 0))
+	owner.run("create temp table packed (details jsonb)")
+	owner.run("alter table packed alter details set storage main")
+	add := func(size int) error {
+		owner.run("truncate packed")
+		owner.run(`insert into packed select jsonb_build_object('retryable', true, 'field', repeat('x', $1))`, size)
+		_, err := owner.Exec(t.Context(), `insert into recoup.error_event (event_id, code, correlation_id, service, ts, details)
+			select gen_random_uuid(), 'VALIDATION_ERROR', gen_random_uuid(), 'billing', '2026-02-02 12:00Z', details from packed`)
+		return err
+	}
+	var server *pgconn.PgError
+	if err := add(100_000); !errors.As(err, &server) || server.ConstraintName != "error_event_details" {
+		t.Errorf("100 kilobytes: %v", err)
+	}
+	must(t, add(1000))
 }

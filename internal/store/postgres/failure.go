@@ -28,6 +28,7 @@ const (
 	duplicateTable        = "42P07"
 	undefinedTable        = "42P01"
 	diskFull              = "53100"
+	outOfMemory           = "53200" // of the server, also where its table of locks is full
 	ioError               = "58030"
 	queryCanceled         = "57014"
 	insufficientPrivilege = "42501"
@@ -88,13 +89,13 @@ func failure(doing string, err error) error {
 	case ours(err):
 		return fmt.Errorf("%s: %w", doing, err)
 	case errors.As(err, &server):
-		f.State, f.Message, f.cause, f.lost = server.Code, server.Message, meaning(server.Code), !rolledBack(err)
+		f.State, f.Message, f.cause, f.lost = server.Code, pgsession.BriefText(server.Message), meaning(server.Code), !rolledBack(err)
 	case errors.Is(err, context.Canceled):
 		f.Message, f.cause = "cancelled", context.Canceled
 	case errors.Is(err, context.DeadlineExceeded):
 		f.Message, f.cause, f.lost = "no answer in time", context.DeadlineExceeded, true
 	default:
-		f.Message, f.lost = "the connection to the database failed: "+root(err), true
+		f.Message, f.lost = "the connection to the database failed: "+pgsession.BriefText(root(err)), true
 	}
 	if errors.As(err, &connect) {
 		return onAcquire(f)

@@ -102,8 +102,9 @@ grant insert, delete on recoup.work_payload, recoup.replay_count, recoup.dead_le
 grant insert, update, delete on recoup.checkpoint, recoup.work, recoup.work_due, recoup.work_lease, recoup.work_pause to recoup_app;
 
 -- Adopted tables: nodes do what an adoption needs, but neither begin nor end one.
-grant insert, update, delete on recoup.adopted_row, recoup.adopted_unreadable to recoup_app;
+grant insert, update, delete on recoup.adopted_row, recoup.adopted_unreadable, recoup.adopted_refused to recoup_app;
 grant insert, delete on recoup.adopted_mirror to recoup_app;
+grant insert, update (error_id, digest) on recoup.adopted_kept to recoup_app;
 grant delete on recoup.adopted_change, recoup.adopted_entity to recoup_app;
 grant insert (error_id, table_name, details, sealed, sealed_by) on recoup.source_detail to recoup_app;
 grant update (state, scanned_to, scan_end, scanned, governed_at, swept_at, kept_back, kept_why) on recoup.adoption to recoup_app;
@@ -145,7 +146,7 @@ grant execute on function recoup.sync_table(recoup.error_table), recoup.retire_t
 grant execute on function recoup.names(), recoup.is_view_of(text, regclass), recoup.row_security_tables() to recoup_app;
 grant execute on function recoup.take_turn(int, text, interval), recoup.end_turns(text), recoup.check_turn(int, bigint), recoup.index_changes(int, int),
   recoup.pass_changes(),
-  recoup.keep_moved(uuid[], bytea[], text[]), recoup.drop_moved(uuid[]), recoup.adopted_functions(int), recoup.forget_adoption(int), recoup.replication_lag() to recoup_app;
+  recoup.keep_moved(uuid[], bytea[], text[]), recoup.drop_moved(uuid[]), recoup.adopted_functions(int), recoup.adopted_source(int), recoup.table_named(text), recoup.forget_adoption(int), recoup.replication_lag() to recoup_app;
 
 -- Pipelines in plain SQL: they insert into the views that carry the policy's
 -- names, ask the gate and pass it. Analysts read.

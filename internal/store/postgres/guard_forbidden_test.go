@@ -42,6 +42,9 @@ func forbiddenActs() []act {
 		{"update recoup.error set created_at = created_at - interval '1 day' where error_id = %open", guard},
 		{"update recoup.error set correlation_id = gen_random_uuid() where error_id = %open", guard},
 		{"update recoup.error set policy_version = null where error_id = %open", guard},
+		{"update recoup.error set message = 'rewritten' where error_id = %open", guard},
+		{"insert into recoup.error (error_id, table_name, code, disposition, policy_version) values ('00000000-0000-0000-0000-000000000000', 'public.shq_error_log', 'X', 'IGNORE', '1.0.0')", check},
+		{"insert into recoup.error (error_id, table_name, code, disposition) values ('00000000-0000-0000-0000-000000000000', 'public.shq_error_log', 'X', 'IGNORE')", guard},
 
 		// What is over stays over.
 		{"update recoup.error set state = 'ACTIVE', disposition = 'RETRY', blocking = true where error_id = %resolved", guard},
@@ -64,6 +67,11 @@ func forbiddenActs() []act {
 		// The gate cannot be opened by hand.
 		{"update recoup.error set blocking = false where error_id = %open", guard},
 		{"update recoup.error set blocking = false where error_id = %parked", guard},
+		{"update recoup.error set policy_version = 'nosuch' where error_id = %open", guard},
+		{"update recoup.error set blocking = false, policy_version = 'nosuch' where error_id = %open", guard},
+		{"update recoup.error set disposition = 'ARCHIVE', blocking = false where error_id = %open", guard}, // without its history
+		{"update recoup.error set disposition = 'ARCHIVE', blocking = false, updated_at = now() where error_id = %open", guard},
+		{"select recoup.promote_for('e', 'next', 'me', null, '00000000-0000-0000-0000-000000000000')", guard},
 		{"insert into recoup.error (table_name, entity_id, code, disposition, blocking) values ('outreach.dol_errors', 'e', 'X', 'RETRY', false)", guard},
 		{"insert into recoup.promotion values (gen_random_uuid(), 999, 'e-open', 'next', 'me', now())", privilege},
 		{"update recoup.promotion set phase = 'x'", privilege},
@@ -217,9 +225,9 @@ func TestAllowedActs(t *testing.T) {
 	s, _, app := governed(t)
 	rows := tried(t, s)
 	for _, sql := range []string{
-		"update recoup.error set message = 'looked at' where error_id = %open",
 		"update recoup.error set retry_count = max_retries where error_id = %open",
-		"update recoup.error set disposition = 'ARCHIVE', blocking = false where error_id = %open",
+		"insert into recoup.transition (error_id, at, input, actor, state, blocking, policy_version) values (%open, '2026-02-20', 'archive', 'ada', 'RETRY_PENDING', false, '1.0.0')",
+		"update recoup.error set disposition = 'ARCHIVE', blocking = false, updated_at = '2026-02-20' where error_id = %open",
 		"update recoup.error set escalation_level = 3 where error_id = %parked",
 		"insert into outreach.dol_errors (outreach_id, code) values ('e', 'X')",
 		"delete from recoup.entity_streak",

@@ -8,6 +8,7 @@ import (
 	"recoup"
 	"recoup/internal/policy"
 	"recoup/internal/store"
+	"recoup/internal/store/postgres"
 	"recoup/internal/store/postgres/pgtest"
 	"recoup/internal/test/conformance"
 )
@@ -171,6 +172,15 @@ func TestSyncTableGoesByTheRecord(t *testing.T) {
 		`{"table_name": "recoup.api_key", "archive_name": null}`:     "among our own",
 		`{"table_name": "x.y", "archive_name": "pg_catalog.x"}`:      "among our own",
 		`{"table_name": "x.y", "default_disposition": "RESOLVEDLY"}`: "not allowed",
+		`{"retired": true}`:                                          "never changed",
+		`{"orphans": true}`:                                          "never changed",
+		`{"entity_required": false}`:                                 "never changed",
+		`{"hub_name": "Another"}`:                                    "never changed",
+		`{"source_rules": {"x": 1}}`:                                 "never changed",
+		`{"table_name": "x.y", "archive_name": null}`:                "has no such table",
+		`{"table_name": "pg_temp_30.y"}`:                             "among our own",
+		`{"table_name": null}`:                                       "is missing",
+		`{"policy_version": null}`:                                   "is missing",
 	} {
 		if got := app.refusal(sync(set)); !strings.Contains(got, why) {
 			t.Errorf("%s: %s", set, got)
@@ -193,6 +203,35 @@ func TestSyncTableGoesByTheRecord(t *testing.T) {
 		t.Error("a policy that is not on record was followed")
 	}
 	app.run(sync("{}"))
+	noNullPolicy(t, s, app)
+}
+
+// noNullPolicy tries what a policy that is missing, or a part of it, would undo.
+func noNullPolicy(t *testing.T, s *postgres.Store, app prompt) {
+	t.Helper()
+	_, _, err := s.AddPolicy(t.Context(), recoup.PolicyVersion{Version: "2.0.0", Text: "x"}, store.Act{By: "ada", At: conformance.Epoch()})
+	must(t, err)
+	for _, sql := range []string{
+		"select recoup.sync_ledger(null, '1 microsecond', '1 microsecond')", "select cl.sync_gate(null, '{00:00:01}', '{TIMEOUT}', '1 second')",
+		"select cl.sync_gate('2.0.0', '{NULL}', '{TIMEOUT}', '1 second')", "select cl.sync_gate('2.0.0', '{00:00:01}', '{NULL}', '1 second')",
+		"select cl.sync_gate('2.0.0', null, '{TIMEOUT}', '1 second')", "select cl.sync_gate('2.0.0', '{00:00:01}', '{TIMEOUT}', null)",
+		"select recoup.retire_tables(null, '{}')", "select recoup.retire_tables('2.0.0', null)", "select recoup.retire_tables('2.0.0', '{NULL}')", "select recoup.sync_table(null)",
+	} {
+		if got := app.refusal(sql); !strings.Contains(got, "missing") {
+			t.Errorf("%s: %s", sql, got)
+		}
+	}
+	if got := app.refusal("select recoup.sync_ledger('2.0.0', null, '1 day')"); !strings.Contains(got, "at most 1000 years") {
+		t.Errorf("a ledger that keeps events for NULL: %s", got)
+	}
+	for _, sql := range []string{
+		"recoup.purge_archive(null, null)", "recoup.purge_rollups(now(), null, 1)", "recoup.purge_replays(null, 1)", "recoup.purge_alerts(null, 1)",
+		"recoup.purge_silences(now(), null)", "recoup.fold_rollups(null)", "recoup.is_blocked(null)", "recoup.take_turn(1, 'n', null)",
+	} {
+		if !ask[bool](app, "select "+sql+" is null") {
+			t.Errorf("%s did something", sql)
+		}
+	}
 }
 
 // A promotion is dated by the database, and only nodes name somebody else.

@@ -21,7 +21,7 @@ import (
 // held by it, and nodes report, claim, promote, sync, make keys and partitions, and migrate.
 func TestOutsidersCannotHoldLocks(t *testing.T) {
 	t.Parallel()
-	ownerURL, appURL := pgtest.Migrated(t)
+	ownerURL, appURL := pgtest.Start(t, pgtest.Options{}).Migrated(t) // its own: it holds thousands of locks, which other tests would find
 	s, err := postgres.Open(t.Context(), appURL, postgres.Options{MaxConns: 4, LockTimeout: 200 * time.Millisecond})
 	must(t, err)
 	t.Cleanup(func() { _ = s.Close() })

@@ -10,6 +10,7 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 
 	"recoup/fault"
+	checks "recoup/internal/check"
 	"recoup/internal/policy"
 	"recoup/internal/store/postgres"
 	"recoup/internal/store/postgres/pgtest"
@@ -111,6 +112,39 @@ func TestPlainLimits(t *testing.T) {
 	} {
 		if got := app.refusal(sql); !strings.Contains(got, want) {
 			t.Errorf("%s: %s", sql, got)
+		}
+	}
+}
+
+// Entities and phases of plain SQL are held to the rule of the API: what looks like another one is
+// refused, and what Unicode composes differently is the same entity.
+func TestPlainEntities(t *testing.T) {
+	t.Parallel()
+	_, owner, _ := governed(t)
+	writer := role(t, owner, "recoup_writer")
+	for _, odd := range []string{"CO-1 ", " CO-1", "CO\t1", "CO-1\n", "CO\u00071", "CO\u00a01", "CO\u200b1", "\u202eCO-1"} {
+		if err := checks.Identifier("entity_id", odd); err == nil {
+			t.Fatalf("the API accepts %q", odd)
+		}
+		for _, sql := range []string{
+			"insert into outreach.dol_errors (outreach_id, code) values ($1, 'X')",
+			"insert into company.url_discovery_failures (outreach_id, code) values ($1, 'X')",
+			"select recoup.is_blocked($1)", "select recoup.promote($1, 'next')", "select recoup.promote('CO-2', $1)",
+		} {
+			_, err := writer.Exec(t.Context(), sql, odd)
+			var refused *pgconn.PgError
+			if !errors.As(err, &refused) || refused.Code != guard || !strings.Contains(refused.Message, "must not begin or end with a space") {
+				t.Errorf("%s with %q: %v", sql, odd, err)
+			}
+		}
+	}
+	const composed, decomposed = "Caf\u00e9", "Cafe\u0301"
+	if got := ask[string](writer, "insert into outreach.dol_errors (outreach_id, code) values ($1, 'X') returning outreach_id", decomposed); got != composed {
+		t.Errorf("%q is kept as %q", decomposed, got)
+	}
+	for _, form := range []string{composed, decomposed} {
+		if !ask[bool](writer, "select recoup.is_blocked($1)", form) {
+			t.Errorf("%q is not blocked", form)
 		}
 	}
 }
@@ -230,4 +264,35 @@ func TestReaderRole(t *testing.T) {
 			t.Errorf("%s: %s", sql, got)
 		}
 	}
+}
+
+// An id of zeros, which the API takes for none, is refused: nobody could act on the error, and it would block for good.
+func TestPlainZeroID(t *testing.T) {
+	t.Parallel()
+	_, owner, _ := governed(t)
+	writer := role(t, owner, "recoup_writer")
+	const zero = "'00000000-0000-0000-0000-000000000000'"
+	for _, sql := range []string{
+		"insert into outreach.dol_errors (error_id, outreach_id, code) values (" + zero + ", 'e', 'X')",
+		"select recoup.promote('e', 'next', id => " + zero + ")",
+		"insert into recoup.promoting (entity, phase, id) values ('e', 'next', " + zero + ")",
+	} {
+		if got := writer.refusal(sql); !strings.Contains(got, "all zeros") {
+			t.Errorf("%s: %s", sql, got)
+		}
+	}
+}
+
+// The phase of a promotion has no characters that an entity may not have.
+func TestPlainPhase(t *testing.T) {
+	t.Parallel()
+	_, owner, _ := governed(t)
+	writer := role(t, owner, "recoup_writer")
+	for _, phase := range []string{"a\u0007b", "a\nb", " a", "a ", "a\u200bb", "a\u202eb"} {
+		_, err := writer.Exec(t.Context(), "select recoup.promote('e', $1)", phase)
+		if err == nil || !strings.Contains(err.Error(), "the phase must not") {
+			t.Errorf("%q: %v", phase, err)
+		}
+	}
+	writer.run("select recoup.promote('e', 'outreach, 2nd – « é »')")
 }

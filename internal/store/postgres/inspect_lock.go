@@ -7,13 +7,14 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 
 	"recoup/internal/store"
 )
 
 // selectLockHolders lists the sessions and prepared transactions, other than those of nodes, that hold
 // or wait for a lock on a table of ours which conflicts with writing it, or hold gates, which are one
-// row for each. Other tables that serve as locks are left out. When a transaction of another role began
+// row for each, or hold a quarter of the locks that the server has room for, in any database. Other tables that serve as locks are left out. When a transaction of another role began
 // is shown to few. If $2 is true, those are listed too that only hold an ACCESS SHARE lock on a table
 // with partitions, or on one of these, for minutes, or may not read it: no month of it can be dropped
 // meanwhile. One such lock of each is enough.
@@ -30,6 +31,9 @@ const selectLockHolders = `
 	  union all
 	  select pid, virtualtransaction, min(mode), $1, false from held where gate and granted group by pid, virtualtransaction
 	  union all
+	  select pid, min(virtualtransaction), count(*) || ' locks', $3, false from pg_locks where granted and pid is distinct from pg_backend_pid() group by pid
+	  having count(*) > current_setting('max_locks_per_transaction')::int * (current_setting('max_connections')::int + current_setting('max_prepared_transactions')::int) / 4
+	  union all
 	  select h.pid, h.virtualtransaction, h.mode, min(h.name), false from held h join pg_stat_activity a on a.pid = h.pid and a.usesysid is not null
 	   where $2 and h.mode = 'AccessShareLock' and h.monthly and h.granted
 	     and case when a.xact_start is null then not has_table_privilege(a.usesysid, h.oid, 'select') else a.xact_start < clock_timestamp() - interval '5 min' end
@@ -43,7 +47,7 @@ const selectLockHolders = `
 	 order by e.mode = 'AccessShareLock', 1, 2, 5 limit 20`
 
 func lockHolders(ctx context.Context, q querier, months bool) ([]store.LockHolder, error) {
-	rows, err := q.Query(ctx, selectLockHolders, store.GateLocks, months)
+	rows, err := q.Query(ctx, selectLockHolders, store.GateLocks, months, store.ManyObjects)
 	if err != nil {
 		return nil, err
 	}
@@ -76,14 +80,32 @@ func readLocks(ctx context.Context, q querier, _ store.Inspection, f *store.Fact
 }
 
 // LockHolders lists the sessions that keep nodes from writing tables, if a statement of this node
-// has waited for a lock in vain since it was last called. Otherwise it asks nothing, and ok is false.
+// has waited for a lock in vain, or the server had no room for it, since it was last called. Otherwise it asks nothing, and ok is false.
 func (s *Store) LockHolders(ctx context.Context) (list []store.LockHolder, ok bool, err error) {
 	if s.lockTimeouts.Swap(0) == 0 {
 		return nil, false, nil
 	}
 	list, err = lockHolders(ctx, s.pool, false)
+	var full *pgconn.PgError
+	if errors.As(err, &full) && full.Code == outOfMemory {
+		list, err = lockTableHolder(ctx, s.pool)
+	}
 	list = slices.DeleteFunc(list, func(h store.LockHolder) bool { return h.On == store.GateLocks && h.Blocked == 0 }) // pipelines hold gates for a moment
 	return list, err == nil, failure("list locks", err)
+}
+
+// lockTableHolder is the session with the most locks, read while the lock table is full: from functions of the server, because
+// a catalog that all databases share cannot be locked then. So a role is known by its number only.
+func lockTableHolder(ctx context.Context, q querier) ([]store.LockHolder, error) {
+	rows, err := q.Query(ctx, `select l.pid, 'oid ' || a.usesysid, count(*) || ' locks', $1::text from pg_lock_status() l join pg_stat_get_activity(null) a on a.pid = l.pid
+		where l.granted and l.pid <> pg_backend_pid() group by 1, 2 order by count(*) desc limit 1`, store.ManyObjects)
+	if err != nil {
+		return nil, err
+	}
+	return pgx.CollectRows(rows, func(row pgx.CollectableRow) (h store.LockHolder, err error) {
+		err = row.Scan(&h.PID, &h.Role, &h.Mode, &h.On)
+		return h, err
+	})
 }
 
 // busyService notes that what the service keeps could not be read because of a lock.

@@ -22,7 +22,7 @@ func readNames(ctx context.Context, q querier, i store.Inspection, f *store.Fact
 		}
 	}
 	rows, err := q.Query(ctx, `
-		select n.name, case when c.oid is null then '' when recoup.is_view_of(n.name, n.source::regclass) or exists (select from recoup.adoption a where a.source_oid = c.oid) then $3
+		select n.name, case when c.oid is null then '' when recoup.is_view_of(n.name, n.source::regclass) or exists (select from recoup.adoption a where recoup.adopted_source(a.adoption_id) = c.oid) then $3
 		    when c.relkind in ('r', 'p') then 'table' when c.relkind in ('v', 'm') then 'view' else 'thing' end,
 		  exists (select from recoup.error_table t where n.name in (t.table_name, t.archive_name) and not t.retired)
 		from unnest($1::text[], $2::text[]) with ordinality as n (name, source, place)
@@ -69,7 +69,7 @@ func readLookalikes(ctx context.Context, q querier, i store.Inspection, f *store
 		where c.relkind in ('r', 'p') and not c.relispartition and c.relpersistence <> 't'
 		  and n.nspname not in ('recoup', 'cl', 'pg_catalog', 'information_schema') and n.nspname !~ '^pg_(toast|temp)'
 		  and c.relname ~* '(error|fail|dead|dlq|^(river_job|oban_jobs|_private_jobs|job)$)' and format('%s.%s', n.nspname, c.relname) <> all ($1)
-		  and not exists (select from recoup.adoption a where a.source_oid = c.oid)
+		  and not exists (select from recoup.adoption a where recoup.adopted_source(a.adoption_id) = c.oid)
 		  and not exists (select from pg_depend d where d.classid = 'pg_class'::regclass and d.objid = c.oid and d.deptype = 'e')
 		group by 1, 2 order by 1 limit $2`, governed(i.Policy), maxLookalikes)
 	return err

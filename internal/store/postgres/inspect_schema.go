@@ -103,7 +103,8 @@ const selectSchema = `
 	    from pg_constraint k join relation r on r.oid = k.conrelid where k.contype in ('c', 'f', 'p', 'u', 'x')
 	  union all
 	  select 'column', format('%s.%I', r.name, a.attname), concat_ws(' ', format_type(a.atttypid, a.atttypmod), case when a.attnotnull then 'not null' end,
-	      case a.attgenerated when 's' then 'generated' end, case when a.attidentity <> '' then 'identity' end, 'default ' || pg_get_expr(d.adbin, d.adrelid)), ''
+	      case a.attgenerated when 's' then 'generated' end, case when a.attidentity <> '' then 'identity' end,
+	      case a.attstattarget when 0 then 'without statistics' end, 'default ' || pg_get_expr(d.adbin, d.adrelid)), ''
 	    from pg_attribute a join relation r on r.oid = a.attrelid and r.relkind <> 'v' left join pg_attrdef d on d.adrelid = a.attrelid and d.adnum = a.attnum
 	    where a.attnum > 0 and not a.attisdropped)
 	select kind, name, regexp_replace(regexp_replace(regexp_replace(definition, '\s+', ' ', 'g'), 'timezone\(''UTC''::text, (\w+)\)', '(\1 AT TIME ZONE ''UTC''::text)', 'g'),

@@ -158,6 +158,42 @@ func readRoles(ctx context.Context, q querier, _ store.Inspection, f *store.Fact
 	return err
 }
 
+// selectRoleSettings lists settings of our roles that grants.sql does not make. What is missing is left
+// out: a copy of a database has none, and nodes set theirs themselves.
+const selectRoleSettings = `
+	with wanted (role, name, setting) as (values ('recoup_app', 'search_path', 'recoup, cl, pg_temp'), ('recoup_writer', 'search_path', 'recoup, cl, public'),
+	  ('recoup_reader', 'search_path', 'recoup, cl, public'), ('recoup_app', 'timezone', 'UTC'), ('recoup_writer', 'timezone', 'UTC'), ('recoup_reader', 'timezone', 'UTC'),
+	  ('recoup_writer', 'idle_in_transaction_session_timeout', '30s')),
+	present as (select r.rolname::text as role, s.setdatabase <> 0 as here, lower(split_part(c, '=', 1)) as name, substr(c, strpos(c, '=') + 1) as setting
+	  from pg_db_role_setting s join pg_roles r on r.oid = s.setrole cross join unnest(s.setconfig) c
+	  where r.rolname in ('recoup_app', 'recoup_writer', 'recoup_reader') and s.setdatabase in (0, (select oid from pg_database where datname = current_database())))
+	select p.role, p.name, p.setting, 'alter role ' || p.role || case when p.here then format(' in database %I', current_database()) else '' end
+	    || case when not p.here or w.name is null then format(' reset %I', p.name) when p.name = 'search_path' then ' set search_path = ' || w.setting
+	      else format(' set %I = %L', p.name, w.setting) end
+	  from present p left join wanted w on w.role = p.role and w.name = p.name where not p.here or w.setting is distinct from p.setting order by 1, 2, 4 limit 100`
+
+// readRoleSettings reads settings of our roles that somebody else has made: a member of a role can
+// become that role, and change its settings and its password.
+func readRoleSettings(ctx context.Context, q querier, _ store.Inspection, f *store.Facts) error {
+	rows, err := q.Query(ctx, selectRoleSettings)
+	if err != nil {
+		return err
+	}
+	f.Server.RoleSettings, err = pgx.CollectRows(rows, pgx.RowToStructByPos[store.RoleSetting])
+	return err
+}
+
+// readStaleReaders reads what was given to roles that do not exist any more, or whose name another role has now.
+func readStaleReaders(ctx context.Context, q querier, _ store.Inspection, f *store.Facts) error {
+	rows, err := q.Query(ctx, `select g.reader::text, g.kind, g.name, format('select recoup.forbid_read(%L, %L, %L)', g.reader, g.kind, g.name) from recoup.read_grant g
+		where not exists (select from pg_roles r where r.oid = g.reader_id and r.rolname = g.reader) order by 1, 2, 3 limit 100`)
+	if err != nil {
+		return err
+	}
+	f.Server.StaleReaders, err = pgx.CollectRows(rows, pgx.RowToStructByPos[store.StaleReader])
+	return err
+}
+
 // readForeign reads which objects in our schemas belong to others. Objects of an adoption belong to
 // the owner of the adopted table.
 func readForeign(ctx context.Context, q querier, _ store.Inspection, f *store.Facts) error {

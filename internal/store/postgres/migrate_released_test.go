@@ -31,7 +31,7 @@ func TestReleased(t *testing.T) {
 	fillAdoption(at(t, owner))
 	wantRows(t, owner)
 	pgtest.HoldToClock(t, owner)
-	next := conformance.Release{Answers: conformance.Snapshot(t, s), Database: pgtest.Dump(t, owner)}
+	next := conformance.Release{Answers: conformance.Snapshot(t, s), Database: pgtest.DumpSQL(t, owner)}
 	conformance.RunReleased(t, steps, next, func(t *testing.T, database string) conformance.Whole {
 		t.Helper()
 		address := pgtest.New(t)
@@ -75,5 +75,7 @@ func fillAdoption(owner prompt) {
 	owner.run(`insert into recoup.adopted_change (adoption_id, keys) values (1, '{7}')`)
 	owner.run(`insert into recoup.adopted_entity (adoption_id, change_id, hash) values (1, 1, 7)`)
 	owner.run(`insert into recoup.adopted_unreadable (adoption_id, key, cause) values (1, '7', 'division by zero')`)
+	owner.run(`insert into recoup.adopted_refused (adoption_id, error_id, key, cause, attempts, retry_at) values (1, gen_random_uuid(), '7', 'locked', 1, now())`)
+	owner.run(`insert into recoup.adopted_kept (source, key, error_id, digest) values ('a.failures', '7', gen_random_uuid(), '\x')`)
 	owner.run(`insert into recoup.source_detail (error_id, table_name, details) values (gen_random_uuid(), 'a.errors', '{"note": "x"}')`)
 }

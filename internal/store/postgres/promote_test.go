@@ -256,3 +256,24 @@ func TestInsertsOfATransactionAreLimited(t *testing.T) {
 	owner.run(fmt.Sprintf(many, "b"))
 	role(t, owner, "postgres").run(fmt.Sprintf(many, "c"))
 }
+
+// The limit counts before the gates are taken: a statement that waits for one gate does not hold all others.
+func TestLimitComesBeforeTheGates(t *testing.T) {
+	t.Parallel()
+	_, owner, _ := governed(t)
+	first, second := role(t, owner, "recoup_writer"), role(t, owner, "recoup_writer")
+	last := ask[string](owner, "select 'z' || g from generate_series(1, 5000) g where recoup.stripe('z' || g) = 'recoup.gate_stripe_255' limit 1")
+	others := column[string](owner, "select min('v' || g) from generate_series(1, 3000) g where recoup.stripe('v' || g) <> 'recoup.gate_stripe_255' group by recoup.stripe('v' || g) limit 32")
+	first.run("begin; select recoup.promote('" + last + "', 'x')")
+	second.run("set lock_timeout = '100ms'")
+	for _, sql := range []string{
+		"insert into outreach.dol_errors (outreach_id, code) select 'w' || g, 'X' from generate_series(1, 3000) g",
+		"begin; insert into outreach.dol_errors (outreach_id, code) select e, 'X' from unnest('{" + strings.Join(others, ",") + "}'::text[]) e; select recoup.promote('" + last + "', 'x')",
+	} {
+		if got := second.refusal(sql); !strings.Contains(got, "32 of 256 gates") {
+			t.Errorf("%s: %s", sql, got)
+		}
+		second.run("rollback")
+	}
+	first.run("rollback")
+}

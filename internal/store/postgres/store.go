@@ -73,7 +73,7 @@ type Store struct {
 	claimed  atomic.Int64     // tickets of staged work, since the start
 	starts   laneStarts
 
-	lockTimeouts atomic.Int64 // statements that waited for a lock in vain, since LockHolders was called
+	lockTimeouts atomic.Int64 // statements that did not get a lock, since LockHolders was called
 	sources      *sources
 
 	memory            *store.Memory     // decisions that stand for others

@@ -11,7 +11,7 @@ import (
 	"recoup/fault"
 )
 
-// watch notes a disk that is full and a lock that was not had in time, from whatever statement met it, and ends a session
+// watch notes a disk that is full and a lock that was not had in time, or for which the server had no room, from whatever statement met it, and ends a session
 // that can only read: after a failover, the next one finds the new primary. A
 // statement that succeeds costs nothing.
 func (s *Store) watch(config *pgx.ConnConfig) {
@@ -20,7 +20,7 @@ func (s *Store) watch(config *pgx.ConnConfig) {
 		switch err.Code {
 		case diskFull, ioError:
 			s.trouble.Note(failure("write", err))
-		case lockNotAvailable:
+		case lockNotAvailable, outOfMemory:
 			s.lockTimeouts.Add(1)
 		}
 		return next(conn, err) && err.Code != readOnly

@@ -70,6 +70,7 @@ create table recoup.error (
   -- takes it.
   replaceable          boolean not null default false,
 
+  constraint error_id_given check (error_id <> '00000000-0000-0000-0000-000000000000'),
   constraint error_blocks check (not blocking or entity_id is not null and disposition in ('RETRY', 'PARKED')),
   constraint error_retry_budget check (retry_count <= max_retries),
   constraint error_parked_by check (state not in ('PARKED', 'ESCALATED')
@@ -170,4 +171,12 @@ create index error_archive_id_end_idx on recoup.error_archive (substr(uuid_send(
 create index error_archive_table_idx on recoup.error_archive (table_name, archived_at, error_id);
 create index error_archive_entity_idx on recoup.error_archive (entity_id, archived_at, error_id) where entity_id is not null;
 create index error_archive_purge_idx on recoup.error_archive (purge_at);
+
+-- Marks: when an error was last what metrics count. The archive has none. No index has one.
+alter table recoup.error
+  add column retried_at     timestamptz,
+  add column exhausted_at   timestamptz,
+  add column last_parked_at timestamptz,
+  add column unparked_at    timestamptz, -- null while it is in the park queue
+  add column deescalated_at timestamptz; -- null while it is escalated
 -- +goose StatementEnd

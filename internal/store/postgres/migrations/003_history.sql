@@ -148,36 +148,46 @@ $$;
 
 -- Activity: how often something happened to errors, by minute and by hour, kept as
 -- the counts are: transactions append to the delta, folding adds that to the sums.
+-- From retried on, errors are counted in the minute of a mark. When the mark moves, the error is taken
+-- from the old one, whose sum may have been purged: it can be below zero.
 create table recoup.activity_minute (
-  minute     timestamptz not null,
-  table_name text collate "C" not null,
-  reported   bigint not null,
-  parked     bigint not null,
-  escalated  bigint not null,
-  attempts   bigint not null,
-  succeeded  bigint not null,
-  retried    bigint not null,
-  exhausted  bigint not null,
-  expired    bigint not null,
-  archived   bigint not null,
+  minute       timestamptz not null,
+  table_name   text collate "C" not null,
+  reported     bigint not null,
+  parked       bigint not null,
+  escalated    bigint not null,
+  attempts     bigint not null,
+  succeeded    bigint not null,
+  expired      bigint not null,
+  archived     bigint not null,
+  retried      bigint not null,
+  exhausted    bigint not null,
+  never_parked bigint not null,
+  last_parked  bigint not null,
+  unparked     bigint not null,
+  deescalated  bigint not null,
   primary key (minute, table_name),
-  constraint activity_minute_counts check (least(reported, parked, escalated, attempts, succeeded, retried, exhausted, expired, archived) >= 0)
+  constraint activity_minute_counts check (least(reported, parked, escalated, attempts, succeeded, expired, archived) >= 0)
 ) with (fillfactor = 70);
 
 create table recoup.activity_hour (
-  hour       timestamptz not null,
-  table_name text collate "C" not null,
-  reported   bigint not null,
-  parked     bigint not null,
-  escalated  bigint not null,
-  attempts   bigint not null,
-  succeeded  bigint not null,
-  retried    bigint not null,
-  exhausted  bigint not null,
-  expired    bigint not null,
-  archived   bigint not null,
+  hour         timestamptz not null,
+  table_name   text collate "C" not null,
+  reported     bigint not null,
+  parked       bigint not null,
+  escalated    bigint not null,
+  attempts     bigint not null,
+  succeeded    bigint not null,
+  expired      bigint not null,
+  archived     bigint not null,
+  retried      bigint not null,
+  exhausted    bigint not null,
+  never_parked bigint not null,
+  last_parked  bigint not null,
+  unparked     bigint not null,
+  deescalated  bigint not null,
   primary key (hour, table_name),
-  constraint activity_hour_counts check (least(reported, parked, escalated, attempts, succeeded, retried, exhausted, expired, archived) >= 0)
+  constraint activity_hour_counts check (least(reported, parked, escalated, attempts, succeeded, expired, archived) >= 0)
 ) with (fillfactor = 50);
 
 create table recoup.activity_delta (like recoup.activity_minute including constraints);
@@ -198,9 +208,9 @@ create type recoup.success as (
 -- says. An error is written as the version that agreed, or not at all: fewer are written
 -- than settled then. Rows are looked up one by one, and found again where they lie: no
 -- plan that was made for an empty queue begins with all of it. What is settled is
--- returned as arrays, which cost less than rows.
+-- returned as arrays, which cost less than rows; retried is when each was retried before.
 create function recoup.settle(ids uuid[], tokens uuid[], decisions jsonb, why text, act_at timestamptz,
-  out settled uuid[], out correlations uuid[], out workers text[], out places int[], out settled_at timestamptz, out written bigint)
+  out settled uuid[], out correlations uuid[], out workers text[], out places int[], out settled_at timestamptz, out written bigint, out retried timestamptz[])
 language plpgsql security definer set search_path = pg_catalog, pg_temp set jit = off set plan_cache_mode = force_generic_plan
 set enable_hashjoin = off set enable_mergejoin = off set enable_seqscan = off set enable_bitmapscan = off set enable_sort = off set enable_material = off as $$
 begin
@@ -213,7 +223,7 @@ begin
       cross join lateral (select ctid as slot, policy_version as policy, lease_token, lease_worker, leased_at, lease_ends_at
         from recoup.due where error_id = n.id and lease_token = n.token offset 0) d
       cross join lateral (select ctid as spot, xmin as version, error_id, correlation_id, entity_id, code, table_name, state, disposition, blocking, created_at, expires_at,
-          retry_count, max_retries, escalation_level, assigned_to, escalated_to, last_failure_code, streak_family, group_id
+          retry_count, max_retries, escalation_level, assigned_to, escalated_to, last_failure_code, streak_family, group_id, retried_at
         from recoup.error where error_id = n.id offset 0) e
       cross join lateral (select m.place, m.retry_exhausted from m
         where e.code = m.code and e.retry_count = m.retry_count and e.max_retries = m.max_retries and e.blocking = m.blocking and e.state = m.state
@@ -224,7 +234,7 @@ begin
     held as (delete from recoup.due d using found f where d.ctid = f.slot and d.lease_token = f.lease_token returning f.*),
     act as materialized (select coalesce(act_at, recoup.clock()) as now from (select count(*) from held) x),
     done as (update recoup.error e set state = 'RESOLVED', disposition = 'RESOLVED', blocking = false, updated_at = (select now from act),
-        last_retry_at = h.leased_at, next_retry_at = null, retry_exhausted = h.retry_exhausted, streak_family = null, streak_count = 0,
+        last_retry_at = h.leased_at, retried_at = (select now from act), next_retry_at = null, retry_exhausted = h.retry_exhausted, streak_family = null, streak_count = 0,
         last_attempt = h.lease_token, last_result = 'succeed', next_escalation_at = null, review_due_at = null,
         resolved_at = (select now from act), resolved_by = coalesce(h.lease_worker, 'system'), resolution_reason = why
       from held h where e.ctid = h.spot and e.xmin = h.version returning 1),
@@ -243,8 +253,8 @@ begin
       union all select g.table_name, 'RESOLVED', 0, sum(g.n), 0, 0, 0 from gone g group by g.table_name),
     grouped as (insert into recoup.error_group_delta (group_id, retry_pending, resolved)
       select h.group_id, -count(*), count(*) from held h where h.group_id is not null group by h.group_id)
-    select array_agg(h.error_id), array_agg(h.correlation_id), array_agg(h.lease_worker), array_agg(h.place), (select now from act), (select count(*) from done)
-      into settled, correlations, workers, places, settled_at, written from held h;
+    select array_agg(h.error_id), array_agg(h.correlation_id), array_agg(h.lease_worker), array_agg(h.place), (select now from act), (select count(*) from done), array_agg(h.retried_at)
+      into settled, correlations, workers, places, settled_at, written, retried from held h;
   perform set_config('recoup.acting', 'off', true);
 end $$;
 -- +goose StatementEnd

@@ -102,20 +102,21 @@ end $$;
 -- is_blocked answers spec 000, 6.3 over every table at once, to whoever may ask
 -- it, whether or not they may read errors.
 create function recoup.is_blocked(entity text) returns boolean
-language plpgsql stable security definer set search_path = pg_catalog, pg_temp as $$
+language plpgsql stable strict security definer set search_path = pg_catalog, pg_temp as $$
 begin
   entity := recoup.plain_entity(entity);
   return exists (select from recoup.error where entity_id = entity and blocking)
     or exists (select from recoup.unread(entity));
 end $$;
 
--- check_stripes refuses a transaction that holds more than 32 of the 256 stripes, in any mode: one
--- open transaction of a pipeline must not stop all reports and promotions.
-create function recoup.check_stripes() returns void
+-- check_stripes refuses a transaction that would hold more than 32 of the 256 stripes, in any mode, with
+-- those of the entities: one open transaction of a pipeline must not stop all reports and promotions.
+create function recoup.check_stripes(entities text[]) returns void
 language plpgsql set search_path = pg_catalog, pg_temp as $$
 begin
-  if (select count(distinct l.relation) from pg_locks l join pg_class c on c.oid = l.relation
-      where l.pid = pg_backend_pid() and l.locktype = 'relation' and c.relnamespace = 'recoup'::regnamespace and starts_with(c.relname::text, 'gate_stripe_')) > 32 then
+  if (select count(*) from (select recoup.stripe(e) from unnest(entities) e
+      union select 'recoup.' || c.relname from pg_locks l join pg_class c on c.oid = l.relation
+      where l.pid = pg_backend_pid() and l.locktype = 'relation' and c.relnamespace = 'recoup'::regnamespace and starts_with(c.relname::text, 'gate_stripe_')) s) > 32 then
     raise exception using errcode = 'RC001', message =
       'one transaction of this role can hold 32 of 256 gates, enough for 32 entities; commit, and write the others in another transaction';
   end if;
@@ -140,13 +141,20 @@ begin
     raise exception using errcode = 'RC001', message = format('entity, phase and actor of a promotion may have 200 bytes each, not %s, %s and %s',
       octet_length(entity), octet_length(phase), octet_length(actor));
   end if;
+  if recoup.odd_entity(phase) then
+    raise exception using errcode = 'RC001', message =
+      'the phase must not begin or end with a space, nor contain control characters, invisible characters, characters for private use or spaces other than U+0020; remove them';
+  end if;
+  if id = '00000000-0000-0000-0000-000000000000' then
+    raise exception using errcode = 'RC001', message = 'the id of a promotion must not be all zeros: leave it out, or use a random UUID';
+  end if;
   if current_setting('transaction_isolation') <> 'read committed' then
     raise exception using errcode = 'RC001', message = 'promote needs READ COMMITTED: an older snapshot could not see what blocks';
   end if;
-  execute 'lock table ' || recoup.stripe(entity) || ' in exclusive mode';
   if limited and pg_current_xact_id_if_assigned() is not null then
-    perform recoup.check_stripes();
+    perform recoup.check_stripes(array[entity]);
   end if;
+  execute 'lock table ' || recoup.stripe(entity) || ' in exclusive mode';
   blockers := array(select error_id from recoup.error where entity_id = entity and blocking order by created_at, error_id limit 100);
   unread := array(select u.table_name from recoup.unread(entity) u);
   if cardinality(blockers) + cardinality(unread) > 0 then
@@ -177,11 +185,12 @@ create view recoup.promoting as
     null::bigint as seq, null::uuid[] as blockers, null::timestamptz as promoted_at, null::text[] as unread where false;
 
 -- promoting_by notes who promotes: the role of the session, also after SET ROLE, or the role whose
--- code the session runs.
+-- code the session runs, with the role of the session.
 create function recoup.promoting_by() returns trigger language plpgsql
 set search_path = pg_catalog, pg_temp as $$
 begin
-  new.actor := case when current_setting('role') = current_user then session_user else current_user end;
+  new.actor := case when current_user in (session_user, current_setting('role')) then session_user
+    else current_user || ' (session of ' || session_user || ')' end;
   return new;
 end $$;
 create trigger a_by instead of insert on recoup.promoting

@@ -48,6 +48,9 @@ begin
   if tg_relid <> 'recoup.error'::regclass then
     perform recoup.refuse_table(tg_relid);
   end if;
+  if new.error_id = '00000000-0000-0000-0000-000000000000' then
+    raise exception using errcode = 'RC001', message = 'error_id must not be all zeros: leave it out, or use a random UUID';
+  end if;
   folded := upper(new.code collate "C");
   if folded !~ '^[A-Z][A-Z0-9_]{0,63}$' or new.code ~ '[^ -~]' then
     raise exception using errcode = 'RC001', message = format(
@@ -147,21 +150,24 @@ begin
   return pg_has_role((select c.relowner from pg_class c join pg_namespace n on n.oid = c.relnamespace where n.nspname = 'recoup' and c.relname = 'error'), 'usage');
 end $$;
 
--- error_limited holds a pipeline to the number of gates that one transaction may hold. Errors that do
--- not block hold none.
+-- error_limited holds a pipeline to the number of gates that one transaction may hold, before error_inserted takes
+-- them: one that waits for a gate must not hold all others. Errors that do not block hold none.
 create function recoup.error_limited() returns trigger language plpgsql
 security definer set search_path = pg_catalog, pg_temp as $$
+declare
+  entities text[];
 begin
   if tg_relid <> 'recoup.error'::regclass then
     perform recoup.refuse_table(tg_relid);
   end if;
-  if exists (select from added where blocking) then
-    perform recoup.check_stripes();
+  entities := array(select distinct entity_id from added where blocking);
+  if cardinality(entities) > 0 then
+    perform recoup.check_stripes(entities);
   end if;
   return null;
 end $$;
-create trigger guard_limit after insert on recoup.error referencing new table as added
-  for each statement when (not recoup.is_node()) execute function recoup.error_limited(); -- after guard_insert
+create trigger guard_held after insert on recoup.error referencing new table as added
+  for each statement when (not recoup.is_node()) execute function recoup.error_limited(); -- before guard_insert, by its name
 
 -- Changed errors. They are held to the rules row by row, by triggers whose conditions
 -- are false for what claims and results do: those cost next to nothing.
@@ -177,6 +183,8 @@ create trigger guard_permanent after update of error_id, table_name, entity_id, 
     or old.code <> new.code or old.created_at <> new.created_at or old.correlation_id is distinct from new.correlation_id
     or old.reported_table is distinct from new.reported_table or old.group_id <> new.group_id)
   execute function recoup.refuse_row('what it is and when it was made is permanent');
+create trigger guard_message after update of message on recoup.error for each row when (old.policy_version is not null and new.message is distinct from old.message)
+  execute function recoup.refuse_row('what was reported is permanent');
 create trigger guard_admitted after update of policy_version on recoup.error for each row when (old.policy_version is not null and new.policy_version is null)
   execute function recoup.refuse_row('it is admitted');
 
@@ -209,7 +217,8 @@ create trigger guard_kept after update on recoup.error for each row when (old.ex
   execute function recoup.error_kept();
 
 -- error_ruled holds another disposition, another verdict on blocking and another
--- policy to what the table says.
+-- policy to what the table says, and demands of an error that ceases to block the row of
+-- its history that says so. Errors that are resolved are error_resolved's.
 create function recoup.error_ruled() returns trigger language plpgsql
 security definer set search_path = pg_catalog, pg_temp as $$
 declare
@@ -222,11 +231,16 @@ begin
   select * into t from recoup.error_table g where g.table_name = new.table_name;
   bad := case
     when new.disposition <> old.disposition and not new.disposition = any (t.dispositions) then new.disposition || ' is not allowed'
+    when new.policy_version is distinct from old.policy_version and new.policy_version <> t.policy_version
+      and not exists (select from recoup.policy_version v where v.version = new.policy_version) then 'its policy ' || new.policy_version || ' is not on record'
     when new.blocking <> (t.blocks and new.entity_id is not null and new.disposition in ('RETRY', 'PARKED'))
       and (coalesce(new.policy_version, t.policy_version) = t.policy_version
         or new.blocking <> old.blocking and new.policy_version = old.policy_version
           and (new.disposition in ('RETRY', 'PARKED')) = (old.disposition in ('RETRY', 'PARKED')))
-      then 'blocking must be ' || (not new.blocking) end;
+      then 'blocking must be ' || (not new.blocking)
+    when old.blocking and not new.blocking and not (recoup.recent(new.updated_at) and exists (select from recoup.transition h
+        where h.error_id = new.error_id and h.at = new.updated_at and not h.blocking))
+      then 'an error ceases to block together with the row of its history that says who did and why' end;
   if bad is not null then
     raise exception using errcode = 'RC001', message = new.error_id || ': ' || bad;
   end if;
@@ -453,7 +467,7 @@ end $$;
 -- database's clock. What their rows have carried of the history and of the gate's log,
 -- which outlive them, stays; what was a dead letter goes with all that hangs on it.
 create function recoup.purge_archive(as_of timestamptz, batch int) returns int
-language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
+language plpgsql strict security definer set search_path = pg_catalog, pg_temp as $$
 declare
   old     uuid[];
   letters uuid[];

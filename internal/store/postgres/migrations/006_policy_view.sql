@@ -17,8 +17,8 @@ language sql stable set search_path = pg_catalog, pg_temp as $$
 $$;
 
 -- name_standing says what a name of the policy is in the database: VIEW, our view of
--- source; ADOPTED, a table that is governed in place (016_adoption.sql); FREE, nothing
--- yet; TAKEN, something else, or a place where we may make no view, and whose it is.
+-- source; ADOPTED, a table that is governed in place (016_adoption.sql), also while another table
+-- is exchanged for it and nothing has its name; FREE, nothing yet; TAKEN, something else, or a place where we may make no view, and whose it is.
 -- It answers for the owner of the schema, who makes views.
 create function recoup.name_standing(name text, source regclass, out standing text, out kind text, out owner text)
 language plpgsql stable security definer set search_path = pg_catalog, pg_temp as $$
@@ -32,7 +32,8 @@ begin
   select c.oid, c.relkind, c.relowner into present, relkind, who
     from pg_class c where c.relnamespace = place and c.relname = split_part(name, '.', 2);
   standing := case when recoup.is_view_of(name, source) then 'VIEW'
-    when exists (select from recoup.adoption a where a.table_name = name and a.source_oid = present) then 'ADOPTED' end;
+    when exists (select from recoup.adoption a where a.table_name = name and (recoup.adopted_source(a.adoption_id) = present
+      or present is null and replace(a.source, '"', '') = name)) then 'ADOPTED' end;
   if standing is not null then
     return;
   end if;
@@ -263,7 +264,8 @@ end $$;
 -- What follows a new policy.
 
 -- check_policy holds the caller to the policies that are on record: what is not
--- there was never in force, and what was is never changed. Nor is the mirror a way
+-- there was never in force, and what was is never changed. Tables come before the ledger, in one
+-- transaction: a policy that the ledger follows has no more tables. Nor is the mirror a way
 -- to a view among the tables of the database itself.
 create function recoup.check_policy(t recoup.error_table, was recoup.error_table) returns void
 language plpgsql set search_path = pg_catalog, pg_temp as $$
@@ -272,23 +274,33 @@ declare
   bad      text := case
     when not recorded and exists (select from recoup.policy_version) then 'its policy ' || t.policy_version || ' is not on record'
     when recorded and was.policy_version = t.policy_version
-      and row(was.hub, was.entity_column, was.dispositions, was.default_disposition, was.ttl, was.blocks, was.dead_letter, was.archive_name, was.retention)
-        is distinct from row(t.hub, t.entity_column, t.dispositions, t.default_disposition, t.ttl, t.blocks, t.dead_letter, t.archive_name, t.retention)
+      and (row(was.hub, was.entity_column, was.dispositions, was.default_disposition, was.ttl, was.blocks, was.dead_letter, was.archive_name, was.retention,
+          was.hub_name, was.entity_required, was.source_rules)
+        is distinct from row(t.hub, t.entity_column, t.dispositions, t.default_disposition, t.ttl, t.blocks, t.dead_letter, t.archive_name, t.retention,
+          t.hub_name, t.entity_required, t.source_rules)
+        or not was.retired and row(t.retired, t.orphans) is distinct from row(false, was.orphans)) -- what a newer policy has retired is no orphans' table any more
       then 'a policy that was in force is never changed'
-    when (t.table_name || coalesce(' ' || t.archive_name, '')) ~ '(^| )(recoup|cl|pg_[a-z_]*|information_schema)\.' then 'its name is among our own'
+    when t.retired then 'what a policy has is not retired'
+    when (t.table_name || coalesce(' ' || t.archive_name, '')) ~ '(^| )(recoup|cl|pg_[a-z0-9_]*|information_schema)\.' then 'its name is among our own'
+    when array_position(t.dispositions, null) is not null then 'a disposition is missing'
     when t.default_disposition <> all (t.dispositions) then 'its default is not allowed'
     when t.ttl <= interval '0' or t.retention <= interval '0' then 'what is kept is kept for some time'
-    when t.ttl > interval '1000 years' or t.retention > interval '1000 years' then 'errors and archives are kept for at most 1000 years' end;
+    when t.ttl > interval '1000 years' or t.retention > interval '1000 years' then 'errors and archives are kept for at most 1000 years'
+    when recorded and was.policy_version is distinct from t.policy_version
+      and exists (select from recoup.ledger_policy l where l.policy_version = t.policy_version) then 'its policy ' || t.policy_version || ' has no such table' end;
 begin
   if bad is not null then
     raise exception using errcode = 'RC001', message = t.table_name || ': ' || bad;
   end if;
 end $$;
 
--- newest_policy reports whether a policy is the last on record, or none is.
+-- newest_policy reports whether a policy is the last on record, or none is. It refuses NULL, which is no policy.
 create function recoup.newest_policy(name text) returns boolean
 language plpgsql stable set search_path = pg_catalog, pg_temp as $$
 begin
+  if name is null then
+    raise exception using errcode = 'RC001', message = 'the version of the policy is missing';
+  end if;
   return coalesce((select v.version = name from recoup.policy_version v order by v.number desc limit 1), true);
 end $$;
 
@@ -299,6 +311,9 @@ language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare
   was recoup.error_table;
 begin
+  if t.table_name is null or t.policy_version is null then
+    raise exception using errcode = 'RC001', message = 'the name of the table or the version of its policy is missing';
+  end if;
   select * into was from recoup.error_table o where o.table_name = t.table_name;
   perform recoup.check_policy(t, was);
   if not recoup.newest_policy(t.policy_version) then
@@ -324,6 +339,9 @@ end $$;
 create function recoup.retire_tables(version text, kept text[]) returns void
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 begin
+  if version is null or kept is null or array_position(kept, null) is not null then
+    raise exception using errcode = 'RC001', message = 'the version of the policy or the name of a table is missing';
+  end if;
   update recoup.error_table set retired = true, orphans = false
    where not retired and table_name <> all (kept) and recoup.newest_policy(version)
      and (policy_version <> version or not exists (select from recoup.policy_version));

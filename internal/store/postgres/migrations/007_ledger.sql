@@ -20,7 +20,7 @@ create table recoup.error_event (
   reported_code    text, -- of an unregistered code: the name that was sent
   tenant_key       text, -- which key made tenant_hash
   primary key (event_id, ts),
-  constraint error_event_details check (jsonb_typeof(details) = 'object' and pg_column_size(details) <= 2048
+  constraint error_event_details check (jsonb_typeof(details) = 'object' and pg_column_size(details || '{}') <= 2048 -- uncompressed
     and jsonb_typeof(details -> 'retryable') = 'boolean'
     and details - '{retryable,field,limit,window_sec,expected_etag,existing_id}'::text[] = '{}')
 ) partition by range (ts);
@@ -163,7 +163,7 @@ end $$;
 -- that two that fold at once do not wait for each other crosswise. Where both
 -- would take the same rows, the later one finds nothing.
 create function recoup.fold_rollups(batch int) returns int
-language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
+language plpgsql strict security definer set search_path = pg_catalog, pg_temp as $$
 declare
   n int;
 begin
@@ -193,7 +193,7 @@ end $$;
 -- purge_rollups deletes a batch of counts per hour and one of counts per day, none
 -- that the policy keeps.
 create function recoup.purge_rollups(hours_before timestamptz, days_before date, batch int) returns int
-language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
+language plpgsql strict security definer set search_path = pg_catalog, pg_temp as $$
 declare
   hours int;
   days  int;

@@ -178,7 +178,7 @@ create trigger forbidden_truncate before truncate on recoup.replay_item for each
 -- purge_replays deletes a batch of items of replays that have ended, by the database's
 -- clock, and the replays of which none is left.
 create function recoup.purge_replays(as_of timestamptz, batch int) returns int
-language plpgsql security definer set search_path = pg_catalog, pg_temp set enable_seqscan = off as $$
+language plpgsql strict security definer set search_path = pg_catalog, pg_temp set enable_seqscan = off as $$
 declare
   n     int;
   empty uuid[];

@@ -242,6 +242,7 @@ begin
       where a.attrelid = old and a.attnum > 0 and not a.attisdropped
         and not exists (select from pg_attribute o where o.attrelid = new and o.attname = a.attname and o.attnum > 0) order by a.attnum loop
     execute format('alter table %s add column %I %s', new, c.attname, c.type);
+    execute format('alter table %s alter column %I set statistics 0', new, c.attname); -- see recoup.withhold_statistics
     more := more || format(', b.%I', c.attname);
   end loop;
   for c in select distinct case g.grantee when 0 then 'public' else quote_ident(pg_get_userbyid(g.grantee)) end as who

@@ -32,6 +32,8 @@ begin
     return; -- whoever has the newest follows it
   end if;
   perform cl.refuse(case
+    when num_nulls(waits, reasons, recovery_window) > 0 or array_position(waits, null) is not null or array_position(reasons, null) is not null
+      then 'a wait, a reason or the recovery window of Gate Zero is missing'
     when interval '0' >= any (waits) or recovery_window <= interval '0' then 'a wait of Gate Zero takes time'
     when interval '1000 years' < any (waits) or recovery_window > interval '1000 years' then 'a wait of Gate Zero takes at most 1000 years'
     when exists (select from unnest(reasons) r where r !~ '^[A-Z][A-Z0-9_]{0,63}$') or cardinality(reasons) = 0 then 'a reason of Gate Zero is a code'

@@ -73,7 +73,7 @@ create trigger forbidden_truncate before truncate on recoup.alert
 -- purge_alerts deletes a batch of alerts that are long over. It is the only way:
 -- nodes may not delete from the table.
 create function recoup.purge_alerts(as_of timestamptz, batch int) returns int
-language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
+language plpgsql strict security definer set search_path = pg_catalog, pg_temp as $$
 declare n int;
 begin
   as_of := least(as_of, recoup.clock() + recoup.tolerance() - interval '365 days');
@@ -140,7 +140,7 @@ create trigger guard_delete before delete on recoup.silence
 -- purge_silences deletes a batch of silences that are long over. The order of the
 -- list leads to the oldest.
 create function recoup.purge_silences(as_of timestamptz, batch int) returns int
-language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
+language plpgsql strict security definer set search_path = pg_catalog, pg_temp as $$
 declare n int;
 begin
   as_of := least(as_of, recoup.clock() + recoup.tolerance() - interval '365 days');

@@ -16,9 +16,10 @@
 -- Nodes and pipelines are held to nothing here. Nodes write events with INSERT
 -- then, at about 60 % of the rate, because COPY does not know row security.
 create table recoup.read_grant (
-  reader name not null,
-  kind   text not null check (kind in ('service', 'hub', 'gate_zero')),
-  name   text not null, -- of a service, or the id of a hub; *: all of them
+  reader    name not null,
+  kind      text not null check (kind in ('service', 'hub', 'gate_zero')),
+  name      text not null, -- of a service, or the id of a hub; *: all of them
+  reader_id oid not null,  -- of the role: another role of that name, made after this one was dropped, reads nothing
   primary key (reader, kind, name)
 );
 
@@ -41,7 +42,7 @@ $$;
 -- granted lists what of a kind a role may read by itself or as a member of others.
 create function recoup.granted(of_kind text, who name) returns text[]
 language sql stable security definer set search_path = pg_catalog, pg_temp as $$
-  select coalesce(array_agg(distinct g.name), '{}') from recoup.read_grant g join pg_roles r on r.rolname = g.reader
+  select coalesce(array_agg(distinct g.name), '{}') from recoup.read_grant g join pg_roles r on r.rolname = g.reader and r.oid = g.reader_id
    where g.kind = of_kind and recoup.asks(who) and pg_has_role(who, r.oid, 'usage')
 $$;
 
@@ -111,7 +112,8 @@ begin
         (select coalesce(string_agg(distinct t.hub, ', '), 'none, until a node has started') from recoup.error_table t where not t.retired));
     end if;
   end if;
-  insert into recoup.read_grant values (reader, kind, known) on conflict do nothing;
+  insert into recoup.read_grant values (reader, kind, known, to_regrole(quote_ident(reader)))
+    on conflict on constraint read_grant_pkey do update set reader_id = excluded.reader_id;
 end $$;
 
 -- forbid_read takes back what allow_read has given to a role.
@@ -143,10 +145,30 @@ begin
   execute format('alter table %s disable row level security', relation);
 end $$;
 
--- secure_partition keeps others from reading a partition past its parent.
+-- withhold_statistics has no statistics collected on the text of a relation, apart from columns with an index and
+-- from words that Recoup itself writes: EXPLAIN estimates from them how many rows of all hubs have a text, and
+-- operators such as = and < are asked before row security is. No plan needs them. ANALYZE does not delete what is
+-- there already, so they are withheld from the beginning, whether or not row security is on.
+create function recoup.withhold_statistics(relation regclass) returns void
+language plpgsql set search_path = pg_catalog, pg_temp as $$
+declare
+  own  text[] := '{table_name,reported_table,policy_version,severity,category,class,state,disposition,last_result,
+    archive_reason,final_disposition,was_state,was_disposition,input,end_input,status,event}';
+  name text;
+begin
+  for name in select a.attname from pg_attribute a join pg_type t on t.oid = a.atttypid
+      where a.attrelid = relation and a.attnum > 0 and not a.attisdropped and a.attstattarget is distinct from 0
+        and (t.typcategory = 'S' or t.oid in ('json'::regtype, 'jsonb'::regtype)) and (a.attname <> all (own) or relation = to_regclass('cl.gate_zero_intake')) -- whose state is one of the country
+        and not exists (select from pg_index i where i.indrelid = relation and a.attnum = any (i.indkey)) order by a.attnum loop
+    execute format('alter table %s alter column %I set statistics 0', relation, name);
+  end loop;
+end $$;
+
+-- secure_partition keeps others from reading a partition past its parent, and statistics from its text.
 create function recoup.secure_partition(part regclass) returns void
 language plpgsql set search_path = pg_catalog, pg_temp as $$
 begin
+  perform recoup.withhold_statistics(part);
   if recoup.secured() and not (select relrowsecurity from pg_class where oid = part) then
     perform recoup.secure(part, null);
   end if;
@@ -211,7 +233,7 @@ end $$;
 create function recoup.enable_row_security() returns void
 language sql set search_path = pg_catalog, pg_temp as $$
   select recoup.raise_barriers(true);
-  select recoup.secure(relation, condition) from recoup.row_security_tables();
+  select recoup.secure(relation, condition), recoup.withhold_statistics(relation) from recoup.row_security_tables();
   select recoup.grant_reader();
 $$;
 comment on function recoup.enable_row_security() is 'Other roles than nodes and pipelines read only what recoup.allow_read has given them';
@@ -223,4 +245,6 @@ language sql set search_path = pg_catalog, pg_temp as $$
   select recoup.grant_reader();
 $$;
 comment on function recoup.disable_row_security() is 'Takes recoup.enable_row_security() back';
+
+select recoup.withhold_statistics(relation) from recoup.row_security_tables();
 -- +goose StatementEnd

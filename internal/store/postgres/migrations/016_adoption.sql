@@ -45,7 +45,7 @@ create table recoup.adoption (
   adoption_id int generated always as identity primary key,
   table_name  text collate "C" not null unique, -- of the policy
   source      text not null unique,             -- schema and table, quoted as needed
-  source_oid  oid not null,
+  source_oid  oid not null,                     -- when it was adopted; another after a restore (recoup.adopted_source)
   owner       text not null,                    -- of the source, whose the functions are
   key_columns text[] not null check (cardinality(key_columns) > 0),
   mapping     jsonb not null,
@@ -55,8 +55,8 @@ create table recoup.adoption (
   turn        bigint not null default 0,    -- of the node that reconciles it, which only grows
   turn_of     text,                         -- that node
   turn_ends   timestamptz,                  -- when another may take the next
-  scanned_to  text,                         -- the last key of the backfill; null: none
-  scan_end    text,                         -- the last key when it began: what came later, triggers have seen
+  scanned_to  text check (octet_length(scanned_to) <= 32768), -- the last key of the backfill; null: none
+  scan_end    text check (octet_length(scan_end) <= 32768),   -- the last key when it began: what came later, triggers have seen
   scanned     bigint not null default 0,    -- how many rows it has seen
   rows        bigint not null default 0,    -- how many there were, by estimate, when it began
   begun_at    timestamptz not null default now(),
@@ -92,6 +92,26 @@ set search_path = pg_catalog, pg_temp as $$
     where starts_with(o.name, format('adopted_%s_', id))
 $$;
 
+-- table_named is the table that has a name; null if there is none. Names with escapes, which
+-- to_regclass cannot read, are those of no table.
+create function recoup.table_named(name text) returns oid language sql stable
+set search_path = pg_catalog, pg_temp as $$
+  select c.oid from pg_class c where c.relkind in ('r', 'p') and c.oid = case when name !~ '(^|\.)U&"' then to_regclass(name) end
+$$;
+
+-- adopted_source is the source of an adoption; null if it is gone. It is the table that the view of
+-- the adoption reads: PostgreSQL keeps that right when the table is renamed, and a dump names it. An
+-- adoption without its view is bound to the name alone.
+create function recoup.adopted_source(id int) returns oid language sql stable
+set search_path = pg_catalog, pg_temp as $$
+  select coalesce(
+    (select d.refobjid from pg_class v join pg_rewrite r on r.ev_class = v.oid
+        join pg_depend d on d.classid = 'pg_rewrite'::regclass and d.objid = r.oid and d.refclassid = 'pg_class'::regclass
+        join pg_class c on c.oid = d.refobjid and c.relkind in ('r', 'p')
+      where v.relnamespace = to_regnamespace('recoup') and v.relname = format('adopted_%s_recoup_release_first', id) limit 1),
+    (select recoup.table_named(a.source) from recoup.adoption a where a.adoption_id = id))
+$$;
+
 -- Which error a source row has. No foreign key: whoever writes a pair holds the turn at its
 -- adoption (check_turn), which is not forgotten while there is one.
 create table recoup.adopted_row (
@@ -104,6 +124,16 @@ create table recoup.adopted_row (
 );
 create index adopted_row_attempt_idx on recoup.adopted_row (adoption_id, key) where attempt is not null;
 create unique index adopted_row_error_key on recoup.adopted_row (error_id);
+
+-- Which errors rows of released tables have, where the policy keeps errors for ever: no release can
+-- end these. If the table is adopted again its rows have them still.
+create table recoup.adopted_kept (
+  source   text not null, -- of the adoption
+  key      text collate "C" not null,
+  error_id uuid not null,
+  digest   bytea not null,
+  primary key (source, key)
+);
 
 -- What an error keeps of its source row (decision 0087). It stays when the error is
 -- archived, and goes when the archive is purged.
@@ -163,7 +193,7 @@ create table recoup.adopted_change (
   check (coalesce(cardinality(keys), cardinality(numbers), cardinality(uuids), 0) <= 1000 and coalesce(cardinality(entities), 0) <= 1000),
   check (array_position(keys, null) is null and array_position(numbers, null) is null and array_position(uuids, null) is null
     and array_position(entities, null) is null and num_nonnulls(keys, numbers, uuids) <= 1),
-  check (pg_column_size(keys) <= 4194304)
+  constraint adopted_change_keys_size check (pg_column_size(keys || '{}'::text[]) <= 4194304) -- uncompressed
 ) with (autovacuum_vacuum_scale_factor = 0.02);
 
 alter table recoup.adopted_change alter keys set storage external, alter numbers set storage external, -- writers have no time to compress
@@ -188,6 +218,9 @@ create index adopted_entity_change on recoup.adopted_entity (change_id);
 -- transactions that pass_changes did not wait for. The gate reads unindexed entities one by one, so
 -- their number has a limit (decision 0088). The distance is in change ids: a sequence, which no
 -- snapshot can hide.
+-- Keys that come from another table may be compressed. They are stored uncompressed (keys || '{}'), so
+-- that pg_column_size is how much readers get. Those over the limit are refused first: a constraint
+-- would decompress them several times, and print them.
 create function recoup.change_guard() returns trigger language plpgsql
 security definer set search_path = pg_catalog, pg_temp set jit = off as $$
 declare
@@ -205,6 +238,12 @@ begin
     raise insufficient_privilege using message = format('adoption %s is of a table that %s does not own', new.adoption_id, new.writer);
   end if;
   new.writer := null;
+  if new.keys is not null then
+    if pg_column_size(new.keys) > 4194304 or pg_column_size(new.keys || '{}'::text[]) > 4194304 then
+      raise check_violation using message = 'the keys of a change have more than 4194304 bytes', table = 'adopted_change', constraint = 'adopted_change_keys_size';
+    end if;
+    new.keys := new.keys || '{}'::text[];
+  end if;
   distance := new.change_id - coalesce(indexed, 0);
   if size = 0 then
     new.entities := null;
@@ -235,6 +274,19 @@ create table recoup.adopted_unreadable (
   cause       text not null, -- redacted
   primary key (adoption_id, key)
 );
+
+-- Source rows that refuse what became of their error, by a constraint or a trigger of their owner.
+-- Nodes try again until the row takes it, or is gone.
+create table recoup.adopted_refused (
+  adoption_id int not null,
+  error_id    uuid not null,
+  key         text collate "C" not null,
+  cause       text not null, -- redacted
+  attempts    int not null,
+  retry_at    timestamptz not null,
+  primary key (adoption_id, error_id)
+);
+create index adopted_refused_retry on recoup.adopted_refused (adoption_id, retry_at);
 
 -- adopted_moved notes which errors of source rows have moved.
 create function recoup.adopted_moved() returns trigger language plpgsql
@@ -273,7 +325,7 @@ end $$;
 -- whose pairs of source rows and errors are gone, and reports whether it is. Nodes
 -- delete the pairs once their errors are ended; nodes and 'recoup release' both call it.
 create function recoup.forget_adoption(id int) returns boolean language plpgsql
-security definer set search_path = pg_catalog, pg_temp as $$
+strict security definer set search_path = pg_catalog, pg_temp as $$
 begin
   delete from recoup.adopted_unreadable u using recoup.adoption a where u.adoption_id = id and a.adoption_id = id and a.state = 'RELEASING' and a.steps = '{}';
   delete from recoup.adoption a where a.adoption_id = id and a.state = 'RELEASING' and a.steps = '{}'
@@ -282,6 +334,7 @@ begin
     delete from recoup.adopted_change where adoption_id = id;
     delete from recoup.adopted_entity where adoption_id = id;
     delete from recoup.adopted_mirror where adoption_id = id;
+    delete from recoup.adopted_refused where adoption_id = id;
   end if;
   return not exists (select from recoup.adoption a where a.adoption_id = id);
 end $$;
@@ -289,7 +342,7 @@ end $$;
 -- take_turn gives the next turn at an adoption to a node, or lengthens the one that it
 -- has; null while another node has it.
 create function recoup.take_turn(id int, node text, lasts interval) returns bigint language sql
-security definer set search_path = pg_catalog, pg_temp as $$
+strict security definer set search_path = pg_catalog, pg_temp as $$
   update recoup.adoption set turn = turn + (turn_of is distinct from node)::int, turn_of = node, turn_ends = clock_timestamp() + lasts
    where adoption_id = id and (turn_of = node or coalesce(turn_ends <= clock_timestamp(), true))
   returning turn
@@ -297,7 +350,7 @@ $$;
 
 -- end_turns ends the turns of a node that stops, so that others need not wait.
 create function recoup.end_turns(node text) returns void language sql
-security definer set search_path = pg_catalog, pg_temp as $$
+strict security definer set search_path = pg_catalog, pg_temp as $$
   update recoup.adoption set turn_ends = null, turn_of = null where turn_of = node
 $$;
 
@@ -323,7 +376,7 @@ $$;
 -- asked for, and returns how many changes those were. It needs no turn. It locks the adoption
 -- first, as those do who have the turn and delete changes.
 create function recoup.index_changes(id int, most int) returns bigint language plpgsql
-security definer set search_path = pg_catalog, pg_temp set enable_seqscan = off set jit = off as $$
+strict security definer set search_path = pg_catalog, pg_temp set enable_seqscan = off set jit = off as $$
 declare
   moved bigint;
 begin
@@ -412,7 +465,7 @@ end $$;
 -- changes without an index are few (change_guard). Of the others it reads one of each adoption.
 -- OFFSET 0 keeps the planner from reading all changes in the order of the primary key.
 create function recoup.unread(entity text) returns table (table_name text, since timestamptz)
-language plpgsql stable security definer rows 1
+language plpgsql stable strict security definer rows 1
 set search_path = pg_catalog, pg_temp set enable_seqscan = off as $$
 declare wanted bigint := hashtextextended(nullif(entity, '') collate "C", 0);
 begin
@@ -426,4 +479,6 @@ begin
     join recoup.error_table t on t.table_name = a.table_name and t.blocks and not t.retired
     group by 1 order by 1;
 end $$;
+
+select recoup.withhold_statistics('recoup.source_detail');
 -- +goose StatementEnd

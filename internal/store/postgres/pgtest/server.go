@@ -53,13 +53,20 @@ func Start(t testing.TB, o Options) *Server {
 	if err != nil {
 		t.Fatal(err)
 	}
+	s.removeAfter(t)
+	return s
+}
+
+// removeAfter ends the server and removes its files when the test ends.
+func (s *Server) removeAfter(t testing.TB) {
 	t.Cleanup(func() {
-		s.signal(syscall.SIGQUIT)
+		if s.postgres != nil {
+			s.signal(syscall.SIGQUIT)
+		}
 		if err := s.undertaker.Close(); err != nil {
 			t.Error(err)
 		}
 	})
-	return s
 }
 
 func start(o Options) (*Server, error) {
@@ -67,18 +74,29 @@ func start(o Options) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Server{options: o, programs: found}
+	s, err := initialised(found, o)
+	if err != nil {
+		return nil, err
+	}
+	return s, s.first()
+}
+
+// initialised makes the files of a server that does not run yet.
+func initialised(found programs, o Options) (s *Server, err error) {
+	s = &Server{options: o, programs: found}
 	s.template = sync.OnceValues(s.makeTemplate)
 	if s.as, err = credential(); err != nil {
 		return nil, err
 	}
-	if err := s.prepare(s.initialise); err != nil {
-		return nil, err
-	}
+	return s, s.prepare(s.initialise)
+}
+
+// first starts a server for the first time.
+func (s *Server) first() error {
 	if err := s.Restart(); err != nil {
-		return nil, err
+		return err
 	}
-	return s, s.admin(context.Background(), "create role "+owner+" login createdb createrole")
+	return s.admin(context.Background(), "create role "+owner+" login createdb createrole")
 }
 
 // prepare makes the directory, charges someone with removing it, and has it filled.
