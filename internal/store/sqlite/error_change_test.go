@@ -136,7 +136,7 @@ func TestBatchesArchiveWhatWasDecided(t *testing.T) {
 			left[i] = end(list[i])
 			ends[i] = d.archive(left[i], now)
 		}
-		must(t, s.writer.doAt(t.Context(), now, func(tx *tx) error {
+		must(t, s.writer.doAt(t.Context(), "", now, func(tx *tx) error {
 			return errors.Join(tx.rewriteAll(list, left), tx.exec(beginBatch), tx.archive(ends), tx.exec(endBatch))
 		}))
 		for _, end := range ends {

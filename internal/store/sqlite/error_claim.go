@@ -31,7 +31,7 @@ var (
 // so no error is handed to two claimers.
 func (s *Store) ClaimDue(ctx context.Context, claim store.Claim) ([]recoup.Error, error) {
 	var leased []recoup.Error
-	err := s.writer.doAt(ctx, claim.Now, func(tx *tx) error {
+	err := s.writer.doAt(ctx, "claim errors", claim.Now, func(tx *tx) error {
 		due, err := tx.loadDue(claim)
 		if err != nil || len(due) == 0 {
 			return err

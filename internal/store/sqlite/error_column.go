@@ -29,7 +29,7 @@ type errorField interface {
 // error_archive but for what its rows carry of the history. Every statement about errors
 // is made from these lists.
 var (
-	errorColumns    = columnsOf(slices.Concat(store.Errors.Columns, store.Leases))
+	errorColumns    = columnsOf(slices.Concat(store.OpenErrors.Columns, store.Leases))
 	archivedColumns = columnsOf(slices.Concat(store.Errors.Columns, store.Archiving))
 )
 

@@ -85,7 +85,7 @@ func TestHeldErrorsAreAsTheFileHasThem(t *testing.T) {
 	}
 
 	broken := errors.New("broken")
-	err = s.writer.doAt(t.Context(), l.now, func(tx *tx) error {
+	err = s.writer.doAt(t.Context(), "", l.now, func(tx *tx) error {
 		w, err := act{tx, s}.LoadSteps([]store.Step{{ID: e.ID}})
 		must(t, err)
 		w.Step(store.Step{ID: e.ID, Decide: l.step(lifecycle.Extend{Token: e.LeaseToken, Lease: time.Second})})

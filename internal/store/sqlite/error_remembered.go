@@ -89,6 +89,7 @@ func (s *remembered) end(step *store.Step, decisions []*lifecycle.Decision, out 
 	s.levels.count(was.Error, -1)
 	s.levels.count(&out.Error, 1)
 	s.Add(step, d, was.Error, out)
+	s.Again(was.Table, was.RetriedAt)
 	s.ended = append(s.ended, step.ID)
 	return true, nil
 }

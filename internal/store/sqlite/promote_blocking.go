@@ -21,7 +21,7 @@ func (s *Store) Blocking(ctx context.Context, entities []string, limit int) ([][
 	blockers := make([][]store.Blocker, len(entities))
 	for i, entity := range entities {
 		var err error
-		if blockers[i], err = query(ctx, s, blockerFields, selectBlockers, entity, store.Page{Limit: limit}.Size()); err != nil {
+		if blockers[i], err = queryBy(ctx, s.vital, blockerFields, selectBlockers, entity, store.Page{Limit: limit}.Size()); err != nil {
 			return nil, err
 		}
 	}

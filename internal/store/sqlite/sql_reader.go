@@ -39,7 +39,12 @@ func (r *reader) statement(ctx context.Context, text string) (*sql.Stmt, error) 
 
 // query reads the rows of a text that never varies into values of one type.
 func query[T any](ctx context.Context, s *Store, fields func(*T) []any, text string, args ...any) ([]T, error) {
-	statement, err := s.read.statement(ctx, text)
+	return queryBy(ctx, s.read, fields, text, args...)
+}
+
+// queryBy is [query] by the connections of a pool.
+func queryBy[T any](ctx context.Context, pool *reader, fields func(*T) []any, text string, args ...any) ([]T, error) {
+	statement, err := pool.statement(ctx, text)
 	if err != nil {
 		return nil, translate(err)
 	}

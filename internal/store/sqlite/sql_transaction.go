@@ -21,6 +21,7 @@ type tx struct {
 	rows     map[recoup.ID]int64 // where errors are that it has read or written
 	read     []recoup.Error      // those that it has read; the next verb uses their space
 	held     held                // across verbs
+	work     int                 // statements that were run and rows that they changed
 
 	// What follows from a verb once it is committed.
 	woken []string // who is to be woken
@@ -30,6 +31,7 @@ type tx struct {
 // statement prepares each text once. There are few: a text varies only by the
 // set of columns that an update changes.
 func (t *tx) statement(query string) (*sql.Stmt, error) {
+	t.work++
 	if s := t.prepared[query]; s != nil {
 		return s, nil
 	}
@@ -63,6 +65,7 @@ func (t *tx) change(query string, args ...any) (int, error) {
 		return 0, err
 	}
 	n, err := result.RowsAffected()
+	t.work += int(n)
 	return int(n), err
 }
 

@@ -22,13 +22,17 @@ import (
 type database struct{ *Store }
 
 // Act implements [verb.DB].
-func (d database) Act(ctx context.Context, _ string, at time.Time, do func(verb.Tx) error) error {
-	return d.writer.doAt(ctx, at, func(t *tx) error { return do(act{t, d.Store}) })
+func (d database) Act(ctx context.Context, doing string, at time.Time, do func(verb.Tx) error) error {
+	return d.writer.doAt(ctx, doing, at, func(t *tx) error { return do(act{t, d.Store}) })
 }
 
 // Read implements [verb.DB].
 func (d database) Read(ctx context.Context, q *verb.Query, into row.Answer) error {
-	statement, err := d.read.statement(ctx, spell(q.SQL()))
+	pool := d.read
+	if q.Vital {
+		pool = d.vital
+	}
+	statement, err := pool.statement(ctx, spell(q.SQL()))
 	if err != nil {
 		return translate(err)
 	}

@@ -37,7 +37,8 @@ type Options struct {
 	// Busy is how long to wait for another process that is writing. Zero: 5 s.
 	Busy time.Duration
 
-	// Readers is how many queries may run at once. Zero: 4.
+	// Readers is how many queries may run at once, beside those of the gate, of readiness and of
+	// keys and sessions that were valid. Zero: 5.
 	Readers int
 
 	// Driver is the name by which database/sql knows the driver: SQLite's own, or
@@ -51,7 +52,7 @@ type Options struct {
 
 func (o Options) withDefaults() Options {
 	o.Busy = cmp.Or(o.Busy, 5*time.Second)
-	o.Readers = cmp.Or(o.Readers, 4)
+	o.Readers = cmp.Or(o.Readers, 5)
 	o.Driver = cmp.Or(o.Driver, ownDriver)
 	return o
 }
@@ -72,6 +73,7 @@ type Store struct {
 	file   string
 	writer *writer
 	read   *reader
+	vital  *reader // of the gate and of keys, which must not wait behind lists
 	memory *store.Memory
 }
 
@@ -100,13 +102,24 @@ func Open(ctx context.Context, path string, options Options) (*Store, error) {
 	if err != nil {
 		return nil, fmt.Errorf("sqlite: opening %s: %w", path, translate(err))
 	}
-	pool, err := f.open(options.Readers, "query_only(1)", "cache_size(-8192)")
-	if err != nil {
+	s := &Store{file: path, writer: w, memory: new(store.Memory)}
+	if s.read, err = f.reader(options.Readers); err != nil {
 		return nil, errors.Join(err, w.close())
 	}
-	s := &Store{file: path, writer: w, read: &reader{DB: pool, prepared: map[string]*sql.Stmt{}}, memory: new(store.Memory)}
+	if s.vital, err = f.reader(vitalReaders); err != nil {
+		return nil, errors.Join(err, w.close(), s.read.Close())
+	}
 	s.Verbs = verb.On(database{s})
 	return s, nil
+}
+
+// vitalReaders is how many connections are kept for what is vital.
+const vitalReaders = 2
+
+// reader returns a pool of at most n connections that read.
+func (f file) reader(n int) (*reader, error) {
+	pool, err := f.open(n, "query_only(1)", "cache_size(-8192)")
+	return &reader{DB: pool, prepared: map[string]*sql.Stmt{}}, err
 }
 
 // UseClock lets acts happen by another clock than the machine's as it has gone on
@@ -115,7 +128,7 @@ func (s *Store) UseClock(clock func() time.Time) { s.writer.clock = clock }
 
 // Close lets the verbs that were accepted finish, and closes the file.
 func (s *Store) Close() error {
-	return errors.Join(s.writer.close(), s.read.Close())
+	return errors.Join(s.writer.close(), s.read.Close(), s.vital.Close())
 }
 
 // absolute checks that a path is that of a file, and makes it absolute.

@@ -62,7 +62,7 @@ func gone(kind, what string) error {
 // Ping reports why the file cannot be used, if it cannot. After a write that failed
 // for want of space it tries one.
 func (s *Store) Ping(ctx context.Context) error {
-	if err := translate(s.read.PingContext(ctx)); err != nil {
+	if err := translate(s.vital.PingContext(ctx)); err != nil {
 		return err
 	}
 	if err := s.writer.identity.check(); err != nil {

@@ -5,17 +5,20 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
-	"sync"
 	"sync/atomic"
 	"time"
 
 	"recoup"
 	"recoup/internal/store"
+	"recoup/internal/turn"
 )
 
 const (
-	// maxGroup is the most verbs that one commit carries.
+	// A commit carries at most maxGroup verbs, and no more of them once their work, as
+	// [tx.work] counts it, has reached maxWork: they are all answered after it. A single
+	// report is about 10.
 	maxGroup = 128
+	maxWork  = 2000
 
 	// A checkpoint moves what the write-ahead log holds into the file, so that
 	// the log can begin anew. SQLite tries after every commit beyond logPages,
@@ -42,10 +45,8 @@ type writer struct {
 	busy     time.Duration // how long to wait for other processes
 	logLimit int           // pages
 
-	mu     sync.RWMutex // held for writing to close, for reading to submit
-	closed bool
-	queue  chan *task
-	done   chan struct{}
+	queue *queue
+	done  chan struct{}
 
 	clock    func() time.Time
 	commits  int
@@ -56,6 +57,7 @@ type writer struct {
 
 // task is a verb that waits for its turn.
 type task struct {
+	party
 	run     func(*tx) error
 	at      time.Time   // when it happens, if its caller says so; zero: as the clock says
 	begun   atomic.Bool // by the writer, or given up by its caller
@@ -78,7 +80,7 @@ func newWriter(ctx context.Context, f file) (*writer, error) {
 	}
 	w := &writer{
 		identity: own, clock: store.Steady(time.Now), db: db, tx: &tx{conn: conn, prepared: map[string]*sql.Stmt{}, rows: map[recoup.ID]int64{}, held: held{errors: map[recoup.ID]holding{}}}, busy: f.busy, logLimit: logLimit,
-		queue: make(chan *task, maxGroup), done: make(chan struct{}),
+		queue: newQueue(), done: make(chan struct{}),
 	}
 	if err := w.tx.held.look(w.tx); err != nil {
 		return nil, errors.Join(err, w.tx.close(), db.Close())
@@ -91,12 +93,12 @@ func newWriter(ctx context.Context, f file) (*writer, error) {
 // ends before that transaction begins, the verb never does; once begun it runs to
 // its end, whatever becomes of ctx, so that the answer is always true.
 func (w *writer) do(ctx context.Context, run func(*tx) error) error {
-	return w.doAt(ctx, time.Time{}, run)
+	return w.doAt(ctx, "", time.Time{}, run)
 }
 
 // doAt is [writer.do] for what happens at a time, or, if that is zero, when its
-// turn has come.
-func (w *writer) doAt(ctx context.Context, at time.Time, run func(*tx) error) error {
+// turn has come. Without a caller in ctx it takes turns by its job's name.
+func (w *writer) doAt(ctx context.Context, job string, at time.Time, run func(*tx) error) error {
 	if term, led := store.TermOf(ctx); led {
 		unfenced := run
 		run = func(tx *tx) error {
@@ -106,8 +108,11 @@ func (w *writer) doAt(ctx context.Context, at time.Time, run func(*tx) error) er
 			return unfenced(tx)
 		}
 	}
-	t := &task{run: run, at: at, outcome: make(chan error, 1)}
-	if err := w.submit(ctx, t); err != nil {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	t := &task{party: partyOf(ctx, job), run: run, at: at, outcome: make(chan error, 1)}
+	if err := w.queue.put(t); err != nil {
 		return err
 	}
 	select {
@@ -121,6 +126,14 @@ func (w *writer) doAt(ctx context.Context, at time.Time, run func(*tx) error) er
 	return <-t.outcome
 }
 
+// partyOf returns on whose behalf a verb is done.
+func partyOf(ctx context.Context, job string) party {
+	if caller, known := turn.CallerOf(ctx); known {
+		return party{key: caller}
+	}
+	return party{job: job}
+}
+
 // holdTerm refuses a leader whose term is over. Nobody else writes meanwhile, so that it
 // lasts until the commit.
 func holdTerm(t *tx, term store.Term) error {
@@ -132,32 +145,9 @@ func holdTerm(t *tx, term store.Term) error {
 	return err
 }
 
-func (w *writer) submit(ctx context.Context, t *task) error {
-	w.mu.RLock()
-	defer w.mu.RUnlock()
-	if w.closed {
-		return errClosed
-	}
-	if err := ctx.Err(); err != nil {
-		return err
-	}
-	select {
-	case w.queue <- t:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
-}
-
 // close runs what was submitted, then closes the connection.
 func (w *writer) close() error {
-	w.mu.Lock()
-	again := w.closed
-	if !again {
-		w.closed = true
-		close(w.queue)
-	}
-	w.mu.Unlock()
+	again := w.queue.close()
 	<-w.done
 	if again {
 		return nil
@@ -167,48 +157,21 @@ func (w *writer) close() error {
 
 func (w *writer) loop() {
 	defer close(w.done)
-	for t := range w.queue {
-		members := w.gather(t)
-		if len(members) == 0 {
-			continue
-		}
-		w.group(members)
+	for t := w.queue.wait(); t != nil; t = w.queue.wait() {
+		w.group(t)
 		if w.commits++; w.commits%checkpointEvery == 0 {
 			w.checkpoint()
 		}
 	}
 }
 
-// gather returns a task and those that have queued up behind it, without those
-// whose callers have given up.
-func (w *writer) gather(t *task) []*task {
-	var members []*task
-	for {
-		if t.begun.CompareAndSwap(false, true) {
-			members = append(members, t)
-		}
-		if len(members) == maxGroup {
-			return members
-		}
-		select {
-		case next, open := <-w.queue:
-			if !open {
-				return members
-			}
-			t = next
-		default:
-			return members
-		}
-	}
-}
-
-// group runs tasks in one transaction. Nobody is answered before the commit, nor
-// if it went to a file that is no longer where the next start will look for it.
-func (w *writer) group(members []*task) {
-	var outcomes []error
+// group runs a task and those that wait behind it in one transaction. Nobody is answered before
+// the commit, nor if it went to a file that is no longer where the next start will look for it.
+func (w *writer) group(first *task) {
+	members := []member{{task: first}}
 	err := w.identity.check()
 	if err == nil {
-		outcomes, err = w.transact(members)
+		members, err = w.transact(members)
 	}
 	if err == nil {
 		err = w.identity.check()
@@ -218,51 +181,65 @@ func (w *writer) group(members []*task) {
 	} else {
 		w.follow()
 	}
-	for i, t := range members {
+	for _, m := range members {
+		w.queue.leave(m.task)
 		if err != nil {
-			t.outcome <- w.written(err)
+			m.outcome <- w.written(err)
 			continue
 		}
-		t.outcome <- w.written(outcomes[i])
+		m.outcome <- w.written(m.err)
 	}
 }
 
-// transact returns the outcome of each task, or the error that the whole group
-// shares because nothing of it was committed. A task that is alone needs no
-// savepoint, and without one SQLite has less to remember.
-func (w *writer) transact(members []*task) ([]error, error) {
+// member is a task of a group, and its own outcome.
+type member struct {
+	*task
+	err error
+}
+
+// transact runs the first task, then others until there is enough to commit, and returns them all.
+// Its error is one that the whole group shares because nothing of it was committed. A task that is
+// alone needs no savepoint, and without one SQLite has less to remember.
+func (w *writer) transact(group []member) ([]member, error) {
 	if err := w.tx.exec(`begin immediate`); err != nil {
-		return nil, err
+		return group, err
 	}
-	outcomes := make([]error, len(members))
-	if len(members) == 1 {
-		if err := w.run(members[0]); err != nil {
-			return nil, err
+	w.tx.work = 0
+	if w.queue.empty() {
+		if err := w.run(group[0].task); err != nil {
+			return group, err
 		}
-		return outcomes, w.tx.exec(`commit`)
+		return group, w.tx.exec(`commit`)
 	}
-	for i, t := range members {
-		var err error
-		if outcomes[i], err = w.member(t); err != nil {
-			return nil, err
+	for i := 0; ; i++ {
+		if err := w.inSavepoint(&group[i]); err != nil {
+			return group, err
 		}
+		if len(group) == maxGroup {
+			break
+		}
+		next := w.queue.join(maxWork - w.tx.work)
+		if next == nil {
+			break
+		}
+		group = append(group, member{task: next})
 	}
-	return outcomes, w.tx.exec(`commit`)
+	return group, w.tx.exec(`commit`)
 }
 
-// member runs one task in a savepoint. The second error is one that the whole
-// group shares: the transaction itself is lost.
-func (w *writer) member(t *task) (outcome, err error) {
+// inSavepoint runs one task of several. Its error is one that the whole group shares: the
+// transaction itself is lost.
+func (w *writer) inSavepoint(m *member) error {
 	if err := w.tx.exec(`savepoint verb`); err != nil {
-		return nil, err
+		return err
 	}
-	if outcome = w.run(t); outcome != nil {
+	if m.err = w.run(m.task); m.err != nil {
 		w.tx.held.forget()
 		if err := w.tx.exec(`rollback to verb`); err != nil {
-			return nil, errors.Join(outcome, err)
+			return errors.Join(m.err, err)
 		}
 	}
-	return outcome, w.tx.exec(`release verb`)
+	return w.tx.exec(`release verb`)
 }
 
 // run runs a task at its time. The clock is read here, where nobody else writes:
@@ -272,6 +249,8 @@ func (w *writer) run(t *task) error {
 		w.tx.now = w.clock()
 	}
 	w.tx.begin()
+	before := w.tx.work
+	defer func() { w.queue.charge(t, w.tx.work-before) }()
 	return contain(t.run, w.tx)
 }
 

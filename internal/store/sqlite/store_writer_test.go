@@ -68,7 +68,7 @@ func (s *Store) queue(t *testing.T, verbs ...func(*tx) error) []error {
 	tasks := make([]*task, len(verbs))
 	for i, run := range verbs {
 		tasks[i] = &task{run: run, outcome: make(chan error, 1)}
-		if err := s.writer.submit(t.Context(), tasks[i]); err != nil {
+		if err := s.writer.queue.put(tasks[i]); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -167,8 +167,8 @@ func TestAllLearnOfALostTransaction(t *testing.T) {
 	s := newTestStore(t)
 	answers := s.queue(t,
 		func(tx *tx) error { return note(tx, "a") },
-		func(tx *tx) error { return errors.Join(tx.exec(`rollback`), errors.New("boom")) },
 		func(tx *tx) error { return note(tx, "b") },
+		func(tx *tx) error { return errors.Join(tx.exec(`rollback`), errors.New("boom")) },
 	)
 	for i, err := range answers {
 		if err == nil {
@@ -190,7 +190,7 @@ func TestContextEndsWaitingButNotRunning(t *testing.T) {
 	waiting, cancelWaiting := context.WithCancel(t.Context())
 	answered := make(chan error)
 	go func() { answered <- s.writer.do(waiting, func(tx *tx) error { return note(tx, "waiting") }) }()
-	for len(s.writer.queue) == 0 { // until it has its place in the queue
+	for s.writer.queue.empty() { // until it has its place in the queue
 		runtime.Gosched()
 	}
 	cancelWaiting()
@@ -223,7 +223,7 @@ func TestCloseDrains(t *testing.T) {
 	var tasks []*task
 	for i := range 10 {
 		task := &task{run: func(tx *tx) error { return note(tx, fmt.Sprint(i)) }, outcome: make(chan error, 1)}
-		if err := s.writer.submit(t.Context(), task); err != nil {
+		if err := s.writer.queue.put(task); err != nil {
 			t.Fatal(err)
 		}
 		tasks = append(tasks, task)

@@ -43,7 +43,7 @@ func (s *Store) ClaimWork(ctx context.Context, claim store.WorkClaim) ([]recoup.
 		return nil, nil
 	}
 	var leased []recoup.Work
-	err := s.writer.doAt(ctx, claim.Now, func(tx *tx) error {
+	err := s.writer.doAt(ctx, "claim work", claim.Now, func(tx *tx) error {
 		due, err := tx.dueWork(claim)
 		if err != nil {
 			return err

@@ -72,6 +72,13 @@ create table error (
   -- A newer report of the same failure replaces the open one (spec 000, 7.1).
   replaceable          integer not null default 0 check (replaceable in (0, 1)),
 
+  -- Marks: when it was last what metrics count. The archive has none.
+  retried_at           integer,
+  exhausted_at         integer,
+  last_parked_at       integer,
+  unparked_at          integer, -- null while it is in the park queue
+  deescalated_at       integer, -- null while it is escalated
+
   constraint error_retry_budget check (retry_count <= max_retries),
   constraint error_parked_by check (state not in ('PARKED', 'ESCALATED')
     or (parked_at is not null and park_reason is not null and escalated_to is not null and disposition = 'PARKED')),

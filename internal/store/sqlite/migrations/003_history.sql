@@ -94,37 +94,48 @@ create table error_count (
 ) strict, without rowid;
 
 -- Activity: how often something happened to errors, by minute and by hour.
+-- From retried on, errors are counted in the minute of a mark. When the mark moves, the error is taken
+-- from the old one, whose sum may have been purged: it can be below zero.
 create table activity_minute (
-  minute     integer not null,
-  table_name text not null,
-  reported   integer not null,
-  parked     integer not null,
-  escalated  integer not null,
-  attempts   integer not null,
-  succeeded  integer not null,
-  retried    integer not null,
-  exhausted  integer not null,
-  expired    integer not null,
-  archived   integer not null,
+  minute       integer not null,
+  table_name   text not null,
+  reported     integer not null,
+  parked       integer not null,
+  escalated    integer not null,
+  attempts     integer not null,
+  succeeded    integer not null,
+  expired      integer not null,
+  archived     integer not null,
+  retried      integer not null,
+  exhausted    integer not null,
+  never_parked integer not null,
+  last_parked  integer not null,
+  unparked     integer not null,
+  deescalated  integer not null,
   primary key (minute, table_name),
-  check (min(reported, parked, escalated, attempts, succeeded, retried, exhausted, expired, archived) >= 0)
+  check (min(reported, parked, escalated, attempts, succeeded, expired, archived) >= 0)
 ) strict, without rowid;
 create table activity_hour (
-  hour       integer not null,
-  table_name text not null,
-  reported   integer not null,
-  parked     integer not null,
-  escalated  integer not null,
-  attempts   integer not null,
-  succeeded  integer not null,
-  retried    integer not null,
-  exhausted  integer not null,
-  expired    integer not null,
-  archived   integer not null,
+  hour         integer not null,
+  table_name   text not null,
+  reported     integer not null,
+  parked       integer not null,
+  escalated    integer not null,
+  attempts     integer not null,
+  succeeded    integer not null,
+  expired      integer not null,
+  archived     integer not null,
+  retried      integer not null,
+  exhausted    integer not null,
+  never_parked integer not null,
+  last_parked  integer not null,
+  unparked     integer not null,
+  deescalated  integer not null,
   primary key (hour, table_name),
-  check (min(reported, parked, escalated, attempts, succeeded, retried, exhausted, expired, archived) >= 0)
+  check (min(reported, parked, escalated, attempts, succeeded, expired, archived) >= 0)
 ) strict, without rowid;
 -- Nothing is appended to be added up later, as PostgreSQL does.
 create view activity_delta as select 0 as minute, '' as table_name, 0 as reported, 0 as parked, 0 as escalated, 0 as attempts,
-  0 as succeeded, 0 as retried, 0 as exhausted, 0 as expired, 0 as archived where false;
+  0 as succeeded, 0 as expired, 0 as archived, 0 as retried, 0 as exhausted, 0 as never_parked, 0 as last_parked, 0 as unparked,
+  0 as deescalated where false;
 -- +goose StatementEnd
