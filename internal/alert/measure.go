@@ -43,9 +43,9 @@ func source(metric string) origin {
 	return 0
 }
 
-// Unattended is for how many minutes the oldest of what is due has waited where no worker
+// Unattended is for how many seconds the oldest of what is due has waited where no worker
 // claims: of all tables and lanes of a scope the longest.
-const Unattended = "unattended_minutes"
+const Unattended = "unattended_seconds"
 
 // Metrics of spec 001 that no rule compares.
 const (
@@ -157,7 +157,7 @@ func (f *Figures) sums(metric string, window time.Duration, per policy.Scope) su
 		f.addActivity(out, metric, window, per)
 	case fromToday:
 		for _, a := range f.activity[today] {
-			out.add(f.scope(per, a.Table), float64(a.Parked), 0, a.Parked)
+			out.add(f.scope(per, a.Table), float64(a.LastParked), 0, a.LastParked)
 		}
 	case fromLevels:
 		for _, l := range f.levels {
@@ -172,7 +172,7 @@ func (f *Figures) sums(metric string, window time.Duration, per policy.Scope) su
 		for i := range f.queues {
 			q := &f.queues[i]
 			at := out.at(f.queueScope(per, q))
-			at.part = max(at.part, q.Unattended(f.Now).Minutes())
+			at.part = max(at.part, q.Unattended(f.Now).Seconds())
 		}
 	}
 	return out
@@ -209,29 +209,49 @@ func (f *Figures) addActivity(out sums, metric string, window time.Duration, per
 		processed[p.Table] += p.N
 	}
 	reported := map[string]int64{}
-	for _, a := range f.activity[window] {
-		part, whole := int64(0), int64(0)
-		switch metric {
-		case "error_rate":
+	for i := range f.activity[window] {
+		a := &f.activity[window][i]
+		if metric == "error_rate" {
 			reported[a.Table] = a.Reported
 			continue
-		case "park_rate":
-			part, whole = a.Parked, a.Reported
-		case "retry_exhaustion_rate":
-			part, whole = a.Exhausted, a.Retried
-		case "escalation_rate":
-			part, whole = a.Escalated, a.Parked
-		case RetrySuccess:
-			part, whole = a.Succeeded, a.Attempts
 		}
+		part, whole := share(metric, a)
 		out.add(f.scope(per, a.Table), float64(part), float64(whole), whole)
 	}
 	if metric != "error_rate" {
+		f.addWaiting(out, metric, per)
 		return
 	}
 	for table, n := range processed {
 		if table != "" {
 			out.add(f.scope(per, table), float64(reported[table]), float64(n), n)
+		}
+	}
+}
+
+// share is the part and the whole that a table's activity adds to a rate: each error once.
+// What is in the park queue now is missing: see [Figures.addWaiting].
+func share(metric string, a *store.Activity) (part, whole int64) {
+	switch metric {
+	case "park_rate":
+		return a.Unparked, a.Unparked + a.NeverParked
+	case "escalation_rate":
+		return a.Deescalated, a.Unparked
+	case "retry_exhaustion_rate":
+		return a.Exhausted, a.Retried
+	}
+	return a.Succeeded, a.Attempts
+}
+
+// addWaiting adds what is in the park queue now, since whenever.
+func (f *Figures) addWaiting(out sums, metric string, per policy.Scope) {
+	for _, l := range f.levels {
+		scope := f.scope(per, l.Table)
+		switch metric {
+		case "park_rate":
+			out.add(scope, float64(l.Parked), float64(l.Parked), l.Parked)
+		case "escalation_rate":
+			out.add(scope, float64(l.Escalated), float64(l.Parked), l.Parked)
 		}
 	}
 }

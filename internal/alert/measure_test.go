@@ -72,12 +72,12 @@ func counted() *fixed {
 	return &fixed{
 		activity: map[time.Duration][]store.Activity{
 			day: {
-				{Table: dol, Reported: 30, Parked: 6, Escalated: 3, Attempts: 40, Succeeded: 10, Retried: 20, Exhausted: 5},
-				{Table: target, Reported: 10, Parked: 4},
-				{Table: found, Reported: 10},
-				{Table: "gone.errors", Reported: 5, Parked: 5},
+				{Table: dol, Reported: 30, Parked: 60, Unparked: 3, NeverParked: 24, Deescalated: 2, Attempts: 40, Succeeded: 10, Retried: 20, Exhausted: 5},
+				{Table: target, Reported: 10, Parked: 4, Unparked: 3, NeverParked: 6},
+				{Table: found, Reported: 10, NeverParked: 10},
+				{Table: "gone.errors", Reported: 5, Parked: 5, Unparked: 5},
 			},
-			9 * time.Hour: {{Table: dol, Parked: 2}, {Table: target, Parked: 1}},
+			9 * time.Hour: {{Table: dol, Parked: 9, LastParked: 2}, {Table: target, LastParked: 1}},
 		},
 		processed: map[time.Duration][]store.Processed{
 			day: {
@@ -91,7 +91,7 @@ func counted() *fixed {
 			fiveMinutes: {{Code: "VALIDATION_SERVICE_ERROR", ExternalService: "millionverifier", N: 12}, {Code: "VALIDATION_SERVICE_ERROR", N: 2}},
 		},
 		levels: []store.Level{
-			{Table: dol, Open: 10, Parked: 3, Blocking: 7, Used: 4.5, Expiring: 9},
+			{Table: dol, Open: 10, Parked: 3, Escalated: 1, Blocking: 7, Used: 4.5, Expiring: 9},
 			{Table: target, Open: 1, Parked: 1, Used: .5, Expiring: 1},
 		},
 	}
@@ -227,10 +227,10 @@ func TestUnattended(t *testing.T) {
 	for _, s := range f.Measure(alert.Unattended, 0, policy.PerHub) {
 		got[s.Scope] = s.Value
 	}
-	if got["dol-filings"] != 12 || got["people-intelligence"] != 0 || got["company-target"] != 0 || got[p.PlatformHub.ID] != 20 {
+	if got["dol-filings"] != 720 || got["people-intelligence"] != 0 || got["company-target"] != 0 || got[p.PlatformHub.ID] != 1200 {
 		t.Errorf("by hub: %v", got)
 	}
-	if all := f.Measure(alert.Unattended, 0, policy.PerPlatform); len(all) != 1 || all[0].Value != 20 {
+	if all := f.Measure(alert.Unattended, 0, policy.PerPlatform); len(all) != 1 || all[0].Value != 1200 {
 		t.Errorf("in all: %+v", all)
 	}
 }

@@ -42,8 +42,8 @@ func serviceRules(p *policy.Policy) RuleGroup {
 		`Recoup's node {{ $labels.instance }} passes over {{ $value | humanize }} errors that the database refuses to change`,
 		`A constraint or a trigger forbids what is due. The node's log names each error and why; 'recoup errors explain ID' does too.`)
 	if !watches(p, Unattended) {
-		add("NobodyClaims", "high", "", `max by (hub) (recoup_unattended_minutes) > 10`,
-			`{{ $labels.hub }}: due work has waited for {{ $value | humanize }} minutes, and no worker claims it`,
+		add("NobodyClaims", "high", "", `max by (hub) (recoup_unattended_seconds) > 600`,
+			`{{ $labels.hub }}: due work has waited for {{ $value | humanizeDuration }}, and no worker claims it`,
 			`'recoup workers' shows where; start a worker for it.`)
 	}
 	return g

@@ -19,6 +19,7 @@ import (
 	"recoup/internal/engine"
 	"recoup/internal/ledger"
 	"recoup/internal/notify"
+	"recoup/internal/redact"
 	"recoup/internal/store"
 	"recoup/internal/store/sqlite"
 	"recoup/internal/store/sqlite/sqlitetest"
@@ -270,7 +271,7 @@ func (y *year) newBook(now func() time.Time) *ledgerBook {
 	y.must(tenants.Replace("1", ledger.TenantKey{ID: "1", Secret: []byte("a secret of the year")}))
 	governor, err := ledger.NewGovernor(ledger.GovernorOptions{
 		Registry: fault.Default(), Providers: fault.DefaultProviders(), Tenants: tenants, IDs: y.ids,
-		Retention: y.policies.Current().Ledger.EventRetention, Tally: tally,
+		Rules: ledger.Rules{Retention: y.policies.Current().Ledger.EventRetention, Details: redact.EventDetails()}, Tally: tally,
 	})
 	y.must(err)
 	writer, err := ledger.NewWriter(ledger.Options{

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"recoup"
+	"recoup/internal/deadletter"
 	"recoup/internal/store"
 )
 
@@ -19,6 +20,30 @@ func TestPurgeGoesOn(t *testing.T) {
 		left, err := w.db.PurgeCheckpoints(w.Context(), w.clock(), store.MaxPage)
 		if w.must(err); left > 0 {
 			w.Errorf("%d are left", left)
+		}
+	})
+}
+
+// A replay that has ended is kept for as long as the policy says.
+func TestReplaysAreKept(t *testing.T) {
+	everywhere(t, func(w *world) {
+		w.deadLettered(1)
+		r, err := w.shown(recoup.ReplaySelection{Pipeline: pipeline}, recoup.ReplayPlan{Canary: -1})
+		w.must(err)
+		_, err = w.ActOnReplay(w.Context(), caller(ada), r.ID, deadletter.ActCancel, "wrong fix")
+		w.must(err)
+		w.advance()
+		there := func() bool {
+			w.must(w.Purge(w.Context()))
+			_, err := w.db.Replay(w.Context(), r.ID)
+			return err == nil
+		}
+		retention := w.Policies.Current().ReplayRetention
+		if w.wait(retention - time.Hour); !there() {
+			w.Error("it is gone before its time")
+		}
+		if w.wait(2 * time.Hour); there() {
+			w.Error("it is still there")
 		}
 	})
 }

@@ -40,7 +40,7 @@ func CheckSubmission(in *recoup.NewWork) error {
 	f.Name("pipeline", in.Pipeline)
 	f.Name("stage", in.Stage)
 	f.Identifier("entity_id", in.EntityID)
-	checkPayload(&f, in.PayloadRef, in.PayloadHash, in.Payload)
+	checkPayload(&f, in.PayloadRef, &in.PayloadHash, in.Payload)
 	if in.DelaySeconds < 0 || in.DelaySeconds > maxDelay {
 		f.Addf("delay_seconds", "range", "delay_seconds must be between 0 and %d", maxDelay)
 	}

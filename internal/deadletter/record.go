@@ -3,7 +3,6 @@ package deadletter
 import (
 	"cmp"
 	"context"
-	"encoding/hex"
 	"strings"
 	"time"
 
@@ -90,7 +89,7 @@ func (s *Service) check(in *recoup.StageFailure) (b breakdown, err error) {
 	clean := text(&f, "last_stack", in.LastStack, MaxStack)
 	b.report.Message = fingerprint.Cut(fingerprint.Cause(clean), 1000)
 	b.context, _ = redact.Context(in.Context)
-	checkPayload(&f, in.PayloadRef, in.PayloadHash, in.Payload)
+	checkPayload(&f, in.PayloadRef, &in.PayloadHash, in.Payload)
 	if _, err := s.table(in.Table); err != nil && !f.Merge(err) {
 		return b, err
 	}
@@ -132,16 +131,21 @@ func at(r recoup.Round, now time.Time) recoup.Round {
 	return r
 }
 
-// checkPayload checks what is said of a payload. A reference identifies, so it
-// must not be one that opens: no key and no signature in it.
-func checkPayload(f *check.Fields, ref, hash string, payload []byte) {
+// checkPayload checks what is said of a payload, and truncates its hash. A reference
+// identifies, so it must not be one that opens: no key and no signature in it.
+func checkPayload(f *check.Fields, ref string, hash *string, payload []byte) {
 	f.Identifier("payload_ref", ref)
-	sum, err := hex.DecodeString(hash)
-	if err != nil || len(hash) > 64 {
-		f.Addf("payload_hash", "pattern", "payload_hash must be hexadecimal, of 64 digits at most")
-	}
-	if secretive(string(sum)) || secretive(strings.ToUpper(hash)) { // the number of an account can be hexadecimal
-		f.Addf("payload_hash", "no_secret", "payload_hash is not a hash: its digits spell out what looks like a secret")
+	if *hash != "" {
+		kept, ok := redact.TruncatedHash(*hash)
+		switch {
+		case secretive(*hash) || secretive(strings.ToUpper(*hash)): // the number of an account can be hexadecimal
+			f.Addf("payload_hash", "no_secret", "payload_hash is not a hash: it spells out what looks like a secret")
+		case !redact.HashForm(*hash):
+			f.Addf("payload_hash", "pattern", "payload_hash must be a hash in hexadecimal or base64url, of 4 to 128 characters; send the first 16 hexadecimal digits of a SHA-256")
+		case !ok: // it cannot be told from words or from a number
+			kept = ""
+		}
+		*hash = kept
 	}
 	if len(payload) > MaxPayload {
 		f.Addf("payload", "max_length", "payload may have %d bytes, not %d", MaxPayload, len(payload))

@@ -59,8 +59,20 @@ func (e *Engine) Report(ctx context.Context, c Caller, reports []recoup.Report, 
 		}
 		out.Superseded, err = recall(o)
 		out.Error, out.Repeated, out.Err = o.Error, o.Repeated, o.Err
+		out.Orphaned = e.orphaned(&o.Error)
 		return out, err
 	})
+}
+
+// orphaned says why an error is in the table of orphans; empty: it is not.
+func (e *Engine) orphaned(made *recoup.Error) recoup.Orphaning {
+	if made.ReportedTable == "" {
+		return ""
+	}
+	if t, known := e.Policies.Of(made).Table(made.ReportedTable); known && !t.EntityOptional && made.EntityID == "" {
+		return recoup.EntityRequired
+	}
+	return recoup.UnknownTable
 }
 
 func (e *Engine) report(ctx context.Context, reports []store.Report) ([]store.Outcome, error) {

@@ -23,7 +23,7 @@ func NewBook(g GovernorOptions, o Options) (*Book, error) {
 	g.Tally = NewTally()
 	o.Tally = g.Tally
 	b := &Book{options: g}
-	if err := b.Follow(g.Registry, g.Retention); err != nil {
+	if err := b.Follow(g.Registry, g.Rules); err != nil {
 		return nil, err
 	}
 	var err error
@@ -31,10 +31,10 @@ func NewBook(g GovernorOptions, o Options) (*Book, error) {
 	return b, err
 }
 
-// Follow makes the governor go by another registry or retention.
-func (b *Book) Follow(registry *fault.Registry, retention time.Duration) error {
+// Follow makes the governor go by another registry or other rules.
+func (b *Book) Follow(registry *fault.Registry, rules Rules) error {
 	o := b.options
-	o.Registry, o.Retention = registry, retention
+	o.Registry, o.Rules = registry, rules
 	governor, err := NewGovernor(o)
 	if err == nil {
 		b.governor.Store(governor)

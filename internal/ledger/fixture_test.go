@@ -8,6 +8,7 @@ import (
 	"recoup"
 	"recoup/fault"
 	"recoup/internal/ledger"
+	"recoup/internal/redact"
 	"recoup/internal/store"
 )
 
@@ -35,7 +36,7 @@ func newGovernor(t testing.TB) (*ledger.Governor, *ledger.Tally) {
 	tally := ledger.NewTally()
 	g, err := ledger.NewGovernor(ledger.GovernorOptions{
 		Registry: fault.Default(), Providers: fault.DefaultProviders(), Tenants: newTenants(t),
-		IDs: recoup.NewIDSource(rand.Reader), Retention: retention, Tally: tally,
+		IDs: recoup.NewIDSource(rand.Reader), Rules: ledger.Rules{Retention: retention, Details: redact.EventDetails()}, Tally: tally,
 	})
 	if err != nil {
 		t.Fatal(err)

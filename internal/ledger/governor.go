@@ -13,33 +13,38 @@ import (
 	"recoup/internal/turn"
 )
 
+// Rules are what the policy says of events.
+type Rules struct {
+	Retention time.Duration    // events that happened longer ago are refused
+	Details   redact.AllowList // what details may have
+}
+
 // GovernorOptions are what a [Governor] goes by. All of them are required.
 type GovernorOptions struct {
 	Registry  *fault.Registry
 	Providers fault.Providers // the external services that an event may name
 	Tenants   *Tenants
 	IDs       *recoup.IDSource
-	Retention time.Duration // events that happened longer ago are refused
-	Tally     *Tally        // of what is refused and left out
+	Rules
+	Tally *Tally // of what is refused and left out
 }
 
 func (o GovernorOptions) validate() error {
 	switch {
 	case o.Registry == nil, o.Tenants == nil, o.IDs == nil, o.Tally == nil:
 		return errors.New("ledger: a governor needs a registry, tenants, a source of ids and a tally")
-	case o.Retention <= 0:
-		return errors.New("ledger: a governor needs a retention")
+	case o.Retention <= 0 || len(o.Details.Keys) == 0:
+		return errors.New("ledger: a governor needs a retention and a list of details")
 	}
 	return nil
 }
 
 // Governor turns what clients send into what is stored: codes by their registered
 // names, ids and times filled in, details held to spec 003's list, tenants hashed.
-// It does not change; another registry or retention is another governor. It is safe
+// It does not change; another registry or other rules are another governor. It is safe
 // for concurrent use.
 type Governor struct {
 	GovernorOptions
-	details redact.AllowList
 	secrets *redact.Redactor
 	unsaid  map[bool]map[string]any // the details of events that have none, by their code's retryability
 }
@@ -49,7 +54,7 @@ func NewGovernor(o GovernorOptions) (*Governor, error) {
 	if err := o.validate(); err != nil {
 		return nil, err
 	}
-	return &Governor{GovernorOptions: o, details: redact.EventDetails(), secrets: redact.Default(), unsaid: map[bool]map[string]any{
+	return &Governor{GovernorOptions: o, secrets: redact.Default(), unsaid: map[bool]map[string]any{
 		true: {"retryable": true}, false: {"retryable": false},
 	}}, nil
 }
@@ -183,7 +188,7 @@ func (c *check) sayings() {
 		c.out.Details = c.unsaid[retryable]
 		return
 	}
-	kept, dropped := c.details.Apply(c.secrets, c.in.Details)
+	kept, dropped := c.Details.Apply(c.secrets, c.in.Details)
 	for reason, n := range dropped {
 		c.left.add(detailsPrefix+reason, int64(n))
 	}

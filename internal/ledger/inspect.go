@@ -61,7 +61,7 @@ func (c *check) inspect() {
 	if e.HTTPStatus != 0 && (e.HTTPStatus < leastStatus || e.HTTPStatus > mostStatus) {
 		c.refuse(DropStatus, "http_status", "range", "")
 	}
-	if _, dropped := c.details.Apply(c.secrets, e.Details); len(dropped) > 0 {
+	if _, dropped := c.Details.Apply(c.secrets, e.Details); len(dropped) > 0 {
 		c.refuse(DropText, "details", "allowed", "")
 	}
 }

@@ -127,11 +127,13 @@ func (d *Decision) End(e *recoup.Error, now time.Time) (recoup.Error, Effects) {
 	if d.Kind == Failed {
 		next.RetryCount, next.LastFailureCode, next.NextRetryAt = was.RetryCount, was.LastFailureCode, now.Add(d.wait)
 		h.After.NextRetryAt = next.NextRetryAt
+		mark(e, &next, now)
 		return next, effects
 	}
 	next.StreakFamily, next.StreakCount = "", 0
 	next.NextRetryAt, next.NextEscalationAt, next.ReviewDueAt, next.NextReminderAt = time.Time{}, time.Time{}, time.Time{}, time.Time{}
 	next.Resolution = recoup.Resolution{ResolvedAt: now, ResolvedBy: h.Actor, ResolutionReason: was.ResolutionReason}
+	mark(e, &next, now)
 	return next, effects
 }
 
@@ -160,6 +162,7 @@ func (d *Decision) archive(e *recoup.Error, now time.Time) (recoup.Error, Effect
 	next.State, next.Blocking, next.Replaceable, next.UpdatedAt = recoup.Archived, false, false, now
 	next.FinalDisposition, next.ArchivedAt, next.PurgeAt = e.Disposition, now, now.Add(d.wait)
 	next.ArchivedBy, next.ArchiveReason = d.Next.ArchivedBy, d.Next.ArchiveReason
+	mark(e, &next, now)
 	h := &effects.History
 	h.ErrorID, h.At, h.Before, h.After = e.ID, now, e.Snapshot(), next.Snapshot()
 	return next, effects

@@ -61,7 +61,7 @@ func checkKept(t interface {
 	t.Helper()
 	before.State, before.Blocking, before.Replaceable, before.UpdatedAt = after.State, after.Blocking, after.Replaceable, after.UpdatedAt
 	before.Archive, before.Lease = after.Archive, after.Lease
-	before.LastAttempt, before.LastResult = after.LastAttempt, after.LastResult
+	before.LastAttempt, before.LastResult, before.Marks = after.LastAttempt, after.LastResult, after.Marks
 	if before != after {
 		t.Errorf("archiving changed more than it should:\nwas %+v\nis  %+v", before, after)
 	}

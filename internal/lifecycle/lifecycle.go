@@ -179,6 +179,10 @@ func (s *step) derive() {
 	if e.State.Open() {
 		s.refreshReminder()
 	}
+	if was == nil || s.effects.Past || was.ID != e.ID && s.effects.Superseded == nil {
+		was = new(recoup.Error) // history is judged as if nothing had been there
+	}
+	mark(was, e, s.now)
 }
 
 // exhausted reports whether the budget of retries is spent.

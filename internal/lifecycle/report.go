@@ -210,7 +210,7 @@ func (s *step) inherit(older *recoup.Error, attempt recoup.ID) (held bool) {
 	if older.LeaseToken.IsZero() {
 		e.NextRetryAt = older.NextRetryAt
 	}
-	e.WindowEndsAt, e.RemindedAt = older.WindowEndsAt, older.RemindedAt
+	e.WindowEndsAt, e.RemindedAt, e.Marks = older.WindowEndsAt, older.RemindedAt, older.Marks
 	if older.ExpiresAt.After(e.ExpiresAt) {
 		e.ExpiresAt = older.ExpiresAt
 	}

@@ -96,7 +96,7 @@ func parseLine(text string) (Failure, error) {
 	case l.TS.IsZero():
 		return Failure{}, errors.New("ts is missing: expected a time such as 2026-02-02T09:00:00Z")
 	case l.Table == "":
-		return Failure{}, errors.New("table is missing: expected an error table such as outreach.dol_errors")
+		return Failure{}, errors.New("table is missing: expected an error table such as app.errors")
 	case err != nil:
 		return Failure{}, err
 	case !l.Severity.Valid():

@@ -20,14 +20,21 @@ type Activity struct {
 	Escalated int64 // of those that waited, the ones that moved up for the first time since
 	Attempts  int64 // results of retries, lost workers too
 	Succeeded int64 // attempts that went well
-	Retried   int64 // errors that used up the first of their retries since they were reported or unparked
-	Exhausted int64 // errors that used up the last of their retries in vain
 	Expired   int64 // errors whose TTL ran out
 	Archived  int64 // errors that went to the archive, for whatever reason
 	LeftPark  int64 // errors that left the park queue, for whatever reason
 	Cleared   int64 // of those, the ones that somebody unparked, resolved, archived or verified
 	Reviewed  int64 // review deadlines that were met, or fell away because the error was cleared
 	Resolved  int64 // errors that were resolved without a retry: by people, or with their source row
+
+	// Errors, each in the minute of one of its marks, so that it counts once in every window that
+	// ends now. When the mark moves, the error is taken from its old minute. A repeat is no error of its own.
+	Retried     int64 // whose retry last ended then
+	Exhausted   int64 // whose retries were last exhausted then
+	NeverParked int64 // that were last reported then, and were never parked
+	LastParked  int64 // that were last parked then
+	Unparked    int64 // that left the park queue then, and are not back
+	Deescalated int64 // that ceased to be escalated then, and are not again
 }
 
 // Activities describes the rows of activity.
@@ -43,22 +50,24 @@ var ActivityCounts = []row.Column[Activity]{
 	row.Big("escalated", func(a *Activity) *int64 { return &a.Escalated }),
 	row.Big("attempts", func(a *Activity) *int64 { return &a.Attempts }),
 	row.Big("succeeded", func(a *Activity) *int64 { return &a.Succeeded }),
-	row.Big("retried", func(a *Activity) *int64 { return &a.Retried }),
-	row.Big("exhausted", func(a *Activity) *int64 { return &a.Exhausted }),
 	row.Big("expired", func(a *Activity) *int64 { return &a.Expired }),
 	row.Big("archived", func(a *Activity) *int64 { return &a.Archived }),
 	row.Big("park_left", func(a *Activity) *int64 { return &a.LeftPark }),
 	row.Big("park_cleared", func(a *Activity) *int64 { return &a.Cleared }),
 	row.Big("park_reviewed", func(a *Activity) *int64 { return &a.Reviewed }),
 	row.Big("resolved", func(a *Activity) *int64 { return &a.Resolved }),
+	row.Big("retried", func(a *Activity) *int64 { return &a.Retried }),
+	row.Big("exhausted", func(a *Activity) *int64 { return &a.Exhausted }),
+	row.Big("never_parked", func(a *Activity) *int64 { return &a.NeverParked }),
+	row.Big("last_parked", func(a *Activity) *int64 { return &a.LastParked }),
+	row.Big("unparked", func(a *Activity) *int64 { return &a.Unparked }),
+	row.Big("deescalated", func(a *Activity) *int64 { return &a.Deescalated }),
 }
 
 // Tally says what one transition of an error counts as. before is nil for the
 // first report of a failure; for a repeat it is the error that is replaced, so
-// that what is taken over from it is not counted again.
-//
-// A repeat of an error that waits for its retry uses one up, as a failed attempt
-// does, although no worker made it: so that whatever is exhausted was retried.
+// that what is taken over from it is not counted again. What is counted by marks is
+// left out: see [Tallies.Note].
 func Tally(before, next *recoup.Error, input lifecycle.Kind) Activity {
 	var none recoup.Error
 	if before == nil {
@@ -66,7 +75,6 @@ func Tally(before, next *recoup.Error, input lifecycle.Kind) Activity {
 	}
 	ended := next.LastAttempt == before.LeaseToken && next.LastResult != ""
 	won := ended && next.LastResult == string(lifecycle.Succeeded)
-	inRetry := before.State == recoup.RetryPending
 	gone := next.State == recoup.Archived && before.State != recoup.Archived
 	left := parked(before) && !parked(next) && next.ArchiveReason != recoup.SupersededByNext
 	cleared := left && clears(input)
@@ -77,8 +85,6 @@ func Tally(before, next *recoup.Error, input lifecycle.Kind) Activity {
 		Escalated: one(next.State == recoup.Escalated && before.State != recoup.Escalated),
 		Attempts:  one(ended),
 		Succeeded: one(won),
-		Retried:   one(inRetry && before.RetryCount == 0 && (next.RetryCount > 0 || won)),
-		Exhausted: one(inRetry && next.RetryExhausted && !before.RetryExhausted),
 		Expired:   one(gone && next.ArchiveReason == recoup.TTLExpired),
 		Archived:  one(gone),
 		LeftPark:  one(left),
@@ -98,7 +104,7 @@ func clears(input lifecycle.Kind) bool {
 	return false
 }
 
-func parked(e *recoup.Error) bool { return e.State == recoup.Parked || e.State == recoup.Escalated }
+func parked(e *recoup.Error) bool { return e.State.InParkQueue() }
 
 func one(yes bool) int64 {
 	if yes {
@@ -107,68 +113,16 @@ func one(yes bool) int64 {
 	return 0
 }
 
-// add adds what happened beside.
-func (a *Activity) add(b *Activity) {
-	a.Reported += b.Reported
-	a.Parked += b.Parked
-	a.Escalated += b.Escalated
-	a.Attempts += b.Attempts
-	a.Succeeded += b.Succeeded
-	a.Retried += b.Retried
-	a.Exhausted += b.Exhausted
-	a.Expired += b.Expired
-	a.Archived += b.Archived
-	a.LeftPark += b.LeftPark
-	a.Cleared += b.Cleared
-	a.Reviewed += b.Reviewed
-	a.Resolved += b.Resolved
-}
-
-// Tallies is what happened in a transaction, by table.
-type Tallies []Activity
-
-// note adds a transition.
-func (t *Tallies) note(before, next *recoup.Error, input lifecycle.Kind) {
-	t.Note(before, next, input, 1)
-}
-
-// Note adds a transition that happened to n errors alike.
-func (t *Tallies) Note(before, next *recoup.Error, input lifecycle.Kind, n int) {
-	one, a := Tally(before, next, input), Activity{}
-	for range n {
-		a.add(&one)
-	}
-	a.Table = one.Table
-	if a == (Activity{Table: a.Table}) {
-		return
-	}
-	for i := range *t {
-		if (*t)[i].Table == a.Table {
-			(*t)[i].add(&a)
-			return
-		}
-	}
-	*t = append(*t, a)
-}
-
-// Of returns what happened as that of a minute, by the order of its tables.
-func (t Tallies) Of(now time.Time) []Activity {
-	for i := range t {
-		t[i].Minute = Minute(now)
-	}
-	slices.SortFunc(t, func(a, b Activity) int { return strings.Compare(a.Table, b.Table) })
-	return t
-}
-
 // Level is how many errors of a table are in a state at the moment, and how old
 // they are together.
 type Level struct {
-	Table    string
-	Blocking int64
-	Open     int64   // not resolved
-	Parked   int64   // escalated ones too
-	Used     float64 // the sum over open errors that expire of age per TTL
-	Expiring int64   // how many those are
+	Table     string
+	Blocking  int64
+	Open      int64 // not resolved
+	Parked    int64 // escalated ones too
+	Escalated int64
+	Used      float64 // the sum over open errors that expire of age per TTL
+	Expiring  int64   // how many those are
 }
 
 // LevelSum is what a store keeps count of: the errors of a table that are in a
@@ -222,8 +176,11 @@ func (l *Level) add(now time.Time, s LevelSum) {
 	if s.State.Open() {
 		l.Open += s.N
 	}
-	if s.State == recoup.Parked || s.State == recoup.Escalated {
+	if s.State.InParkQueue() {
 		l.Parked += s.N
+	}
+	if s.State == recoup.Escalated {
+		l.Escalated += s.N
 	}
 	if s.TTL > 0 {
 		l.Expiring += s.N

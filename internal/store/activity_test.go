@@ -1,6 +1,7 @@
 package store_test
 
 import (
+	"maps"
 	"math"
 	"slices"
 	"testing"
@@ -18,17 +19,76 @@ type scene struct {
 	work  *store.Work
 	error recoup.Error
 	table string
+	all   []store.Activity // of every act
 }
 
 // reports reports a failure of the scene's table.
 func (s *scene) reports(code recoup.Code, severity recoup.Severity) {
 	s.Helper()
-	s.error = accept(s.T, s.work.Report(s.report(s.table, "e1", code, severity)))
+	s.acts(func() { s.error = accept(s.T, s.work.Report(s.report(s.table, "e1", code, severity))) })
 }
 
 func (s *scene) does(in lifecycle.Input) {
 	s.Helper()
-	s.error = accept(s.T, s.work.Step(s.step(s.error.ID, in)))
+	s.acts(func() { s.error = accept(s.T, s.work.Step(s.step(s.error.ID, in))) })
+}
+
+// acts notes what an act counts as at its time.
+func (s *scene) acts(act func()) {
+	s.Helper()
+	before := s.work.Tallies
+	s.work.Tallies = nil
+	act()
+	s.all = append(s.all, s.work.Tallies.Of(s.now)...)
+	s.work.Tallies = append(before, s.work.Tallies...)
+}
+
+// wantMarks holds what all acts together count to the marks of the error: it counts once for each,
+// in the minute of the mark, however often it was repeated.
+func (s *scene) wantMarks() {
+	s.Helper()
+	type place struct {
+		mark   string
+		minute time.Time
+	}
+	got, want := map[place]int64{}, map[place]int64{}
+	for _, a := range s.all {
+		for mark, n := range map[string]int64{
+			"retried": a.Retried, "exhausted": a.Exhausted, "never parked": a.NeverParked, "last parked": a.LastParked, "unparked": a.Unparked, "deescalated": a.Deescalated,
+		} {
+			if at := (place{mark, a.Minute}); got[at]+n != 0 {
+				got[at] += n
+			} else {
+				delete(got, at)
+			}
+		}
+	}
+	e := &s.error
+	marks := map[string]time.Time{
+		"retried": e.RetriedAt, "exhausted": e.ExhaustedAt, "last parked": e.LastParkedAt, "unparked": e.UnparkedAt, "deescalated": e.DeescalatedAt,
+	}
+	if e.LastParkedAt.IsZero() {
+		marks["never parked"] = e.CreatedAt
+	}
+	for mark, at := range marks {
+		if !at.IsZero() {
+			want[place{mark, store.Minute(at)}] = 1
+		}
+	}
+	if !maps.Equal(got, want) {
+		s.Errorf("marks count as %v, want %v", got, want)
+	}
+}
+
+// events leaves out what is counted by marks.
+func events(list []store.Activity) (rest []store.Activity) {
+	for _, a := range list {
+		a.Retried, a.Exhausted, a.NeverParked, a.LastParked, a.Unparked, a.Deescalated = 0, 0, 0, 0, 0, 0
+		if a != (store.Activity{Table: a.Table, Minute: a.Minute}) {
+			rest = append(rest, a)
+		}
+	}
+	return rest
 }
 
 // claims waits until a worker can have the error.
@@ -96,7 +156,7 @@ func TestTally(t *testing.T) {
 		{lifecycle.Reported, "a failure that waits for a person", func(s *scene) { s.reports("SCHEMA_INVALID", recoup.High) },
 			want{Reported: 1, Parked: 1}},
 		{lifecycle.Reported, "a repeat, which uses up a retry", func(s *scene) { s.retryable(); s.reports("NETWORK_TIMEOUT", recoup.Medium) },
-			want{Reported: 1, Archived: 1, Retried: 1}},
+			want{Reported: 1, Archived: 1}},
 		{lifecycle.Reported, "a second repeat", func(s *scene) {
 			s.retryable()
 			s.reports("NETWORK_TIMEOUT", recoup.Medium)
@@ -104,7 +164,7 @@ func TestTally(t *testing.T) {
 			s.reports("NETWORK_TIMEOUT", recoup.Medium)
 		}, want{Reported: 1, Archived: 1}},
 		{lifecycle.Reported, "a repeat while a worker is at it", func(s *scene) { s.claimed(); s.reports("NETWORK_TIMEOUT", recoup.Medium) },
-			want{Reported: 1, Archived: 1, Retried: 1, Attempts: 1}},
+			want{Reported: 1, Archived: 1, Attempts: 1}},
 		{lifecycle.Reported, "a repeat of what is parked is not parked again", func(s *scene) { s.parked(); s.reports("NETWORK_TIMEOUT", recoup.Medium) },
 			want{Reported: 1, Archived: 1}},
 		{lifecycle.Reported, "the last repeat that fits, of what is parked", func(s *scene) {
@@ -122,12 +182,12 @@ func TestTally(t *testing.T) {
 			s.reports("NETWORK_TIMEOUT", recoup.Medium)
 		}, want{Reported: 1, Archived: 1}},
 		{lifecycle.Claimed, "a claim", func(s *scene) { s.retryable(); s.claims() }, want{}},
-		{lifecycle.Claimed, "a claim of what a worker has lost", func(s *scene) { s.claimed(); s.claims() }, want{Attempts: 1, Retried: 1}},
+		{lifecycle.Claimed, "a claim of what a worker has lost", func(s *scene) { s.claimed(); s.claims() }, want{Attempts: 1}},
 		{lifecycle.Claimed, "a claim of what a worker has lost for the last time", func(s *scene) { s.onLast(); s.claims() },
-			want{Attempts: 1, Exhausted: 1, Parked: 1}},
+			want{Attempts: 1, Parked: 1}},
 		{lifecycle.Extended, "a longer lease", func(s *scene) { s.claimed(); s.does(lifecycle.Extend{Token: s.error.LeaseToken}) }, want{}},
 		{lifecycle.Succeeded, "a success", func(s *scene) { s.claimed(); s.does(lifecycle.Succeed{Token: s.error.LeaseToken}) },
-			want{Attempts: 1, Succeeded: 1, Retried: 1}},
+			want{Attempts: 1, Succeeded: 1}},
 		{lifecycle.Succeeded, "a success that is reported again", func(s *scene) {
 			s.claimed()
 			token := s.error.LeaseToken
@@ -146,15 +206,15 @@ func TestTally(t *testing.T) {
 				s.Fatal("it was accepted")
 			}
 		}, want{}},
-		{lifecycle.Failed, "a first failure", func(s *scene) { s.claimed(); s.fails() }, want{Attempts: 1, Retried: 1}},
+		{lifecycle.Failed, "a first failure", func(s *scene) { s.claimed(); s.fails() }, want{Attempts: 1}},
 		{lifecycle.Failed, "a second failure", func(s *scene) { s.claimed(); s.fails(); s.claims(); s.begun(); s.fails() }, want{Attempts: 1}},
-		{lifecycle.Failed, "the last failure", func(s *scene) { s.onLast(); s.fails() }, want{Attempts: 1, Exhausted: 1, Parked: 1}},
+		{lifecycle.Failed, "the last failure", func(s *scene) { s.onLast(); s.fails() }, want{Attempts: 1, Parked: 1}},
 		{lifecycle.Failed, "a failure for good", func(s *scene) {
 			s.claimed()
 			s.does(lifecycle.Fail{Token: s.error.LeaseToken, Failure: failure("SCHEMA_INVALID")})
-		}, want{Attempts: 1, Retried: 1, Parked: 1}},
+		}, want{Attempts: 1, Parked: 1}},
 		{lifecycle.LeaseLapsed, "a worker that is lost", func(s *scene) { s.claimed(); s.now = s.error.LeaseEndsAt; s.does(lifecycle.Lapse{}) },
-			want{Attempts: 1, Retried: 1}},
+			want{Attempts: 1}},
 		{lifecycle.WindowClosed, "the end of the window", func(s *scene) {
 			s.retryable()
 			s.now = s.error.WindowEndsAt.Add(time.Second)
@@ -171,7 +231,7 @@ func TestTally(t *testing.T) {
 			s.claims()
 			s.begun()
 			s.fails()
-		}, want{Attempts: 1, Retried: 1}},
+		}, want{Attempts: 1}},
 		{lifecycle.Parking, "a second park", func(s *scene) {
 			s.parked()
 			s.does(lifecycle.Unpark{By: "ada"})
@@ -248,9 +308,10 @@ func TestTally(t *testing.T) {
 			if row.want == (store.Activity{}) {
 				want = nil
 			}
-			if got := s.work.Tallies.Of(s.now); !slices.Equal(got, want) {
+			if got := events(s.work.Tallies.Of(s.now)); !slices.Equal(got, want) {
 				t.Errorf("counts as %+v, want %+v", got, want)
 			}
+			s.wantMarks()
 		})
 	}
 	for _, known := range lifecycle.Transitions() {
@@ -268,7 +329,7 @@ func TestTalliesByTable(t *testing.T) {
 	for _, table := range []string{target, dol, target} {
 		accept(t, work.Report(w.report(table, "e-"+w.ids.New(w.now).String(), "NETWORK_TIMEOUT", recoup.Medium)))
 	}
-	want := []store.Activity{{Minute: w.now, Table: target, Reported: 2}, {Minute: w.now, Table: dol, Reported: 1}}
+	want := []store.Activity{{Minute: w.now, Table: target, Reported: 2, NeverParked: 2}, {Minute: w.now, Table: dol, Reported: 1, NeverParked: 1}}
 	if got := work.Tallies.Of(w.now.Add(59 * time.Second)); !slices.Equal(got, want) {
 		t.Errorf("counts as %+v, want %+v", got, want)
 	}
@@ -288,7 +349,7 @@ func TestLevels(t *testing.T) {
 	got := store.Levels(now, sums)
 	want := []store.Level{
 		{Table: "a", Open: 3},
-		{Table: "b", Open: 3, Parked: 3, Blocking: 2, Expiring: 3, Used: 0.3 + 3600.25*1e6/math.MaxInt64},
+		{Table: "b", Open: 3, Parked: 3, Escalated: 1, Blocking: 2, Expiring: 3, Used: 0.3 + 3600.25*1e6/math.MaxInt64},
 	}
 	if !slices.Equal(got, want) {
 		t.Errorf("levels are %+v, want %+v", got, want)

@@ -15,14 +15,19 @@ var ErrOutOfTurn = errors.New("another node has the turn")
 type Adoption struct {
 	recoup.Adoption
 	Owner     string    // of the source
-	ScannedTo *string   // the last key of the backfill; nil: none
-	ScanEnd   *string   // the key at which it ends; nil: it has not begun
 	Defined   bool      // something of its definition is there
 	Changed   bool      // there are changes to look at
 	Moved     bool      // there are errors whose source row is to be notified
 	SweptAt   time.Time // when the last sweep for rows to be removed ended; zero: there was none
 	Tabled    bool      // the policy in force has its table
 	Bad       bool      // there are rows that could not be read
+	RefusedAt time.Time // when the first of the rows that refuse what became of their error is tried again; zero: there are none
+}
+
+// Scan is how far the backfill of an adoption is.
+type Scan struct {
+	To  *string // the last key; nil: none yet
+	End *string // the key at which it ends; nil: there are no rows
 }
 
 // Turn lets a node work at an adoption, as long as no other has a later one.
@@ -168,6 +173,19 @@ type Pair struct {
 type Mirrored struct {
 	Told int   // rows that know by now, or are gone
 	Last int64 // the last entry of the queue that was looked at; zero: there is none further
+
+	// Of a batch of one that fails.
+	Key      string // of its row
+	Attempts int    // that have failed before
+}
+
+// Refusal is a source row that refuses what became of its error.
+type Refusal struct {
+	Entry    int64 // of the queue of errors that have moved
+	Key      string
+	Cause    string // redacted
+	Attempts int
+	RetryAt  time.Time
 }
 
 // AdoptionFigures is how far nodes are with an adoption.
@@ -180,4 +198,6 @@ type AdoptionFigures struct {
 	Queued  int64         // errors whose source row is to be notified
 	Bad     int64         // rows that could not be read
 	Example Unreadable    // one of them
+	Refused int64         // rows that refuse what became of their error
+	Refuser Unreadable    // one of them
 }

@@ -10,7 +10,7 @@ import (
 
 // What errors and their history consist of.
 var (
-	// Errors are the errors that are not archived, but for their leases.
+	// Errors are what errors have in their table and in the archive.
 	Errors = row.Table[recoup.Error]{Name: "recoup.error", Columns: []row.Column[recoup.Error]{
 		row.ID("error_id", func(e *recoup.Error) *recoup.ID { return &e.ID }).Key(),
 		row.Text("table_name", func(e *recoup.Error) *string { return &e.Table }),
@@ -67,6 +67,19 @@ var (
 		row.Time("leased_at", func(e *recoup.Error) *time.Time { return &e.LeasedAt }),
 		row.Time("lease_ends_at", func(e *recoup.Error) *time.Time { return &e.LeaseEndsAt }),
 	}
+
+	// Marks are what metrics count an open error by. The archive has none: what is
+	// archived has been counted.
+	Marks = []row.Column[recoup.Error]{
+		row.Time("retried_at", func(e *recoup.Error) *time.Time { return &e.RetriedAt }),
+		row.Time("exhausted_at", func(e *recoup.Error) *time.Time { return &e.ExhaustedAt }),
+		row.Time("last_parked_at", func(e *recoup.Error) *time.Time { return &e.LastParkedAt }),
+		row.Time("unparked_at", func(e *recoup.Error) *time.Time { return &e.UnparkedAt }),
+		row.Time("deescalated_at", func(e *recoup.Error) *time.Time { return &e.DeescalatedAt }),
+	}
+
+	// OpenErrors are the errors that are not archived, with their marks.
+	OpenErrors = row.Table[recoup.Error]{Name: Errors.Name, Columns: slices.Concat(Errors.Columns, Marks)}
 
 	// Archiving is what archiving adds (spec 000, 7.3).
 	Archiving = []row.Column[recoup.Error]{

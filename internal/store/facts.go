@@ -81,6 +81,9 @@ type AdoptionFact struct {
 	Missing      []string  // triggers and functions of it that are missing or disabled
 	Altered      []string  // functions that are not as they were made
 	Unreachable  string    // why nodes cannot connect to it; empty: they can
+	Role         string    // as which nodes connect to it
+	Login        Login     // what is wrong with that role; empty: nothing
+	Unlimited    string    // the statement that limits how many connections its login role can have; empty: it has a limit
 	Lost         []string  // columns that its functions name and that it has no longer
 	Renamed      string    // what it is called now, if that is another name
 	Given        bool      // to another owner than it had when it was adopted
@@ -89,6 +92,8 @@ type AdoptionFact struct {
 	WaitingSince time.Time // the oldest change that no node has looked at; zero: none
 	Unreadable   int64     // rows that could not be read, counted up to 10000
 	Example      Unreadable
+	Refused      int64 // rows that refuse what became of their error, counted up to 10000
+	Refuser      Unreadable
 
 	// What the policy makes of its rows.
 	Columns  []string // that the source has
@@ -96,6 +101,17 @@ type AdoptionFact struct {
 	KeptBack int64 // rows that it refuses to give up
 	KeptWhy  string
 }
+
+// Login is what is wrong with the login role of an adoption.
+type Login string
+
+// What a restore or a copy of a database can do to login roles.
+const (
+	LoginMissing  Login = "missing"  // it does not exist
+	LoginForeign  Login = "foreign"  // it belongs to another database, of which this one is a copy
+	LoginUnusable Login = "unusable" // it may not call the functions
+	LoginPublic   Login = "public"   // every role may call the functions
+)
 
 // NameFact is what has a name that the policy gives: of a table, or of its archive.
 type NameFact struct {
@@ -176,6 +192,12 @@ type ServerFacts struct {
 	Roles       []RoleFact
 	RoleAdmins  []RoleAdmin
 
+	// RoleSettings are settings of Recoup's roles that differ from those that migrations make.
+	RoleSettings []RoleSetting
+
+	// StaleReaders are grants of recoup.allow_read to roles that were dropped since.
+	StaleReaders []StaleReader
+
 	// Foreign are objects in the schemas recoup and cl, and the schemas themselves, that belong to
 	// another role than the error table does.
 	Foreign []ForeignObject
@@ -228,8 +250,24 @@ type DefaultGrant struct {
 	Revoke string // the statement that revokes it
 }
 
+// RoleSetting is a setting of a role of Recoup's, in this database or in all, that differs from what migrations set.
+type RoleSetting struct {
+	Role  string
+	Name  string
+	Value string
+	Fix   string // the statement that undoes it
+}
+
+// StaleReader is what a role that was dropped could read.
+type StaleReader struct {
+	Reader string
+	Kind   string // service, hub or gate_zero
+	Name   string
+	Fix    string // the statement that deletes it
+}
+
 // LockHolder is a session that holds, or waits for, a lock on a table of Recoup's that keeps others
-// from writing it, or that holds gates.
+// from writing it, or that holds gates, or a large part of the locks that the server has room for.
 type LockHolder struct {
 	PID      int    // 0 if it is a prepared transaction, which belongs to no session
 	Prepared string // the prepared transaction
@@ -245,6 +283,10 @@ type LockHolder struct {
 
 // GateLocks is what a [LockHolder] holds that keeps others from blocking or promoting entities.
 const GateLocks = "recoup.gate_stripe_…"
+
+// ManyObjects is what a [LockHolder] holds a large part of the server's locks on. Once the lock table of the
+// server is full, statements of all sessions fail.
+const ManyObjects = "various objects"
 
 // Same reports whether a holder has the same lock in the same transaction as another.
 func (h LockHolder) Same(other LockHolder) bool {

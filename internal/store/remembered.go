@@ -1,6 +1,8 @@
 package store
 
 import (
+	"time"
+
 	"recoup"
 	"recoup/internal/lifecycle"
 )
@@ -11,6 +13,7 @@ type Remembered struct {
 	Events  []Event
 	notices NoticeSet
 	counts  map[*lifecycle.Decision]int
+	again   Tallies
 }
 
 // Add adds a step to which a decision was applied. was is the error that it was applied
@@ -34,10 +37,23 @@ func (s *Remembered) Add(step *Step, d *lifecycle.Decision, was *recoup.Error, o
 // Notices returns the notifications to send, as [Work.Notices] does.
 func (s *Remembered) Notices() []recoup.Notice { return s.notices.List() }
 
-// Tallies counts what happened.
-func (s *Remembered) Tallies() (t Tallies) {
+// Again notes when an error whose retry has ended was retried before; zero: never.
+func (s *Remembered) Again(table string, retriedAt time.Time) {
+	if !retriedAt.IsZero() {
+		s.again.at(table, Minute(retriedAt)).Retried--
+	}
+}
+
+// Tallies counts what happened. Of the marks that were left behind, the only one of which an
+// error has its own is that of its last retry: see [Remembered.Again].
+func (s *Remembered) Tallies() Tallies {
+	t := s.again
 	for d, n := range s.counts {
-		t.Note(&d.Was, &d.Next, d.Kind, n)
+		was := d.Was
+		if was.RetriedAt = d.Next.RetriedAt; !d.Effects.Archive {
+			was.RetriedAt = time.Time{}
+		}
+		t.Note(&was, &d.Next, d.Kind, n)
 	}
 	return t
 }

@@ -49,7 +49,8 @@ type Adopter interface {
 	// far as the source's owner has agreed. Those that are gone are left out.
 	SourceRows(ctx context.Context, adoption int, keys []string, rules recoup.SourceRules) ([]SourceRow, error)
 
-	// ScanSource returns the keys of a source behind one, up to another, in their order.
+	// ScanSource returns the keys of a source behind one, up to another, in their order. It
+	// refuses keys that are too long to be noted.
 	ScanSource(ctx context.Context, adoption int, after *string, until string, limit int) ([]string, error)
 
 	// Pairs returns what is known of the rows of keys, and PairsAfter of those behind a key,
@@ -87,9 +88,9 @@ type Adopter interface {
 	// PairsUnderway returns the pairs behind a key that have an attempt, in the order of keys.
 	PairsUnderway(ctx context.Context, adoption int, after string, limit int) ([]AdoptedRow, error)
 
-	// BeginScan notes the last key of a source as the one at which the backfill ends, and
-	// returns it; nil: there are no rows.
-	BeginScan(ctx context.Context, turn Turn) (end *string, err error)
+	// BeginScan returns how far the backfill is. If it has not begun, it notes the last key of
+	// the source as the one at which the backfill ends.
+	BeginScan(ctx context.Context, turn Turn) (Scan, error)
 
 	// SaveScan notes how far the backfill is, and that it is done.
 	SaveScan(ctx context.Context, turn Turn, to *string, rows int, done bool) error
@@ -98,8 +99,16 @@ type Adopter interface {
 	// have moved, behind an entry of it. It waits for no lock: what others hold stays in the queue.
 	Mirror(ctx context.Context, turn Turn, after int64, limit int) (Mirrored, error)
 
-	// ForgetMoved takes an entry out of that queue, which the source refuses.
-	ForgetMoved(ctx context.Context, turn Turn, entry int64) error
+	// KeepPairs forgets the pairs of a table that is released, and remembers their errors for the case
+	// that it is adopted again.
+	KeepPairs(ctx context.Context, turn Turn, keys []string) error
+
+	// RefuseMoved takes an entry out of that queue that the source refuses, and keeps it for another
+	// attempt.
+	RefuseMoved(ctx context.Context, turn Turn, r Refusal) error
+
+	// RetryRefused queues refused entries whose time has come again.
+	RetryRefused(ctx context.Context, turn Turn, now time.Time, limit int) error
 
 	// EndedRows returns the rows behind a key whose errors are over, of as many pairs as the
 	// limit says, and the key of the last of these; empty: there are none.

@@ -15,7 +15,7 @@ import (
 // that another has to be given to be the same.
 func TestRowsCoverTheirTypes(t *testing.T) {
 	t.Parallel()
-	covers(t, row.Table[recoup.Error]{Name: "an error", Columns: slices.Concat(store.Errors.Columns, store.Leases, store.Archiving)})
+	covers(t, row.Table[recoup.Error]{Name: "an error", Columns: slices.Concat(store.OpenErrors.Columns, store.Leases, store.Archiving)})
 	covers(t, store.History)
 	covers(t, store.Keys, "Secret")
 	covers(t, store.PolicyVersions)

@@ -186,14 +186,22 @@ func (w *Work) report(in Report) Outcome {
 	if end := out.Effects.Ended; end != nil {
 		w.archive(end.Error, end.History, false)
 		out.Error = end.Error
+		out.Error.Marks = recoup.Marks{} // the archive has none
 	}
 	return out
 }
 
-// tally counts a transition among what happens now, unless it is of the past.
+// tally counts a transition among what happens now. Of the past only the errors count, not what
+// happens to them, and not those that are over.
 func (w *Work) tally(of *lifecycle.Effects, before, next *recoup.Error, input lifecycle.Kind) {
-	if !of.Past {
+	if before != nil && before.ID != next.ID && of.Superseded == nil {
+		before = nil // the report is kept apart from it
+	}
+	switch {
+	case !of.Past:
 		w.Tallies.note(before, next, input)
+	case of.Ended == nil:
+		w.Tallies.moveMarks(before, next, 1)
 	}
 }
 

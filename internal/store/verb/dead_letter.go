@@ -26,7 +26,7 @@ const ofWorkOrError = ` = any (array(select unnest($1::uuid[])
 	union all select error_id from recoup.dead_letter where work_id = any ($2::uuid[]) and closed_at is null))`
 
 var (
-	stored = table(store.Errors, "error")
+	stored = table(store.OpenErrors, "error")
 
 	deadLetters = table(store.DeadLetters, "dead letter")
 	letterMoves = table(store.DeadLetters.Only("error_id", "step", "cause", "held_expiry", "updated_at"), "dead letter")
@@ -34,7 +34,7 @@ var (
 
 	// letters are dead letters with the errors that are not archived.
 	letters = view(slices.Concat(store.LetterParts,
-		row.Within("e.", store.Errors.Columns, func(l *store.StagedWork) *recoup.Error { return &l.Error })), "", " from ")
+		row.Within("e.", store.OpenErrors.Columns, func(l *store.StagedWork) *recoup.Error { return &l.Error })), "", " from ")
 )
 
 // StepStaged applies inputs to dead letters and pieces of work, in order. Where

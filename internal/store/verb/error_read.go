@@ -21,7 +21,7 @@ const leaseOf = ` left join lateral (select lease_token, lease_worker, leased_at
 var Current = row.Table[recoup.Error]{Name: "recoup.error e" + leaseOf, Columns: currentColumns()}
 
 func currentColumns() []row.Column[recoup.Error] {
-	list := append(row.Prefixed("e.", store.Errors.Columns), row.Prefixed("d.", store.Leases)...)
+	list := append(row.Prefixed("e.", store.OpenErrors.Columns), row.Prefixed("d.", store.Leases)...)
 	for i := range list {
 		switch c := &list[i]; c.Name {
 		case "e.next_retry_at":

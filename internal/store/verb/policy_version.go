@@ -38,7 +38,7 @@ func (v Verbs) AddPolicy(ctx context.Context, p recoup.PolicyVersion, by store.A
 			return next, err
 		}
 		tx.Wake(store.WakePolicy)
-		return next, audits.add(tx, by.On(store.ActPolicyAdd, next.Version, map[string]any{"number": next.Number}))
+		return next, audits.add(tx, by.On(store.ActPolicyAdd, next.Version, map[string]any{"number": next.Number, "checksum": next.Checksum()}))
 	})
 	return stored, added && err == nil, err
 }

@@ -1,0 +1,36 @@
+package lifecycle
+
+import (
+	"time"
+
+	"recoup"
+)
+
+// mark sets what metrics count an error by. was is the error before, or the one that a repeat
+// replaces; zero for the first report of a failure.
+func mark(was, e *recoup.Error, now time.Time) {
+	if tried(was, e) {
+		e.RetriedAt = now
+		if e.RetryExhausted && !was.RetryExhausted {
+			e.ExhaustedAt = now
+		}
+	}
+	switch before, after := was.State.InParkQueue(), e.State.InParkQueue(); {
+	case after && !before:
+		e.LastParkedAt, e.UnparkedAt = e.ParkedAt, time.Time{}
+	case before && !after:
+		e.UnparkedAt = now
+	}
+	switch before, after := was.State == recoup.Escalated, e.State == recoup.Escalated; {
+	case after && !before:
+		e.DeescalatedAt = time.Time{}
+	case before && !after:
+		e.DeescalatedAt = now
+	}
+}
+
+// tried reports whether a retry ended, or a repeat used one up.
+func tried(was, e *recoup.Error) bool {
+	result := !was.LeaseToken.IsZero() && e.LastAttempt == was.LeaseToken && e.LastResult != ""
+	return result || was.State == recoup.RetryPending && e.RetryCount > was.RetryCount
+}
