@@ -94,6 +94,11 @@ type Adoption struct {
 	Unreadable       int64  `json:"unreadable" doc:"rows on which a condition of the owner fails, counted up to 10000; they are looked at again when they change"`
 	UnreadableKey    string `json:"unreadable_key,omitempty" doc:"the key of one of them"`
 	UnreadableReason string `json:"unreadable_reason,omitempty" doc:"what the database says of it"`
+
+	// Rows that show an old disposition.
+	Refused       int64  `json:"refused" doc:"rows that refuse what became of their error, by a constraint or a trigger, counted up to 10000; nodes retry with growing pauses of up to an hour"`
+	RefusedKey    string `json:"refused_key,omitempty" doc:"the key of one of them"`
+	RefusedReason string `json:"refused_reason,omitempty" doc:"what the database says of it"`
 }
 
 // ErrorSource is what an error keeps of the row of an adopted table that it is of.

@@ -100,6 +100,7 @@ type Adoption struct {
 	// Of an adoption that was begun before: steps that are done, and for which rules.
 	done   []string
 	agreed recoup.SourceRules
+	former string // login role that was created for another database, of which this one is a copy; empty: none
 }
 
 // Conditions are the conditions of a mapping, as the database understood them.

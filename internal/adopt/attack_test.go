@@ -119,3 +119,20 @@ func TestReleaseOfMovedObjects(t *testing.T) {
 		t.Errorf("after the release:\n%s", difference(before, after))
 	}
 }
+
+// TestReleaseBesideAProcedure has the owner of a table create a procedure with the body of one of
+// the adoption's functions. The release leaves it alone.
+func TestReleaseBesideAProcedure(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, "create table shop.failures (id int primary key, order_id text)")
+	w.adopt("shop.failures", recoup.Mapping{})
+	w.as(`set check_function_bodies = off; do $d$ begin execute format('create procedure shop.p() language plpgsql as %L',
+		(select prosrc from pg_proc where proname = 'adopted_1_insert')); end $d$; reset check_function_bodies`)
+	forgotten, err := w.runner().Release(t.Context(), "shop.failures")
+	if err != nil || !forgotten {
+		t.Fatal(forgotten, err)
+	}
+	if got := ask(t, w.owner, "select proname from pg_proc where pronamespace = 'shop'::regnamespace"); got != `{"proname":"p"}` {
+		t.Errorf("left: %s", got)
+	}
+}

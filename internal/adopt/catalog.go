@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/jackc/pgx/v5"
 )
@@ -29,7 +30,8 @@ left join lateral (select sum(nullif(p.reltuples, -1)) as rows, sum(pg_relation_
 where c.oid = $1::regclass`
 
 // A key is the primary key, else the narrowest unique index over columns that are
-// never null, compared as their types are by default.
+// never null, compared as their types are by default. An index on one array is none: an array of
+// such keys is an array of their elements.
 const findKey = `
 select i.indexrelid::regclass::text, array(select a.attname::text from unnest(i.indkey) with ordinality k(n, at)
   join pg_attribute a on a.attrelid = i.indrelid and a.attnum = k.n where k.at <= i.indnkeyatts order by k.at)
@@ -37,7 +39,8 @@ from pg_index i join pg_class x on x.oid = i.indexrelid join pg_am m on m.oid = 
 where i.indrelid = $1 and i.indisunique and i.indisvalid and i.indimmediate and i.indpred is null and i.indexprs is null and m.amname = 'btree'
   and not exists (select from unnest(i.indkey, i.indcollation, i.indclass) with ordinality k(n, coll, class, at)
     join pg_attribute a on a.attrelid = i.indrelid and a.attnum = k.n join pg_opclass o on o.oid = k.class
-    where k.at <= i.indnkeyatts and (not a.attnotnull or a.attcollation <> k.coll or not o.opcdefault))
+    join pg_type t on t.oid = a.atttypid
+    where k.at <= i.indnkeyatts and (not a.attnotnull or a.attcollation <> k.coll or not o.opcdefault or i.indnkeyatts = 1 and t.typcategory = 'A'))
 order by i.indisprimary desc, i.indnkeyatts, x.relname limit 1`
 
 const findColumns = `
@@ -89,15 +92,33 @@ from pg_catalog.unnest($1::text[]) with ordinality as w (name, place) join pg_ca
 join pg_catalog.pg_class c on c.relnamespace = n.oid
 where c.relname = $2 and c.relkind in ('r', 'p', 'v', 'm', 'f') order by w.place limit 1`
 
-// find looks a name up as a person would write it: exactly first, then as SQL folds it. A name
-// without a schema is looked up in the schemas of path, which is a value: the search path of the
-// transaction stays the fixed one.
+// find looks a name up as a person would write it: exactly first, then as SQL reads it. A name with
+// quotation marks is SQL: another user can create a schema or a table with quotation marks in its
+// name, so a name that is both is refused.
 func find(ctx context.Context, tx pgx.Tx, path []string, name string) (oid uint32, err error) {
-	err = tx.QueryRow(ctx, `select c.oid from pg_class c join pg_namespace n on n.oid = c.relnamespace
-		where n.nspname || '.' || c.relname = $1 and c.relkind in ('r', 'p', 'v', 'm', 'f')`, name).Scan(&oid)
-	if !errors.Is(err, pgx.ErrNoRows) {
+	var schema, table string
+	err = tx.QueryRow(ctx, `select c.oid, n.nspname, c.relname from pg_class c join pg_namespace n on n.oid = c.relnamespace
+		where n.nspname || '.' || c.relname = $1 and c.relkind in ('r', 'p', 'v', 'm', 'f') order by n.nspname limit 1`, name).Scan(&oid, &schema, &table)
+	if errors.Is(err, pgx.ErrNoRows) {
+		return findSQL(ctx, tx, path, name)
+	}
+	if err != nil || !strings.Contains(name, `"`) {
 		return oid, err
 	}
+	other, err := findSQL(ctx, tx, path, name)
+	if errors.Is(err, errNoTable) || err == nil && other == oid {
+		return oid, nil
+	}
+	if err != nil {
+		return 0, err
+	}
+	parts, _ := parseName(name)
+	return 0, fmt.Errorf("%s names two tables: write %s or %s: %w", name, quote(parts...), quote(schema, table), ErrRefused)
+}
+
+// findSQL looks a name up as SQL reads it. A name without a schema is looked up in the schemas of
+// path, which is a value: the search path of the transaction stays the fixed one.
+func findSQL(ctx context.Context, tx pgx.Tx, path []string, name string) (oid uint32, err error) {
 	parts, ok := parseName(name)
 	if !ok {
 		return 0, fmt.Errorf("%s is not the name of a table: %w", name, errNoTable)

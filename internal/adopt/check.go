@@ -123,7 +123,7 @@ func (p *Plan) note() {
 	s := p.Facts
 	notef := func(format string, args ...any) { p.Notes = append(p.Notes, fmt.Sprintf(format, args...)) }
 	if len(s.Key) == 0 {
-		notef("It has no key: neither a primary key nor a unique index over columns that are never null. It gets a column %s, which rewrites every row once.", KeyColumn)
+		notef("It has no key: neither a primary key nor a unique index over columns that are never null (an index on one array does not count). It gets a column %s, which rewrites every row once.", KeyColumn)
 	}
 	p.noteMirror()
 	if len(s.Referrers) > 0 && !p.Table.Source.Removes() {

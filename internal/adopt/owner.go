@@ -28,8 +28,11 @@ func asOwner(ctx context.Context, conn *pgx.Conn, owner, text string, into any, 
 	if err != nil {
 		return err
 	}
-	defer func() { _ = own.Close(context.WithoutCancel(ctx)) }()
-	return discarded(ctx, own, func(tx pgx.Tx) error {
+	defer func() {
+		pgsession.End(ctx, own)
+		_ = own.Close(context.WithoutCancel(ctx))
+	}()
+	return pgsession.Brief(discarded(ctx, own, func(tx pgx.Tx) error {
 		const name = "pg_temp.recoup_look()"
 		create := fmt.Sprintf("create function %s returns jsonb language plpgsql security definer set search_path = pg_catalog, pg_temp as %s",
 			name, body("\n#variable_conflict use_column\n"+text))
@@ -44,7 +47,7 @@ func asOwner(ctx context.Context, conn *pgx.Conn, owner, text string, into any, 
 			return err
 		}
 		return json.Unmarshal(result, into)
-	})
+	}))
 }
 
 // selected is the body of a function that returns the one row of a query as an object.

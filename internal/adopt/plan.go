@@ -78,7 +78,7 @@ func MakePlan(ctx context.Context, conn *pgx.Conn, request Request) (*Plan, erro
 		if p.Facts, err = ReadSource(ctx, tx, request.Path, request.Source); err != nil {
 			return err
 		}
-		p.Source = p.Facts.String()
+		p.Source = p.Facts.Quoted()
 		if p.rights, err = ReadRights(ctx, tx, p.Facts.Owner, request.SchemaOwner); err != nil {
 			return err
 		}
@@ -102,7 +102,7 @@ func (p *Plan) readRecord(ctx context.Context, tx pgx.Tx) (*Record, error) {
 }
 
 func (p *Plan) make(ctx context.Context, tx pgx.Tx, request Request) error {
-	name := cmp.Or(request.As, p.Source)
+	name := cmp.Or(request.As, p.Facts.String())
 	mapping := request.Mapping
 	if p.Adopted != nil {
 		p.refuseOther(request)
@@ -195,7 +195,7 @@ func (p *Plan) number(ctx context.Context, tx pgx.Tx) error {
 		return err
 	}
 	if p.Adopted != nil {
-		return tx.QueryRow(ctx, "select role from recoup.adoption_login where adoption_id = $1", p.adoption.ID).Scan(&p.adoption.Role)
+		return p.readRole(ctx, tx)
 	}
 	const next = "select 1 + coalesce(pg_sequence_last_value(pg_get_serial_sequence('recoup.adoption', 'adoption_id')), 0)"
 	if err = tx.QueryRow(ctx, next).Scan(&p.adoption.ID); err == nil {
@@ -220,7 +220,7 @@ func (p *Plan) forgetKey() {
 }
 
 const findTable = `select table_name, hub, entity_column, default_disposition, coalesce(extract(epoch from ttl), 0)::float8, blocks, entity_required, policy_version,
-  coalesce(source_rules, '{}'), dead_letter, coalesce((select a.source from recoup.adoption a where a.table_name = t.table_name and a.source_oid <> $2), '')
+  coalesce(source_rules, '{}'), dead_letter, coalesce((select a.source from recoup.adoption a where a.table_name = t.table_name and recoup.adopted_source(a.adoption_id) is distinct from $2), '')
 from recoup.error_table t where table_name = $1 and not retired`
 
 func (p *Plan) readTable(ctx context.Context, tx pgx.Tx, name string) error {
@@ -245,7 +245,7 @@ func (p *Plan) readTable(ctx context.Context, tx pgx.Tx, name string) error {
 	*t = Table{Name: name, Default: recoup.DispositionRetry, Blocks: true}
 	p.Refusals = append(p.Refusals, Refusal{
 		Why: fmt.Sprintf("the policy in force has no table %s", name),
-		Way: fmt.Sprintf(`add it under tables: and run recoup policy apply, or name another with --as TABLE
+		Way: fmt.Sprintf(`add it under tables: and run 'recoup policy apply FILE --reason TEXT', or name another with --as TABLE
   %s:
     hub: %s
     entity: ENTITY

@@ -14,17 +14,20 @@ import (
 type Record struct {
 	recoup.Adoption
 
-	OID   uint32
+	OID   uint32 // of the source as it is now; zero: it is gone
+	Sure  bool   // the source is the table that was adopted, and not only one of its name
 	Owner string
 	Steps []string
 }
 
 const selectRecord = `select adoption_id, table_name, source, key_columns, mapping, coalesce(preset, ''), state, scanned, rows, begun_at,
-  coalesce(governed_at, '0001-01-01'), begun_by, agreed, source_oid, owner, steps from recoup.adoption where `
+  coalesce(governed_at, '0001-01-01'), begun_by, agreed, coalesce(recoup.adopted_source(adoption_id), 0),
+  to_regclass(format('recoup.adopted_%s_recoup_release_first', adoption_id)) is not null or source_oid is not distinct from recoup.adopted_source(adoption_id),
+  owner, steps from recoup.adoption where `
 
 // ReadRecord returns the adoption of a table, or nil.
 func ReadRecord(ctx context.Context, q querier, oid uint32) (*Record, error) {
-	return readRecord(ctx, q, "source_oid = $1", oid)
+	return readRecord(ctx, q, "recoup.adopted_source(adoption_id) = $1", oid)
 }
 
 type querier interface {
@@ -34,7 +37,7 @@ type querier interface {
 func readRecord(ctx context.Context, q querier, where string, arg any) (*Record, error) {
 	r := new(Record)
 	err := q.QueryRow(ctx, selectRecord+where, arg).Scan(&r.ID, &r.Table, &r.Source, &r.Key, &r.Mapping, &r.Preset, &r.State, &r.Scanned, &r.Rows,
-		&r.BegunAt, &r.GovernedAt, &r.BegunBy, &r.Agreed, &r.OID, &r.Owner, &r.Steps)
+		&r.BegunAt, &r.GovernedAt, &r.BegunBy, &r.Agreed, &r.OID, &r.Sure, &r.Owner, &r.Steps)
 	if errors.Is(err, pgx.ErrNoRows) {
 		return nil, nil
 	}
@@ -43,6 +46,12 @@ func readRecord(ctx context.Context, q querier, where string, arg any) (*Record,
 	}
 	return r, nil
 }
+
+// findAgain gives rows of a table ($2) that was adopted before the errors that they have still, because
+// the policy keeps errors of its table ($3) for ever.
+const findAgain = `with known as (delete from recoup.adopted_kept k using recoup.error e
+    where k.source = $2 and e.error_id = k.error_id and e.table_name = $3 returning k.key, k.error_id, k.digest)
+  insert into recoup.adopted_row (adoption_id, key, error_id, digest) select $1, key, error_id, digest from known`
 
 // begin notes that an adoption begins, and gives it its number.
 func (p *Plan) begin(ctx context.Context, tx pgx.Tx, actor string) error {
@@ -54,6 +63,9 @@ func (p *Plan) begin(ctx context.Context, tx pgx.Tx, actor string) error {
 	err := tx.QueryRow(ctx, `insert into recoup.adoption (table_name, source, source_oid, owner, key_columns, mapping, preset, rows, begun_by)
 		values ($1, $2, $3, $4, $5, $6, nullif($7, ''), $8, $9) returning adoption_id`,
 		p.Table.Name, s.Quoted(), s.OID, s.Owner, names, a.Mapping, p.Preset, max(p.Rows.Rows, 0), actor).Scan(&a.ID)
+	if err == nil {
+		_, err = tx.Exec(ctx, findAgain, a.ID, s.Quoted(), p.Table.Name)
+	}
 	if err == nil {
 		a.Role, err = nameRole(ctx, tx, a.ID)
 	}

@@ -77,8 +77,9 @@ func (o *release) find(ctx context.Context, tx pgx.Tx, source string) error {
 	var err error
 	if missing == nil {
 		o.record, err = ReadRecord(ctx, tx, oid)
-	} else {
-		o.record, err = readRecord(ctx, tx, "source = $1", source) // the table is gone
+	}
+	if o.record == nil && err == nil {
+		o.record, err = readRecord(ctx, tx, "source = $1", source) // the table is gone, or has another name
 	}
 	if err != nil {
 		return err
@@ -164,8 +165,8 @@ func (o *release) unwatch(ctx context.Context, tx pgx.Tx) error {
 }
 
 // isFunction is the condition for a function (p) of an adoption ($1): by its name in the schema
-// recoup, or by its body ($2), because the owner ($3) can move and rename it.
-const isFunction = `(p.pronamespace = 'recoup'::regnamespace and p.proname ~ ('^adopted_' || $1 || '_') or md5(p.prosrc) = any ($2) and pg_get_userbyid(p.proowner) = $3)`
+// recoup, or by its body ($2), because the owner ($3) can move and rename it. A procedure is not ours.
+const isFunction = `p.prokind = 'f' and (p.pronamespace = 'recoup'::regnamespace and p.proname ~ ('^adopted_' || $1 || '_') or md5(p.prosrc) = any ($2) and pg_get_userbyid(p.proowner) = $3)`
 
 // dropTriggers drops them wherever they are and however they are called: partitions come and
 // go, and others can attach the functions to tables of theirs. A partition that was detached has
@@ -217,21 +218,29 @@ func (o *release) dropTriggers(ctx context.Context) error {
 	return nil
 }
 
-// dropFunctions drops the functions and the view of the adoption. What the owner has moved to
-// another schema is dropped with the owner's rights.
+// dropFunctions drops the functions of the adoption.
 func (o *release) dropFunctions(ctx context.Context, tx pgx.Tx) error {
+	return o.dropObjects(ctx, tx, `select 'function', format('%I.%I(%s)', n.nspname, p.proname, pg_get_function_identity_arguments(p.oid)), n.nspname <> 'recoup'
+		from pg_proc p join pg_namespace n on n.oid = p.pronamespace where `+isFunction+` order by 2`,
+		fmt.Sprint(o.record.ID), o.bodies, o.record.Owner)
+}
+
+// dropView drops the view of the adoption.
+func (o *release) dropView(ctx context.Context, tx pgx.Tx) error {
+	a := Adoption{ID: o.record.ID}
+	return o.dropObjects(ctx, tx, `select 'view', format('%I.%I', n.nspname, c.relname), n.nspname <> 'recoup'
+		from pg_class c join pg_namespace n on n.oid = c.relnamespace
+		where c.relkind = 'v' and c.relname = $1 and (n.nspname = 'recoup' or pg_get_userbyid(c.relowner) = $2) order by 2`, a.name(seen), o.record.Owner)
+}
+
+// dropObjects drops the objects that a query finds. What the owner has moved to another schema is
+// dropped with the owner's rights.
+func (o *release) dropObjects(ctx context.Context, tx pgx.Tx, query string, args ...any) error {
 	type object struct {
 		Kind, Name string
 		Moved      bool
 	}
-	a := Adoption{ID: o.record.ID}
-	rows, err := tx.Query(ctx, `select 'function', format('%I.%I(%s)', n.nspname, p.proname, pg_get_function_identity_arguments(p.oid)), n.nspname <> 'recoup'
-			from pg_proc p join pg_namespace n on n.oid = p.pronamespace where `+isFunction+`
-		union all
-		select 'view', format('%I.%I', n.nspname, c.relname), n.nspname <> 'recoup'
-			from pg_class c join pg_namespace n on n.oid = c.relnamespace
-			where c.relkind = 'v' and c.relname = $4 and (n.nspname = 'recoup' or pg_get_userbyid(c.relowner) = $3) order by 1, 2`,
-		fmt.Sprint(o.record.ID), o.bodies, o.record.Owner, a.name(seen))
+	rows, err := tx.Query(ctx, query, args...)
 	if err != nil {
 		return err
 	}
@@ -251,7 +260,7 @@ func (o *release) dropFunctions(ctx context.Context, tx pgx.Tx) error {
 			return needed(err, "the "+object.Kind+" "+object.Name)
 		}
 	}
-	return nil
+	return actAs(ctx, tx, o.rights.SchemaOwner)
 }
 
 // columns are the columns that the adoption has added, which its steps say, as they are
@@ -273,17 +282,23 @@ func (r *Record) columns() (drops []string) {
 	return drops
 }
 
-// dropColumns drops the columns that the adoption has added.
+// dropColumns drops the columns that the adoption has added, and in the same transaction the view,
+// which says which table has them. Another table that has got the name of the source keeps its columns.
 func (o *release) dropColumns(ctx context.Context, tx pgx.Tx) error {
 	record, err := readRecord(ctx, tx, "adoption_id = $1 for update", o.record.ID)
 	if err != nil || record == nil {
+		return err
+	}
+	if err := o.dropView(ctx, tx); err != nil {
 		return err
 	}
 	drops := record.columns()
 	if len(drops) == 0 {
 		return nil
 	}
-	if o.table != "" {
+	if o.table != "" && !record.Sure {
+		o.report(Progress{Step: stepColumns, Note: fmt.Sprintf("%s is not the table that was adopted, so its columns stay. If they are Recoup's, run ALTER TABLE %[1]s %s.", o.table, strings.Join(drops, ", "))})
+	} else if o.table != "" {
 		if err := actAs(ctx, tx, o.owner); err != nil {
 			return err
 		}

@@ -18,12 +18,18 @@ import (
 	"recoup/internal/pgsession"
 )
 
+// rolePrefix begins the names of login roles of adoptions.
+const rolePrefix = "recoup_adopter_"
+
 // nameRole returns the name of the login role of an adoption. Roles are shared by all
 // databases of a server, so the name has the number of the database too.
 func nameRole(ctx context.Context, tx pgx.Tx, adoption int) (name string, err error) {
-	err = tx.QueryRow(ctx, "select format('recoup_adopter_%s_%s', oid, $1::int) from pg_database where datname = current_database()", adoption).Scan(&name)
+	err = tx.QueryRow(ctx, "select concat($2::text, oid, '_', $1::int) from pg_database where datname = current_database()", adoption, rolePrefix).Scan(&name)
 	return name, err
 }
+
+// roleOptions are the options of the role of an adoption.
+var roleOptions = fmt.Sprintf(" login noinherit connection limit %d", pgsession.AdopterConnections)
 
 // stepRole creates the login role as which nodes reach the source. Code of the source's owner
 // can run in its sessions, at the commit, and can change the role itself: its password, its
@@ -32,7 +38,7 @@ func (a *Adoption) stepRole(r Rights) Step {
 	role := quote(a.Role)
 	return Step{
 		Name: stepRole, Does: "creates the login role as which nodes reach the table, with a random password; it can call the functions of this adoption and nothing else", Alone: aloneRole,
-		SQL: append([]string{"create role " + role + " login noinherit password '********'"}, as(r.SchemaOwner, r, "grant usage on schema recoup to "+role)...),
+		SQL: append([]string{"create role " + role + roleOptions + " password '********'"}, as(r.SchemaOwner, r, "grant usage on schema recoup to "+role)...),
 	}
 }
 
@@ -46,7 +52,7 @@ func (a *Adoption) grant(f Function) string {
 // again what the role needs.
 func (r *Runner) makeRole(ctx context.Context, p *Plan, s Step) error {
 	reached := false
-	if slices.Contains(p.adoption.done, s.Name) {
+	if slices.Contains(p.adoption.done, s.Name) && p.adoption.former == "" {
 		if conn, err := r.connectSource(ctx, p); err == nil {
 			reached = conn.Close(ctx) == nil
 		}
@@ -57,8 +63,8 @@ func (r *Runner) makeRole(ctx context.Context, p *Plan, s Step) error {
 			if err == nil {
 				err = limit(ctx, tx, timeout)
 			}
-			if err == nil && !reached {
-				err = p.alterRole(ctx, tx, done)
+			if err == nil {
+				err = p.setRole(ctx, tx, reached, done)
 			}
 			if err == nil {
 				err = p.grantRole(ctx, tx, s)
@@ -71,13 +77,23 @@ func (r *Runner) makeRole(ctx context.Context, p *Plan, s Step) error {
 	})
 }
 
-// grantRole grants what the role of an adoption needs: the schema, and the functions if they
-// exist already.
-func (p *Plan) grantRole(ctx context.Context, tx pgx.Tx, s Step) error {
-	statements := slices.Clone(s.SQL[1:])
-	if slices.Contains(p.adoption.done, stepFunctions) {
-		statements = append(statements, as(p.Facts.Owner, p.rights, p.adoption.grants()...)...)
+// setRole replaces the role of another database, limits a role that can log in, and creates
+// or alters any other one.
+func (p *Plan) setRole(ctx context.Context, tx pgx.Tx, reached, done bool) error {
+	if p.adoption.former != "" {
+		done = false
+		if err := p.replaceRole(ctx, tx); err != nil {
+			return err
+		}
 	}
+	if reached {
+		return p.limitRole(ctx, tx)
+	}
+	return p.alterRole(ctx, tx, done)
+}
+
+// run runs statements one after the other.
+func run(ctx context.Context, tx pgx.Tx, statements []string) error {
 	for _, sql := range statements {
 		if _, err := tx.Exec(ctx, sql); err != nil {
 			return err
@@ -86,14 +102,29 @@ func (p *Plan) grantRole(ctx context.Context, tx pgx.Tx, s Step) error {
 	return nil
 }
 
-// grants are the statements that let the role of the adoption call its functions.
+// grantRole grants what the role of an adoption needs: the schema, and the functions if they
+// exist already. A restore without privileges lets everybody call them.
+func (p *Plan) grantRole(ctx context.Context, tx pgx.Tx, s Step) error {
+	statements := slices.Clone(s.SQL[1:])
+	if slices.Contains(p.adoption.done, stepFunctions) {
+		statements = append(statements, as(p.Facts.Owner, p.rights, p.adoption.grants()...)...)
+	}
+	return run(ctx, tx, statements)
+}
+
+// grants are the statements that let the role of the adoption call its functions, and nobody else.
 func (a *Adoption) grants() (list []string) {
-	for _, f := range a.Functions() {
-		if f.Called {
-			list = append(list, a.grant(f))
-		}
+	for _, f := range a.made() {
+		list = append(list, a.define(f)[1:]...)
 	}
 	return list
+}
+
+// made are the functions that exist: those of the rules that were agreed on.
+func (a *Adoption) made() []Function {
+	was := *a
+	was.Rules = a.agreed
+	return was.Functions()
 }
 
 // alterRole creates the role of an adoption, or sets its password and settings again. A role
@@ -115,17 +146,26 @@ func (p *Plan) alterRole(ctx context.Context, tx pgx.Tx, done bool) error {
 		return err
 	}
 	role := quote(login.role)
-	statements := []string{"create role " + role + " login noinherit password " + literal(secret)}
+	statements := []string{"create role " + role + roleOptions + " password " + literal(secret)}
 	if exists {
-		statements = []string{"alter role " + role + " login noinherit password " + literal(secret) + " valid until 'infinity'", "alter role " + role + " reset all",
+		statements = []string{"alter role " + role + roleOptions + " password " + literal(secret) + " valid until 'infinity'", "alter role " + role + " reset all",
 			"alter role " + role + " in database " + quote(tx.Conn().Config().Database) + " reset all"}
 	}
-	for _, sql := range statements {
-		if _, err := tx.Exec(ctx, sql); err != nil {
-			return fmt.Errorf("create the role %s: %w", login.role, err)
-		}
+	if err := run(ctx, tx, statements); err != nil {
+		return fmt.Errorf("create the role %s: %w", login.role, err)
 	}
 	return nil
+}
+
+// limitRole limits the connections of a role that has another limit, or none.
+func (p *Plan) limitRole(ctx context.Context, tx pgx.Tx) error {
+	var limited bool
+	role := p.adoption.Role
+	err := tx.QueryRow(ctx, "select not exists (select from pg_roles r where r.rolname = $1 and r.rolconnlimit <> $2)", role, pgsession.AdopterConnections).Scan(&limited)
+	if err == nil && !limited {
+		_, err = tx.Exec(ctx, fmt.Sprintf("alter role %s connection limit %d", quote(role), pgsession.AdopterConnections))
+	}
+	return err
 }
 
 // login is the name and the password of the role of an adoption.
@@ -189,6 +229,9 @@ func (r *Runner) connectSource(ctx context.Context, p *Plan) (*pgx.Conn, error) 
 	return conn, nil
 }
 
+// fillPatience is how long filling keys in some pages may take: longer than statement_timeout.
+const fillPatience = 90 * time.Second
+
 // fillRows calls the function that gives rows without a key one, and returns how many it wrote.
 // Without pages it returns whether rows are left.
 func (r *Runner) fillRows(ctx context.Context, p *Plan, from, to *int64) (rows int64, err error) {
@@ -197,22 +240,29 @@ func (r *Runner) fillRows(ctx context.Context, p *Plan, from, to *int64) (rows i
 		return 0, err
 	}
 	defer func() { _ = conn.Close(context.WithoutCancel(ctx)) }()
+	ctx, cancel := context.WithTimeout(ctx, fillPatience) // code of the owner can lift the limit of the server
+	defer cancel()
+	defer pgsession.End(ctx, conn)
 	err = conn.QueryRow(ctx, "select recoup."+p.adoption.name("fill")+"($1, $2)", from, to).Scan(&rows)
-	return rows, err
+	return rows, pgsession.Brief(err)
 }
 
 // dropRole drops the role of the adoption. A role that the user may not drop, or that other
-// objects depend on, stays without rights, login and password; its name is reported.
+// objects depend on, stays without rights, login and password; its name is reported. A role that
+// belongs to another database only loses its rights in this one.
 func (o *release) dropRole(ctx context.Context, tx pgx.Tx) error {
-	var role string
+	var role, own string
 	err := tx.QueryRow(ctx, "select role from recoup.adoption_login where adoption_id = $1 and to_regrole(quote_ident(role)) is not null", o.record.ID).Scan(&role)
 	if errors.Is(err, pgx.ErrNoRows) {
 		return nil
 	}
 	if err == nil {
+		own, err = nameRole(ctx, tx, o.record.ID)
+	}
+	if err == nil {
 		_, err = tx.Exec(ctx, "revoke usage on schema recoup from "+quote(role)+"; "+leaveRole, pgx.QueryExecModeSimpleProtocol)
 	}
-	if err != nil {
+	if err != nil || role != own {
 		return err
 	}
 	for _, sql := range []string{"alter role " + quote(role) + " nologin password null", "drop role " + quote(role)} {

@@ -164,7 +164,7 @@ func (p *Plan) refuseRules() {
 		if _, ok := p.Facts.Column(name); !ok {
 			p.Refusals = append(p.Refusals, Refusal{
 				fmt.Sprintf("the policy's table %s keeps the column %s of its source, and %s has no such column", p.Table.Name, name, p.Source),
-				"correct its source block and run recoup policy apply; the columns are " + p.columns(),
+				"correct its source block and run 'recoup policy apply FILE --reason TEXT'; the columns are " + p.columns(),
 			})
 		}
 	}

@@ -207,9 +207,9 @@ func (s *Service) pending(a *store.Adoption, st *state) bool {
 	case recoup.AdoptionReleasing:
 		return true
 	case recoup.AdoptionBackfilling:
-		return a.Changed || a.Moved || !s.Now().Before(st.slow) || s.retriesDue(a, st)
+		return a.Changed || a.Moved || !s.Now().Before(st.slow) || s.retriesDue(a, st) || s.refusedDue(a)
 	case recoup.AdoptionGoverned:
-		return a.Changed || a.Moved || s.retriesDue(a, st) || s.sweeps(a, st)
+		return a.Changed || a.Moved || s.retriesDue(a, st) || s.sweeps(a, st) || s.refusedDue(a)
 	}
 	return false
 }

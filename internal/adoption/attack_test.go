@@ -270,7 +270,19 @@ func TestAdopterHasNothing(t *testing.T) {
 		"adopted_1_last\nadopted_1_mirror\nadopted_1_read\nadopted_1_scan")
 	want("select count(*) from pg_proc p where p.proname ~ '^adopted_[0-9]+_' and has_function_privilege('recoup_app', p.oid, 'execute')", "0")
 	want("select r.rolname from pg_roles r where r.rolname in ('recoup_reader', 'recoup_writer', ROLE) and has_any_column_privilege(r.oid, 'recoup.adoption_login', 'select')", "")
-	want("select rolsuper, rolcreaterole, rolcreatedb, rolreplication, rolbypassrls, rolinherit from pg_roles where rolname = ROLE", "false false false false false false")
+	want("select rolsuper, rolcreaterole, rolcreatedb, rolreplication, rolbypassrls, rolinherit, rolconnlimit from pg_roles where rolname = ROLE", "false false false false false false 5")
+	for _, limit := range []string{"-1", "5"} {
+		w.exec("alter role " + role + " connection limit " + limit)
+		facts, err := w.db.Inspect(t.Context(), store.Inspection{})
+		w.Must(err)
+		found := map[string]string{}
+		for _, a := range facts.Adoptions {
+			found[a.Source] = a.Unlimited
+		}
+		if repair := map[string]string{"-1": "alter role " + role + " connection limit 5"}[limit]; found["shop.failures"] != repair || found["other.failures"] != "" {
+			t.Errorf("with a limit of %s: %q", limit, found)
+		}
+	}
 	forgotten, err := w.runner().Release(t.Context(), "shop.failures")
 	w.Must(err)
 	if !forgotten {

@@ -27,14 +27,13 @@ func (s *Service) backfill(ctx context.Context, a *store.Adoption, turn store.Tu
 	if waits, err := s.waits(ctx, st); waits || err != nil {
 		return false, err
 	}
-	if a.ScanEnd == nil {
-		if a.ScanEnd, err = s.Store.BeginScan(ctx, turn); err != nil {
-			return false, err
-		}
+	at, err := s.Store.BeginScan(ctx, turn)
+	if err != nil {
+		return false, err
 	}
 	var keys []string
-	if a.ScanEnd != nil {
-		if keys, err = s.Store.ScanSource(ctx, a.ID, a.ScannedTo, *a.ScanEnd, Batch); err != nil {
+	if at.End != nil {
+		if keys, err = s.Store.ScanSource(ctx, a.ID, at.To, *at.End, Batch); err != nil {
 			return false, err
 		}
 	}
@@ -43,14 +42,13 @@ func (s *Service) backfill(ctx context.Context, a *store.Adoption, turn store.Tu
 		return true, err
 	}
 	keys = keys[:seen]
-	last, done := a.ScannedTo, len(keys) == 0
+	last, done := at.To, len(keys) == 0
 	if !done {
 		last = &keys[len(keys)-1]
 	}
 	if err := s.Store.SaveScan(ctx, turn, last, len(keys), done); err != nil || done {
 		return false, err
 	}
-	a.ScannedTo = last
 	now := s.Now()
 	st.slow = now.Add(st.afterwards(now.Sub(begun)))
 	return !now.Before(st.slow), nil

@@ -50,3 +50,14 @@ func TestKeyTooLong(t *testing.T) {
 	w.want("select count(*) from recoup.adopted_unreadable", "0")
 	w.want("select entity_id from recoup.error where state = 'RETRY_PENDING' order by 1", "o1\no2\no3")
 }
+
+// A table whose key is an array gets another one, because an array of such keys cannot be searched.
+func TestArrayKey(t *testing.T) {
+	t.Parallel()
+	w := keyed(t, "text[]", "values ('{a,b}', 'o1', 'TIMEOUT'), ('{}', 'o2', 'TIMEOUT')")
+	w.want("select state, scanned, key_columns[1] from recoup.adoption", "GOVERNED 2 recoup_key")
+	w.want("select entity_id from recoup.error where state = 'RETRY_PENDING' order by 1", "o1\no2")
+	w.exec("delete from shop.named where id = '{a,b}'")
+	w.settle()
+	w.want("select entity_id from recoup.error where state = 'RETRY_PENDING' order by 1", "o2")
+}

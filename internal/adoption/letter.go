@@ -161,7 +161,12 @@ func (s *Service) homeless(a *store.Adoption, w *recoup.Work) recoup.WorkResult 
 	if w.ErrorID.IsZero() || !strings.HasPrefix(w.PayloadRef, a.Source+"/") {
 		return recoup.WorkResult{WorkID: w.WorkID, LeaseToken: w.LeaseToken, Outcome: deadletter.Released}
 	}
-	return s.failedWork(w.WorkID, w.LeaseToken, w.Stage, &cleaned{code: fault.CodeArtifactNotFound, report: recoup.Report{Message: "the job is not in its queue any more"}})
+	return s.failedWork(w.WorkID, w.LeaseToken, w.Stage, lost())
+}
+
+// lost is how the work of a job has failed that cannot be reached any more.
+func lost() *cleaned {
+	return &cleaned{code: fault.CodeArtifactNotFound, report: recoup.Report{Message: "the job is not in its queue any more, or its table was released"}}
 }
 
 // letterResult is the result of a replayed job; nil: there is nothing to say.

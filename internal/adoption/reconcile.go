@@ -162,15 +162,6 @@ func (s *Service) applyAs(ctx context.Context, c engine.Caller, acts []engine.Ac
 	return nil
 }
 
-// archive ends errors whose source is released.
-func (s *Service) archive(ctx context.Context, ids []recoup.ID) error {
-	acts := make([]engine.Act, len(ids))
-	for i, id := range ids {
-		acts[i] = engine.Act{ID: id, Input: lifecycle.ArchiveNow{Reason: "released"}}
-	}
-	return s.applyAs(ctx, engine.Caller{Name: "release"}, acts)
-}
-
 // report has the engine record failures. One that the database refuses becomes an orphan
 // that says so.
 func (s *Service) report(ctx context.Context, a *store.Adoption, list []engine.Past) error {

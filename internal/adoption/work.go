@@ -21,7 +21,7 @@ func (s *Service) work(ctx context.Context, a *store.Adoption, st *state) (more 
 		return false, err
 	}
 	if a.State == recoup.AdoptionReleasing {
-		return s.release(ctx, turn)
+		return s.release(ctx, a, turn)
 	}
 	defer s.Store.LeaveSource(ctx, a.ID)
 	if more, err = s.changes(ctx, a, turn, st); err != nil {
@@ -29,6 +29,9 @@ func (s *Service) work(ctx context.Context, a *store.Adoption, st *state) (more 
 	}
 	if !more {
 		s.upToDate(st)
+	}
+	if err := s.retryRefused(ctx, a, turn); err != nil {
+		return false, err
 	}
 	moved, err := s.mirror(ctx, turn, st)
 	if err != nil || s.spent(st) {
@@ -199,28 +202,4 @@ func (s *Service) lookAt(ctx context.Context, a *store.Adoption, turn store.Turn
 		seen += r.keys
 	}
 	return seen, nil
-}
-
-// release ends a batch of the errors of an adoption that is being released, and at last
-// the adoption itself.
-func (s *Service) release(ctx context.Context, turn store.Turn) (more bool, err error) {
-	pairs, err := s.Store.PairsAfter(ctx, turn.Adoption, nil, Batch)
-	if err != nil {
-		return false, err
-	}
-	if len(pairs) == 0 {
-		_, err := s.Store.EndAdoption(ctx, turn)
-		return false, err
-	}
-	var open []recoup.ID
-	keys := make([]string, len(pairs))
-	for i := range pairs {
-		if keys[i] = pairs[i].Key; pairs[i].Open {
-			open = append(open, pairs[i].ErrorID)
-		}
-	}
-	if err := s.archive(ctx, open); err != nil {
-		return false, err
-	}
-	return true, s.Store.SavePairs(ctx, turn, nil, keys)
 }

@@ -46,6 +46,14 @@ func newWorld(t *testing.T) *world {
 // newWorldOn is the world on a database.
 func newWorldOn(t *testing.T, db *postgres.Store, url string) *world {
 	t.Helper()
+	w := openWorld(t, db, url)
+	w.exec(failures)
+	return w
+}
+
+// openWorld is the world on a database whose tables are there already.
+func openWorld(t *testing.T, db *postgres.Store, url string) *world {
+	t.Helper()
 	w := &world{Node: node.On(t, db), db: db, log: &node.Log{}}
 	var err error
 	w.url = strings.Replace(url, "recoup_app@", "recoup_owner@", 1)
@@ -53,7 +61,6 @@ func newWorldOn(t *testing.T, db *postgres.Store, url string) *world {
 	w.Must(err)
 	t.Cleanup(func() { _ = w.owner.Close(context.Background()) })
 	w.service = w.another("a", db)
-	w.exec(failures)
 	return w
 }
 
