@@ -1,6 +1,9 @@
 package recoup
 
-import "time"
+import (
+	"encoding/hex"
+	"time"
+)
 
 // PolicyVersion is a policy that was in force once, or is.
 type PolicyVersion struct {
@@ -12,3 +15,6 @@ type PolicyVersion struct {
 	By      string    `json:"by" doc:"who put it in force"`
 	Reason  string    `json:"reason,omitempty" doc:"why"`
 }
+
+// Checksum is the SHA-256 of the file, as sha256sum prints it.
+func (p *PolicyVersion) Checksum() string { return hex.EncodeToString(p.Hash[:]) }

@@ -87,6 +87,9 @@ func (d *Definition) checkRetry(wrong func(string, ...any)) {
 	if p.Fatal != (d.Class == recoup.ClassFatal) {
 		wrong("retry: fatal is %t, and the class is %s", p.Fatal, d.Class)
 	}
+	if (*p == RetryPolicy{}) { // callers do not retry it
+		return
+	}
 	if p.Fatal {
 		if (*p != RetryPolicy{Fatal: true}) {
 			wrong("retry: what is fatal has no attempts and no delays")

@@ -1,6 +1,7 @@
 package fault
 
 import (
+	"bytes"
 	"cmp"
 	"encoding/json"
 	"errors"
@@ -15,6 +16,9 @@ import (
 	"recoup"
 	"recoup/retry"
 )
+
+// SpeaksHTTPS is the error_type of a TLS_ERROR that is the answer to plain HTTP on a port for HTTPS.
+const SpeaksHTTPS = "speaks_https"
 
 // maxErrorBody bounds what is read of an error response.
 const maxErrorBody = 64 << 10
@@ -40,6 +44,10 @@ func (r *Registry) Decode(resp *http.Response) *Error {
 	if resp.Body != nil {
 		data, _ := io.ReadAll(io.LimitReader(resp.Body, maxErrorBody)) // what arrived before the connection broke may do
 		e.fill(data)
+		if e.Status == http.StatusBadRequest && speaksHTTPS(data) {
+			e.Code, e.Message = CodeTLSError, "This server speaks HTTPS. Use its https:// address."
+			e.Details = map[string]any{"error_type": SpeaksHTTPS}
+		}
 	}
 	r.complete(e, media)
 	if e.RequestID == "" {
@@ -47,6 +55,13 @@ func (r *Registry) Decode(resp *http.Response) *Error {
 	}
 	e.RetryAfter = max(e.RetryAfter, retryAfter(resp.Header))
 	return e
+}
+
+// speaksHTTPS recognises the answers of Go's and of nginx's server to plain HTTP on a port
+// for HTTPS. They are no more than this text: there is no TLS yet.
+func speaksHTTPS(body []byte) bool {
+	return bytes.HasPrefix(body, []byte("Client sent an HTTP request to an HTTPS server.")) ||
+		bytes.Contains(body, []byte("The plain HTTP request was sent to HTTPS port"))
 }
 
 // complete gives e a code, a definition and a message. Where the body named no code,

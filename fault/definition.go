@@ -142,7 +142,7 @@ func (d *Definition) RetryPolicy(proven bool) RetryPolicy {
 // takes. The classifier decides whether a conditional code may be retried at all.
 func (r *Registry) Policy(code recoup.Code) retry.Policy {
 	p := r.define(code).RetryPolicy(true)
-	if p.Fatal {
+	if p.Fatal || p.MaxAttempts == 0 {
 		return retry.Policy{Schedule: retry.Schedule{Kind: retry.None}}
 	}
 	policy := retry.Policy{

@@ -57,8 +57,8 @@ func idText(value any) (string, bool) {
 	case recoup.ID:
 		return id.String(), !id.IsZero()
 	case string:
-		_, err := recoup.ParseID(id)
-		return id, err == nil
+		parsed, err := recoup.ParseID(id)
+		return parsed.String(), err == nil
 	}
 	return "", false
 }

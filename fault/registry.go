@@ -82,6 +82,26 @@ func (r *Registry) With(defs ...Definition) (*Registry, error) {
 	return newRegistry(append(all, defs...))
 }
 
+// WithRetries returns a registry whose retryable codes have other retries: their row, else their
+// own, else the fallback.
+func (r *Registry) WithRetries(fallback RetryPolicy, rows map[recoup.Code]RetryPolicy) *Registry {
+	next := &Registry{names: make(map[recoup.Code]*Definition, len(r.names))}
+	for _, d := range r.all {
+		def := d.clone()
+		if row, ok := rows[def.Code]; ok && def.Class != recoup.ClassFatal {
+			def.Retry = &row
+		} else if def.Retry == nil && def.Class != recoup.ClassFatal && fallback != DefaultRetryPolicy() {
+			def.Retry = &fallback
+		}
+		next.all = append(next.all, def)
+		for _, name := range append([]recoup.Code{def.Code}, def.Aliases...) {
+			next.names[name] = def
+		}
+	}
+	next.unregistered, next.internal = next.names[r.unregistered.Code], next.names[r.internal.Code]
+	return next
+}
+
 // Lookup returns the definition of a canonical code or of an alias.
 func (r *Registry) Lookup(code recoup.Code) (*Definition, bool) {
 	def, ok := r.names[code]

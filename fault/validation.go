@@ -41,6 +41,9 @@ func (f *FieldErrors) Add(bad FieldError) {
 	}
 }
 
+// AddUnlisted counts a bad field that the answer does not list.
+func (f *FieldErrors) AddUnlisted() { f.total++ }
+
 // Addf adds a bad field whose value is not repeated.
 func (f *FieldErrors) Addf(field, constraint, format string, args ...any) {
 	f.Add(FieldError{Field: field, Constraint: constraint, Message: fmt.Sprintf(format, args...)})

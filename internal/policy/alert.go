@@ -38,7 +38,7 @@ func kindOf(metric string) (MetricKind, bool) {
 		return Rate, true
 	case "database_errors", "external_service_errors":
 		return Count, true
-	case "parked_errors", "blocking_errors", "parked_today", "unattended_minutes":
+	case "parked_errors", "blocking_errors", "parked_today", "unattended_seconds":
 		return Level, true
 	case "average_ttl_utilization":
 		return Share, true

@@ -150,6 +150,7 @@ func (c *checker) checkVersion() {
 func (c *checker) checkHubs() {
 	reference(c, "hub", c.file.PlatformHub, c.file.Hubs, "platform_hub")
 	c.checkOwned()
+	c.checkHubNames()
 	for name, p := range c.file.Providers {
 		reference(c, "hub", p.Hub, c.file.Hubs, "providers", name, "hub")
 	}
@@ -165,6 +166,21 @@ func (c *checker) checkHubs() {
 			}
 		}
 		c.checkFamilies(o.AutoPark, path(at, "auto_park"))
+	}
+}
+
+// checkHubNames refuses a name that also means another hub: people name a hub by its id or its name.
+func (c *checker) checkHubNames() {
+	owner := map[string]string{}
+	for _, id := range c.doc.keysOf("hubs") {
+		owner[strings.ToLower(id)] = id
+	}
+	for _, id := range c.doc.keysOf("hubs") {
+		name := strings.ToLower(c.file.Hubs[id].Name)
+		if other, taken := owner[name]; name != "" && taken && other != id {
+			c.add(c.doc.at("hubs", id, "name"), "%s also names the hub %s, expected a name of its own", c.file.Hubs[id].Name, other)
+		}
+		owner[name] = id
 	}
 }
 

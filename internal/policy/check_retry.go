@@ -133,6 +133,7 @@ func (c *checker) checkAltitudes() {
 	c.checkRequest(c.file.Requests.Default, "requests", "default")
 	for _, code := range c.doc.keysOf("requests", "codes") {
 		c.knownCode(recoup.Code(code), "requests", "codes", code)
+		c.checkRetried(recoup.Code(code))
 		c.checkRequest(c.file.Requests.Codes[recoup.Code(code)], "requests", "codes", code)
 	}
 	c.checkSchedule(c.file.Stages.Schedule, "stages", "schedule")
@@ -176,7 +177,43 @@ func (c *checker) checkRequest(f fileRequest, at ...string) {
 	}
 }
 
+// checkRetried refuses retries of a code that nobody retries.
+func (c *checker) checkRetried(code recoup.Code) {
+	if c.registry == nil || c.file.Requests.Codes[code].MaxAttempts == 0 {
+		return
+	}
+	if def, ok := c.registry.Lookup(code); ok && def.Class == recoup.ClassFatal {
+		c.add(c.doc.at("requests", "codes", string(code), "max_attempts"), "%s is fatal and is never retried, expected 0", code)
+	}
+}
+
+// detailTypes are the keys that details may have, with their types (spec 003, governance of
+// details). The database refuses others.
+func detailTypes() map[string]DetailType {
+	return map[string]DetailType{
+		"retryable": DetailBool, "field": DetailString, "limit": DetailInt, "window_sec": DetailInt,
+		"expected_etag": DetailString, "existing_id": DetailUUID,
+	}
+}
+
+// checkDetails holds the keys of details to those of the specification: a policy may leave keys
+// out. What is retryable is always kept, because rollups count it.
+func (c *checker) checkDetails() {
+	at := []string{"ledger", "details", "keys"}
+	for key, kind := range c.file.Ledger.Details.Keys {
+		here := path(at, key)
+		reference(c, "key of details", key, detailTypes(), here...)
+		if want, known := detailTypes()[key]; known && kind != "" && kind != want {
+			c.add(c.doc.at(here...), "%s is %s, expected %s", key, kind, want)
+		}
+	}
+	if c.doc.given(at...) && !c.doc.given(path(at, "retryable")...) {
+		c.add(c.doc.at(at...), "retryable is missing, expected retryable: bool, which statistics count")
+	}
+}
+
 func (c *checker) checkLedger() {
+	c.checkDetails()
 	l := c.file.Ledger
 	if l.Details.MaxBytes > 0 && l.Details.MaxValueBytes > l.Details.MaxBytes {
 		c.add(c.doc.at("ledger", "details", "max_value_bytes"), "one value may be larger than all together, expected at most %d", l.Details.MaxBytes)

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"recoup"
+	"recoup/fault"
 	"recoup/retry"
 )
 
@@ -233,7 +234,7 @@ func (c *compiler) measures() {
 // altitudes compiles the retries that do not belong to a stored error.
 func (c *compiler) altitudes() {
 	c.out.DefaultRequest = c.file.Requests.Default.compile()
-	c.out.Requests = make(map[recoup.Code]retry.Policy, len(c.file.Requests.Codes))
+	c.out.Requests = make(map[recoup.Code]fault.RetryPolicy, len(c.file.Requests.Codes))
 	for code, f := range c.file.Requests.Codes {
 		c.out.Requests[code] = f.compile()
 	}
@@ -255,16 +256,13 @@ func (c *compiler) altitudes() {
 	}
 }
 
-func (f fileRequest) compile() retry.Policy {
+func (f fileRequest) compile() fault.RetryPolicy {
 	if f.MaxAttempts == 0 {
-		return retry.Policy{Schedule: retry.Schedule{Kind: retry.None}}
+		return fault.RetryPolicy{}
 	}
-	return retry.Policy{
-		Schedule: fileSchedule{
-			Kind: retry.Exponential, Base: f.Base, Multiplier: f.Multiplier, Cap: f.Cap, Jitter: retry.Additive,
-		}.compile(),
-		MaxRetries: f.MaxAttempts,
-		RetryAfter: retry.HonourOrGiveUp,
+	return fault.RetryPolicy{
+		MaxAttempts: f.MaxAttempts, BaseDelayMS: time.Duration(f.Base).Milliseconds(), MaxDelayMS: time.Duration(f.Cap).Milliseconds(),
+		BackoffMultiplier: f.Multiplier, RespectRetryAfter: true,
 	}
 }
 

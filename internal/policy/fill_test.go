@@ -70,7 +70,7 @@ func TestOwnDomain(t *testing.T) {
 	if e.Action != recoup.ActionPark || e.ParkReason != "ISSUER_SAYS_NO" {
 		t.Errorf("a card that was declined comes to %+v", e)
 	}
-	if len(p.Reasons) != len(recoup.ParkReasons())+1 || len(p.Conditions) != 1 || p.DefaultRequest.MaxRetries != 3 || p.Requests["ISSUER_DOWN"].MaxRetries != 2 {
+	if len(p.Reasons) != len(recoup.ParkReasons())+1 || len(p.Conditions) != 1 || p.DefaultRequest.MaxAttempts != 3 || p.Requests["ISSUER_DOWN"].MaxAttempts != 2 {
 		t.Errorf("%d reasons, %d conditions, requests %+v", len(p.Reasons), len(p.Conditions), p.Requests)
 	}
 }

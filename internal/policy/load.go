@@ -45,11 +45,12 @@ func Load(name string, data []byte, codes *fault.Registry) (*Policy, error) {
 		found.add(start, "not readable as a policy: %v", err)
 		return nil, found.err(name)
 	}
+	f.namedHubs()
 	checked := check(doc, &f, codes)
 	if err := append(found, checked.problems...).err(name); err != nil {
 		return nil, err
 	}
 	p := compile(doc, &f)
-	p.text, p.Codes, p.registry = string(data), checked.own, checked.registry
+	p.text, p.Codes, p.registry = string(data), checked.own, p.WithRequests(checked.registry)
 	return p, nil
 }

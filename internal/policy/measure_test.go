@@ -52,7 +52,7 @@ func TestAlerts(t *testing.T) {
 		// spec 000, 9.1
 		{Name: "dol-park-threshold", Metric: "parked_today", Value: 50, Per: "hub", Hub: "dol-filings", Severity: warning, Action: recoup.NotifyHubTeam},
 		// beyond the specifications: due work that nobody claims
-		{Name: "nobody-claims", Metric: "unattended_minutes", Value: 10, Per: "hub", Severity: high, Action: recoup.NotifyHubTeam},
+		{Name: "nobody-claims", Metric: "unattended_seconds", Value: 600, Per: "hub", Severity: high, Action: recoup.NotifyHubTeam},
 	}
 	p := policy.Default()
 	for i := range rows {
@@ -92,9 +92,9 @@ func TestAltitudes(t *testing.T) {
 		t.Errorf("%d codes have retries of their own, want %d", len(p.Requests), len(codes))
 	}
 	for _, code := range codes {
-		samePolicy(t, string(code), p.Requests[code], retry.Request(code))
+		samePolicy(t, string(code), p.Registry().Policy(code), retry.Request(code))
 	}
-	samePolicy(t, "any other code", p.DefaultRequest, retry.Request("ANY_OTHER"))
+	samePolicy(t, "any other code", p.Registry().Policy("UPSTREAM_ERROR"), retry.Request("UPSTREAM_ERROR"))
 	samePolicy(t, "stage", p.Stage, retry.Stage())
 	samePolicy(t, "gate", retry.Policy{Schedule: p.Gate.Schedule, MaxRetries: p.Gate.MaxAttempts}, retry.Gate())
 }
@@ -121,8 +121,7 @@ func TestRequestRows(t *testing.T) { // spec 001, Retry Configuration by Error T
 	}
 	for _, row := range rows {
 		got := policy.Default().Requests[row.code]
-		s := got.Schedule
-		if got.MaxRetries != row.attempts || s.Base != row.base || s.Cap != row.cap || s.Multiplier != row.multiplier {
+		if got.MaxAttempts != row.attempts || got.BaseDelay() != row.base || got.MaxDelay() != row.cap || got.BackoffMultiplier != row.multiplier {
 			t.Errorf("%s is %+v", row.code, got)
 		}
 	}

@@ -56,8 +56,8 @@ type Policy struct {
 	// Notifications says who is notified of what, and where.
 	Notifications Notifications
 
-	Requests       map[recoup.Code]retry.Policy
-	DefaultRequest retry.Policy // of codes that Requests does not name
+	Requests       map[recoup.Code]fault.RetryPolicy
+	DefaultRequest fault.RetryPolicy // of codes that have no retries of their own
 	Stage          retry.Policy
 
 	// How long replays that have ended are kept, and the outputs of stages whose work
@@ -88,8 +88,15 @@ func (p *Policy) Table(name string) (*Table, bool) {
 // Text returns the file that the policy was read from.
 func (p *Policy) Text() string { return p.text }
 
-// Registry returns the codes that the policy was checked against, with its own.
+// Registry returns the codes that the policy was checked against, with its own, and with the
+// retries of requests that it gives them.
 func (p *Policy) Registry() *fault.Registry { return p.registry }
+
+// WithRequests returns a registry whose codes have the retries of requests that the policy gives
+// them (spec 001).
+func (p *Policy) WithRequests(codes *fault.Registry) *fault.Registry {
+	return codes.WithRetries(p.DefaultRequest, p.Requests)
+}
 
 // Tables returns every governed table in the order of the file.
 func (p *Policy) Tables() []*Table { return slices.Clone(p.tables) }

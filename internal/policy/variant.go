@@ -20,6 +20,7 @@ func (p *Policy) With(value any, at ...string) *Policy {
 	if err := doc.decode(&f); err != nil {
 		panic("policy: a variant cannot be read: " + err.Error())
 	}
+	f.namedHubs()
 	return compile(doc, &f)
 }
 
