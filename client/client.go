@@ -28,6 +28,10 @@ type Options struct {
 	Service string
 	Region  string
 
+	// CAFile is a PEM file with authorities to trust beside the machine's, for a server whose
+	// certificate is signed by a private one, or by itself.
+	CAFile string
+
 	HTTP      *http.Client    // redirects are never followed: they would carry the key elsewhere
 	NoRetry   bool            // every call returns its first failure, as with the option NoRetry
 	Timeout   time.Duration   // of one attempt, the wait of a claim not included; default 30 s
@@ -52,12 +56,13 @@ type Options struct {
 const (
 	EnvServer = "RECOUP_SERVER"
 	EnvKey    = "RECOUP_KEY"
+	EnvCAFile = "RECOUP_CA_FILE"
 )
 
-// FromEnv returns options with the server and the key of the environment, which
-// getenv reads: os.Getenv in production.
+// FromEnv returns options with the server, the key and the authorities of the environment,
+// which getenv reads: os.Getenv in production.
 func FromEnv(getenv func(string) string) Options {
-	return Options{Server: getenv(EnvServer), Key: getenv(EnvKey)}
+	return Options{Server: getenv(EnvServer), Key: getenv(EnvKey), CAFile: getenv(EnvCAFile)}
 }
 
 func (o Options) withDefaults() Options {
@@ -127,7 +132,7 @@ type Client struct {
 	providers providerCache
 }
 
-// New checks the options. It makes no request.
+// New checks the options and reads the file of authorities. It makes no request.
 func New(o Options) (*Client, error) {
 	if err := o.validate(); err != nil {
 		return nil, err
@@ -136,6 +141,13 @@ func New(o Options) (*Client, error) {
 	o.Random = &sharedReader{r: o.Random}
 	c := &Client{o: o, base: strings.TrimRight(o.Server, "/"), ids: recoup.NewIDSource(o.Random)}
 	own := *o.HTTP
+	if o.CAFile != "" {
+		trusts, err := trusting(o.HTTP, o.CAFile)
+		if err != nil {
+			return nil, err
+		}
+		own = *trusts
+	}
 	own.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 	c.http = &own
 	if o.Trace == nil {

@@ -53,12 +53,12 @@ Begin with the first example. Only the last two need a server, such as the one w
 that 'recoup demo' runs in another terminal. None of them changes anything.`,
 		Example: `  recoup codes list                # what can go wrong
   recoup policy show               # what the policy does about it
-  recoup policy explain --table outreach.dol_errors --code NETWORK_TIMEOUT
+  recoup policy explain --table pipeline.dead_letters --code NETWORK_TIMEOUT
   recoup policy check              # proof that no failure is lost
   recoup policy simulate           # a synthetic year of failures
   recoup demo                      # a server to look around in
   recoup errors list --parked      # what waits for a person there
-  recoup gate CO-20260205-000001   # whether an entity may be promoted`,
+  recoup gate order-1              # whether an entity may be promoted`,
 		SilenceErrors: true,
 		SilenceUsage:  true,
 		Args:          command.NoArgs,

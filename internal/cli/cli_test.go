@@ -3,6 +3,7 @@ package cli_test
 import (
 	"bytes"
 	"context"
+	"regexp"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -132,4 +133,16 @@ func shellWords(line string) []string {
 		list = append(list, strings.Fields(part)...)
 	}
 	return list
+}
+
+// Help speaks of nobody's own tables: the names of the specification are in its example alone.
+func TestHelpHasNoNamesOfTheSpecification(t *testing.T) {
+	t.Parallel()
+	names := regexp.MustCompile(`(?i)outreach|\bdol\b|dol_|\bCO-\d`)
+	for _, path := range everyCommand() {
+		help, _, _ := clitest.Run(t, append(strings.Fields(path), "--help")...)
+		if found := names.FindAllString(help, -1); found != nil {
+			t.Errorf("recoup%s --help mentions %q", path, found)
+		}
+	}
 }

@@ -71,6 +71,12 @@ export interface Adoption {
   pending: number;
   /** whose tables these are, such as river */
   preset?: string;
+  /** rows that refuse what became of their error, by a constraint or a trigger, counted up to 10000; nodes retry with growing pauses of up to an hour */
+  refused: number;
+  /** the key of one of them */
+  refused_key?: string;
+  /** what the database says of it */
+  refused_reason?: string;
   /** how many there were, by estimate */
   rows: number;
   /** rows that were there before and have been read */
@@ -438,7 +444,7 @@ export interface ClaimedWork {
   leased_at?: string;
   /** base64 */
   payload?: string;
-  /** of the payload, in hexadecimal */
+  /** of the payload, truncated */
   payload_hash?: string;
   /** where the payload can be found */
   payload_ref?: string;
@@ -600,7 +606,7 @@ export interface DeadLetter {
   owner?: string;
   /** why it waits for a person */
   park_reason?: string;
-  /** of the payload, in hexadecimal */
+  /** of the payload, truncated */
   payload_hash?: string;
   /** where the payload can be found */
   payload_ref?: string;
@@ -659,7 +665,7 @@ export interface DeadLetterAnswer {
   owner?: string;
   /** why it waits for a person */
   park_reason?: string;
-  /** of the payload, in hexadecimal */
+  /** of the payload, truncated */
   payload_hash?: string;
   /** where the payload can be found */
   payload_ref?: string;
@@ -722,7 +728,7 @@ export interface DeadLetterDetails {
   owner?: string;
   /** why it waits for a person */
   park_reason?: string;
-  /** of the payload, in hexadecimal */
+  /** of the payload, truncated */
   payload_hash?: string;
   /** where the payload can be found */
   payload_ref?: string;
@@ -2225,7 +2231,7 @@ export interface NewWork {
   entity_id?: string;
   /** base64, at most 256 KiB; kept encrypted */
   payload?: string;
-  /** hexadecimal */
+  /** a hash of the payload, in hexadecimal or base64url; its first 16 digits or 20 characters are kept */
   payload_hash?: string;
   /** where the payload can be found */
   payload_ref?: string;
@@ -3191,6 +3197,8 @@ export interface ReportBatch {
 export interface Reported {
   /** the error as it is now */
   error: Error;
+  /** why the error is in the table of orphans and not in the one that the report names */
+  orphaned?: "unknown_table" | "entity_required";
   /** how often each rule found a secret in the message */
   redacted?: Record<string, number>;
   /** the same request was answered before */
@@ -3202,6 +3210,8 @@ export interface Reported {
 export interface ReportedAnswer {
   /** the error as it is now */
   error: Error;
+  /** why the error is in the table of orphans and not in the one that the report names */
+  orphaned?: "unknown_table" | "entity_required";
   /** how often each rule found a secret in the message */
   redacted?: Record<string, number>;
   /** the same request was answered before */
@@ -3446,7 +3456,7 @@ export interface StageFailure {
   lease_token?: string;
   /** base64, at most 256 KiB; kept encrypted */
   payload?: string;
-  /** hexadecimal */
+  /** a hash of the payload, in hexadecimal or base64url; its first 16 digits or 20 characters are kept */
   payload_hash?: string;
   /** where the payload can be found again */
   payload_ref?: string;
@@ -3739,7 +3749,7 @@ export interface Work {
   lease_worker?: string;
   /** since when */
   leased_at?: string;
-  /** of the payload, in hexadecimal */
+  /** of the payload, truncated */
   payload_hash?: string;
   /** where the payload can be found */
   payload_ref?: string;

@@ -4,6 +4,9 @@ import { codeOfStatus, RecoupError } from "./error.js";
 /** The most that is read of an answer that is a failure. */
 const maxFailure = 64 << 10;
 
+/** What Go's and nginx's servers answer to plain HTTP on a port for HTTPS. */
+const speaksHTTPS = /^Client sent an HTTP request to an HTTPS server\.|The plain HTTP request was sent to HTTPS port/;
+
 /**
  * Reads the error out of an answer; undefined if its status is below 400. It takes the
  * contract's shape and problem+json, and makes the best of bodies that are neither, such
@@ -11,7 +14,11 @@ const maxFailure = 64 << 10;
  */
 export async function decode(answer: Response): Promise<RecoupError | undefined> {
   if (answer.status < 400) return undefined;
-  const body = object(await readText(answer, maxFailure).catch(() => ""));
+  const received = await readText(answer, maxFailure).catch(() => "");
+  if (answer.status === 400 && speaksHTTPS.test(received)) {
+    return new RecoupError({ error_code: "TLS_ERROR", message: "This server speaks HTTPS. Use its https:// address.", details: { error_type: "speaks_https" } }, { status: 400 });
+  }
+  const body = object(received);
   const named = text(body.error_code);
   const failure: Failure = {
     error_code: named && /^[A-Za-z][A-Za-z0-9_]{0,63}$/.test(named) ? named.toUpperCase() : codeOfStatus(answer.status) ?? "UPSTREAM_ERROR",

@@ -87,7 +87,7 @@ func (f *flags) run(ctx context.Context, s *command.Session, args []string) erro
 		return err
 	}
 	defer func() { _ = conn.Close(context.WithoutCancel(ctx)) }()
-	f.request.Source, f.request.Path, f.request.SchemaOwner = args[0], conn.path, conn.owner
+	f.request.Source, f.request.Path, f.request.SchemaOwner = args[0], conn.Path, conn.owner
 	plan, err := f.makePlan(ctx, conn.Conn)
 	if err != nil {
 		return err

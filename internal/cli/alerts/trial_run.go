@@ -28,13 +28,13 @@ rules themselves, and has tests such as this one:
   tests:
     - name: a park rate above a fifth fires at once
       given:
-        - {metric: park_rate, scope: dol-filings, values: "10%x5 25%x10 0%"}
+        - {metric: park_rate, scope: app, values: "10%x5 25%x10 0%"}
       expect:
         - {at: 4m, alerts: []}
         - at: 5m
           alerts:
-            - {rule: park-rate, scope: dol-filings, state: FIRING}
-          notified: [ALERT dol-filings-team park-rate]
+            - {rule: park-rate, scope: app, state: FIRING}
+          notified: [ALERT app-team park-rate]
 
 Values follow each other by the minute, or by the file's step; the last one stays. 5x3 is 5 three
 times, 0+10x5 grows, _ is no value. Rates have enough samples unless samples: says how many. Notified

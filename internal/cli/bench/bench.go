@@ -56,7 +56,7 @@ role admin; operator is enough without claim and ack, worker with --keep.
 
 Ctrl-C ends the run and prints the figures so far. The exit status is 1 if an operation failed
 or something could not be cleaned up.`,
-		Example: `  recoup bench --server http://127.0.0.1:8080 --table outreach.dol_errors
+		Example: `  recoup bench --server http://127.0.0.1:8080 --table app.errors
   recoup bench --server http://127.0.0.1:8080 --mix gate=1 --out a.json
   recoup bench compare a.json b.json`,
 		Annotations: map[string]string{command.OwnUse: "recoup bench --server URL [flags]"},
@@ -133,7 +133,7 @@ func (b *benchmark) check() error {
 	}
 	switch {
 	case b.table == "" && (b.mix.Has(opReport) || b.mix.Has(opClaim) || b.mix.Has(opAck)):
-		return command.Usagef("--table is missing: expected an error table of the server's policy, such as outreach.dol_errors")
+		return command.Usagef("--table is missing: expected an error table of the server's policy, such as app.errors")
 	case b.mix.Has(opAck) && !b.mix.Has(opClaim):
 		return command.Usagef("--mix has ack without claim, so there would be nothing to acknowledge: add claim=WEIGHT")
 	}

@@ -46,11 +46,11 @@ func (e *serverError) print(s Streams) {
 	if gate, ok := gateOf(e.said); ok {
 		p.Table(GateTable(s, gate))
 	}
-	rows := e.why()
+	rows := append(e.why(), e.tlsCause()...)
 	if e.said.RequestID != "" {
 		rows = append(rows, []string{"request", Printable(e.said.RequestID)})
 	}
-	for _, way := range wayOut(e.said, e.about) {
+	for _, way := range e.ways() {
 		rows = append(rows, []string{"way out", way})
 	}
 	p.Columns(rows...)
@@ -96,6 +96,14 @@ func gateOf(e *fault.Error) (recoup.Gate, bool) {
 	data, err := json.Marshal(e.Details)
 	ok := e.Code == fault.CodePromotionBlocked && err == nil && json.Unmarshal(data, &gate) == nil
 	return gate, ok && len(gate.Blockers) > 0
+}
+
+// ways says what to do about the way to the server, or about what the server says.
+func (e *serverError) ways() []string {
+	if e.said.Code == fault.CodeTLSError {
+		return e.tlsWays()
+	}
+	return wayOut(e.said, e.about)
 }
 
 // wayOut says what to do: in terms of this command line where it knows better,

@@ -21,12 +21,13 @@ import (
 const DefaultServer = "http://" + app.DefaultListen
 
 // ServerFlags are how a command finds its server.
-type ServerFlags struct{ Server, key string }
+type ServerFlags struct{ Server, key, caFile string }
 
 // Add adds the flags. Help is what --server means; empty: the usual.
 func (f *ServerFlags) Add(cmd *cobra.Command, help string) {
 	cmd.Flags().StringVar(&f.Server, "server", "", cmp.Or(help, "server `URL` ($RECOUP_SERVER; default "+DefaultServer+")"))
 	cmd.Flags().StringVar(&f.key, "key", "", "API `KEY` ($RECOUP_KEY is safer: other users can see flags)")
+	cmd.Flags().StringVar(&f.caFile, "ca-file", "", "PEM `FILE` with the authority of the server's certificate ($RECOUP_CA_FILE; default: those of this machine)")
 }
 
 // Session is a command's talk with a server.
@@ -65,6 +66,7 @@ func (f *ServerFlags) Connect(now func() time.Time, timeout time.Duration, chang
 	options := client.FromEnv(os.Getenv)
 	options.Server = cmp.Or(f.Server, options.Server, DefaultServer)
 	options.Key = cmp.Or(f.key, options.Key)
+	options.CAFile = cmp.Or(f.caFile, options.CAFile)
 	options.UserAgent = "recoup/" + app.OwnVersion().Version
 	options.Timeout, options.Now = timeout, now
 	f.Server = options.Server
@@ -94,7 +96,7 @@ func (f *ServerFlags) Connect(now func() time.Time, timeout time.Duration, chang
 // Its server is the one that the flags name, or the environment.
 func Dial(cmd *cobra.Command, streams Streams) (*Session, error) {
 	var f ServerFlags
-	for name, to := range map[string]*string{"server": &f.Server, "key": &f.key} {
+	for name, to := range map[string]*string{"server": &f.Server, "key": &f.key, "ca-file": &f.caFile} {
 		if flag := cmd.Flags().Lookup(name); flag != nil {
 			*to = flag.Value.String()
 		}

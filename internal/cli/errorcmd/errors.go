@@ -33,7 +33,7 @@ a confirmation.`,
 		Use:     "import",
 		Short:   "Import past failures",
 		Long:    `Imports failures that were recorded elsewhere.`,
-		Example: `  recoup import errors history.csv --table outreach.dol_errors --dry-run`,
+		Example: `  recoup import errors history.csv --table app.errors --dry-run`,
 	}, importCommand(streams))
 	return []*cobra.Command{cmd, groups(streams), views(streams), operations(streams), report(streams), gate(streams), promote(streams), imports}
 }

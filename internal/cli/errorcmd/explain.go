@@ -93,7 +93,7 @@ func printStory(s *command.Session, p *command.Page, x *story) {
 		p.Text(fmt.Sprintf("The database refuses to change this error: %s. Claims and scheduled jobs pass it over, and try it again every few minutes; mend the row or the rule that it breaks.", command.Printable(x.Refused)))
 	}
 	if x.Newer != "" {
-		p.Text(fmt.Sprintf("Policy %s is newer. It applies to this error once it is rebased: 'recoup policy apply FILE --rebase'.", command.Printable(x.Newer)))
+		p.Text(fmt.Sprintf("Policy %s is newer. It applies to this error once it is rebased: 'recoup policy apply FILE --reason TEXT --rebase'.", command.Printable(x.Newer)))
 	}
 	p.Heading("WHAT HAPPENS NEXT BY ITSELF")
 	rows = nil

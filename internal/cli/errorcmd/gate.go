@@ -28,8 +28,8 @@ func gate(streams command.Streams) *cobra.Command {
 		Long: `Checks whether an entity may be promoted. If not, it lists what blocks it, who owns each of
 the errors and when each would end by itself. The exit status is 1 if the entity is blocked, so
 that a script can wait for it.`,
-		Example: `  recoup gate CO-20260205-000001
-  recoup gate CO-20260205-000001 --json`,
+		Example: `  recoup gate order-1
+  recoup gate order-1 --json`,
 		Args: command.ExactArgs("ENTITY"),
 	})
 }
@@ -66,7 +66,7 @@ func promote(streams command.Streams) *cobra.Command {
 		Short: "Promote an entity to its next phase, unless it is blocked",
 		Long: `Checks the gate and records the promotion in one transaction, so that no report can come in
 between. A blocked entity is not promoted, and the exit status is 1.`,
-		Example: `  recoup promote CO-20260205-000001 --phase outreach`,
+		Example: `  recoup promote order-1 --phase shipping`,
 		Args:    command.ExactArgs("ENTITY"),
 	}
 	cmd.Flags().StringVar(&phase, "phase", "", "the `PHASE` to promote it to; required")

@@ -72,3 +72,19 @@ func TestServerCommandsMisused(t *testing.T) {
 		}
 	}
 }
+
+// A report that lacks the entity of its table is kept among the orphans. The answer names the
+// entity as what is missing, with its flag, and not the table.
+func TestReportWithoutEntity(t *testing.T) {
+	t.Parallel()
+	n := clitest.Start(t, false)
+	for args, want := range map[string]string{
+		"report --table outreach.dol_errors --code NETWORK_TIMEOUT": "outreach.dol_errors requires an entity and the report names none, so public.shq_orphan_errors holds it. Report it again with --entity.",
+		"report --table no.such_table --code NETWORK_TIMEOUT":       "The policy has no table no.such_table, so public.shq_orphan_errors holds it.",
+	} {
+		done := n.Run(strings.Fields(args)...)
+		if done.Status != 0 || !strings.Contains(done.Err, want) {
+			t.Errorf("%s: %+v, want %q", args, done, want)
+		}
+	}
+}

@@ -65,7 +65,7 @@ func groupsList(streams command.Streams) *cobra.Command {
 		Use:   "list",
 		Short: "List groups of errors, those first of which most is open",
 		Example: `  recoup groups list
-  recoup groups list --hub dol-filings --recent`,
+  recoup groups list --hub app --recent`,
 	}
 	cmd.Flags().StringVar(&f.Table, "table", "", "only groups of this `TABLE`")
 	cmd.Flags().StringVar(&f.Hub, "hub", "", "only groups of the tables of this `HUB`")

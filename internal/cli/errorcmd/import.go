@@ -58,7 +58,7 @@ keys.
 --dry-run says what would become of the rows. It looks at a thousand at a time: rows of one failure
 that are further apart count as superseded only when they are imported. The exit status is 1 if any
 row was refused.`,
-		Example: `  recoup import errors history.csv --table outreach.dol_errors --dry-run
+		Example: `  recoup import errors history.csv --table app.errors --dry-run
   recoup import errors jobs.ndjson --map code=error,created_at=failed_at --yes`,
 		Args: command.ExactArgs("FILE"),
 	}

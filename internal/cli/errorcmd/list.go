@@ -26,11 +26,11 @@ func list(streams command.Streams) *cobra.Command {
 		Long: `Lists open errors, newest first. With --parked and no other filter than --table or --hub
 it is the park queue: those that have waited longest come first. With --archived it is the
 archive of a table.`,
-		Example: `  recoup errors list --table outreach.dol_errors --state PARKED
+		Example: `  recoup errors list --table app.errors --state PARKED
   recoup errors list --blocking --before 48h --all --json
   recoup errors list --text "connection refused"
   recoup errors list --view "parked too long"
-  recoup errors list --archived --table outreach.dol_errors`,
+  recoup errors list --archived --table app.errors`,
 	}
 	flags.add(cmd)
 	cmd.Flags().BoolVar(&archived, "archived", false, "the archive of the --table, last archived first")

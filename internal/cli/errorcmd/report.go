@@ -25,8 +25,8 @@ func report(streams command.Streams) *cobra.Command {
 		Short: "Report a failure",
 		Long: `Reports that an entity failed, and with which code. The answer says what becomes of it. A new
 report of a failure that is already open supersedes the old one.`,
-		Example: `  recoup report --table outreach.dol_errors --entity CO-1 --code NETWORK_TIMEOUT
-  recoup report --table people.people_errors --entity CO-2 --code MISSING_NAME`,
+		Example: `  recoup report --table app.errors --entity order-1 --code NETWORK_TIMEOUT
+  recoup report --table app.errors --entity order-2 --code VALIDATION_ERROR`,
 	}
 	ask.add(cmd)
 	return command.Act[recoup.Reported]{
@@ -41,7 +41,7 @@ report of a failure that is already open supersedes the old one.`,
 func (a *request) add(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.StringVar(&a.Table, "table", "", "error `TABLE`, as the policy names it; required")
-	flags.StringVar(&a.EntityID, "entity", "", "the `ENTITY` that failed")
+	flags.StringVar(&a.EntityID, "entity", "", "the `ENTITY` that failed; required where the table requires one")
 	flags.StringVar(&a.Code, "code", "", "error `CODE`; required")
 	flags.StringVar(&a.severity, "severity", "", "`SEVERITY`: "+command.Join(recoup.Severities())+" (default: the code's)")
 	flags.StringVar(&a.Message, "message", "", "what happened, as `TEXT` for people; secrets in it are redacted")
@@ -64,7 +64,7 @@ func conditions() []recoup.Condition {
 func (a *request) read() (err error) {
 	switch {
 	case a.Table == "":
-		return command.Usagef("--table is missing: expected an error table such as outreach.dol_errors")
+		return command.Usagef("--table is missing: expected an error table such as app.errors")
 	case a.Code == "":
 		return command.Usagef("--code is missing: expected a code such as NETWORK_TIMEOUT")
 	}
@@ -96,7 +96,10 @@ func (a *request) read() (err error) {
 func sayReported(s *command.Session, done recoup.Reported) {
 	e := &done.Error
 	s.Sayf("%s in %s: %s", e.ID, command.Printable(e.Table), standing(s.Streams, e))
-	if e.ReportedTable != "" {
+	switch done.Orphaned {
+	case recoup.EntityRequired:
+		s.Notef("%s requires an entity and the report names none, so %s holds it. Report it again with --entity.", command.Printable(e.ReportedTable), command.Printable(e.Table))
+	case recoup.UnknownTable:
 		s.Notef("The policy has no table %s, so %s holds it.", command.Printable(e.ReportedTable), command.Printable(e.Table))
 	}
 	if !done.Superseded.IsZero() {

@@ -23,7 +23,7 @@ func views(streams command.Streams) *cobra.Command {
 		Long: `A view is a filter of errors under a name: yours alone, or shared within a hub. The console has
 the same ones. 'recoup errors list --view NAME' lists its errors, and the acts of 'recoup errors'
 take --view too. A view is named by its name, or by its id.`,
-		Example: `  recoup views save "parked too long" parked:yes older:2d --share dol-filings
+		Example: `  recoup views save "parked too long" parked:yes older:2d --share app
   recoup errors list --view "parked too long"`,
 	}, viewsList(streams), viewsShow(streams), viewsSave(streams), viewsDelete(streams))
 }
@@ -128,7 +128,7 @@ once at most: ` + strings.Join(client.TokenKeys(), ", ") + `.
 Ages such as older:2d count from when the view is looked at. A view of yours, or of the hub, that
 has the name is replaced.`,
 		Example: `  recoup views save late parked:yes older:2d
-  recoup views save "no answer" "text:connection refused" --share dol-filings`,
+  recoup views save "no answer" "text:connection refused" --share app`,
 		Args: command.SomeArgs("VIEW", "TOKEN"),
 	}
 	cmd.Flags().StringVar(&ask.Hub, "share", "", "share it within this `HUB`; otherwise it is yours alone")

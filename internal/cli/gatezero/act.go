@@ -16,7 +16,7 @@ func recoveries(streams command.Streams, which, name, short string) *cobra.Comma
 	filter := client.RecoveryFilter{List: which}
 	cmd := &cobra.Command{
 		Use: name, Short: short,
-		Example: "  recoup gate-zero " + name + "\n  recoup gate-zero " + name + " --batch 2026_outreach --json",
+		Example: "  recoup gate-zero " + name + "\n  recoup gate-zero " + name + " --batch spring-import --json",
 	}
 	cmd.Flags().StringVar(&filter.BatchID, "batch", "", "only of this `BATCH`")
 	return command.List[recoup.Recovery]{
@@ -61,7 +61,7 @@ func complete(streams command.Streams) *cobra.Command {
 		Short: "Complete the import of a batch: its recovery window begins",
 		Long: `Completes the import of a batch. Nothing can be added to it afterwards, and its recovery window
 begins: when it is over, the batch is frozen. Completing it again changes nothing.`,
-		Example: `  recoup gate-zero complete 2026_outreach`,
+		Example: `  recoup gate-zero complete spring-import`,
 		Args:    command.ExactArgs("BATCH"),
 	})
 }
@@ -95,7 +95,7 @@ func kill(streams command.Streams) *cobra.Command {
 		Long: `Kills a batch: from now on nothing in it is claimed, and what workers hold is taken back without
 using an attempt. This lasts until the batch is released. The batch still freezes on time. Killing
 it again changes nothing, neither who did it nor why.`,
-		Example: `  recoup gate-zero kill 2026_outreach --reason "wrong file"`,
+		Example: `  recoup gate-zero kill spring-import --reason "wrong file"`,
 		Args:    command.ExactArgs("BATCH"),
 	})
 }
@@ -111,7 +111,7 @@ func release(streams command.Streams) *cobra.Command {
 	}.Command(streams, &cobra.Command{
 		Use:     "release BATCH",
 		Short:   "Release a batch that was killed",
-		Example: `  recoup gate-zero release 2026_outreach --reason "corrected"`,
+		Example: `  recoup gate-zero release spring-import --reason "corrected"`,
 		Args:    command.ExactArgs("BATCH"),
 	})
 }

@@ -24,7 +24,7 @@ func Commands(streams command.Streams) []*cobra.Command {
 and 168 hours; if all of these fail it is exhausted. One that passes a retry goes on as a new
 intake. Fourteen days after its import was completed a batch is frozen, and what is left in it is
 exhausted.`,
-		Example: `  recoup gate-zero import companies.csv --batch 2026_outreach --complete
+		Example: `  recoup gate-zero import companies.csv --batch spring-import --complete
   recoup gate-zero status
   recoup gate-zero verify`,
 	}, importCommand(streams), complete(streams), status(streams),
@@ -41,7 +41,7 @@ func status(streams command.Streams) *cobra.Command {
 failure reasons of the recoveries. TIMEOUT and API_UNAVAILABLE are inconclusive: they use up an
 attempt, but say nothing about the company.`,
 		Example: `  recoup gate-zero status
-  recoup gate-zero status 2026_outreach`,
+  recoup gate-zero status spring-import`,
 		Args: command.AtMost(1),
 	}, command.One, func(ctx context.Context, s *command.Session, args []string) error {
 		if len(args) == 1 {

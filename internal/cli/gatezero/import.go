@@ -45,7 +45,7 @@ or intake_id, else by its content.
 
 With --complete the batch is completed at the end, if no row was refused. With --database the file
 is imported without a server. The exit status is 1 if any row was refused.`,
-		Example: `  recoup gate-zero import companies.csv --batch 2026_outreach
+		Example: `  recoup gate-zero import companies.csv --batch spring-import
   recoup gate-zero import more.ndjson --batch b2 --database sqlite:recoup.db`,
 		Args: command.ExactArgs("FILE"),
 	}

@@ -76,7 +76,7 @@ func create(streams command.Streams) *cobra.Command {
 		Long: `Creates a key. The key alone is printed on standard output, this once: only its hash is
 stored.`,
 		Example: `  recoup keys create --role operator --name ada
-  recoup keys create --role worker --name import --hub dol-filings --days 30`,
+  recoup keys create --role worker --name import --hub app --days 30`,
 	}
 	cmd.Flags().StringVar(&ask.Role, "role", "", "`ROLE`: "+command.Join(api.Roles())+"; required")
 	cmd.Flags().StringVar(&ask.Name, "name", "", "`NAME` of who or what uses it, for the audit; required")

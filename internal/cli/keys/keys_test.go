@@ -25,6 +25,10 @@ func TestKeys(t *testing.T) {
 		if made.Status != command.ExitDone || !aKey.MatchString(made.Out) || !strings.Contains(made.Err, ": operator "+name+", for all hubs, until 2026-02-07.") {
 			t.Fatalf("%s: status %d, printed %q, said %q", name, made.Status, made.Out, made.Err)
 		}
+		hub := do("keys", "create", "--role", "worker", "--name", "by "+name, "--hub", "DOL Filings")
+		if got := keyNamed(n, "by "+name).Hubs; hub.Status != command.ExitDone || len(got) != 1 || got[0] != "dol-filings" {
+			t.Errorf("%s: a key for a hub by its name ends with %d: %q %q", name, hub.Status, got, hub.Err)
+		}
 		secret := strings.TrimSpace(made.Out)
 		works := func() bool { return n.As(command.Streams{}, secret, "errors", "list").Status == command.ExitDone }
 		id := keyNamed(n, name).ID.String()
@@ -87,7 +91,7 @@ func TestKeysList(t *testing.T) {
 func refuseKeys(t *testing.T, name string, do func(...string) clitest.Result) {
 	t.Helper()
 	r := do("keys", "create", "--role", "worker", "--name", "x", "--hub", "atlantis")
-	if r.Status != command.ExitRefused || r.Out != "" || !strings.Contains(r.Err, "recoup: VALIDATION_ERROR: ") || !strings.Contains(r.Err, "  hubs[0]  the policy has no hub") {
+	if r.Status != command.ExitRefused || r.Out != "" || !strings.Contains(r.Err, "recoup: VALIDATION_ERROR: ") || !strings.Contains(r.Err, "  hubs[0]  unknown hub; hubs are: company-target (Company Target), ") {
 		t.Errorf("%s: status %d: %q %q", name, r.Status, r.Out, r.Err)
 	}
 	if r := do("keys", "create", "--role", "worker", "--name", "AKIAIOSFODNN7EXAMPLE"); r.Status != command.ExitRefused || strings.Contains(r.Err, "AKIA") {

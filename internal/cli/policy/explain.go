@@ -5,7 +5,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"slices"
 	"strings"
 	"time"
 
@@ -23,7 +22,7 @@ func explain(streams command.Streams) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "explain --table TABLE --code CODE",
 		Short: "Explain what happens to a failure, with the policy's lines",
-		Example: `  recoup policy explain --table outreach.dol_errors --code VALIDATION_ERROR
+		Example: `  recoup policy explain --policy policy.yaml --table app.errors --code CONFLICT
   recoup policy explain --table people.people_errors --code MISSING_NAME`,
 	}
 	cmd.Flags().StringVar(&ask.table, "table", "", "error `TABLE` that the failure is reported to; required")
@@ -64,7 +63,7 @@ type explanation struct {
 func (a *asked) check() error {
 	switch {
 	case a.table == "":
-		return command.Usagef("--table is missing: expected an error table such as outreach.dol_errors")
+		return command.Usagef("--table is missing: expected an error table such as app.errors")
 	case a.code == "":
 		return command.Usagef("--code is missing: expected a code such as NETWORK_TIMEOUT")
 	}
@@ -95,19 +94,11 @@ func (a *asked) question(streams command.Streams, registry *fault.Registry) *exp
 	}
 }
 
-// answer asks the policy. How a failure would be retried is left out where its
-// table retries nothing.
+// answer asks the policy, as whoever stores the error does.
 func (x *explanation) answer(p *policy.Policy) {
 	x.effective, x.reasons = p.Explain(x.Question)
 	x.next = p.Outlook(x.effective)
-	if !x.retried() {
-		x.reasons = slices.DeleteFunc(x.reasons, func(r recoup.Rule) bool {
-			return slices.Contains([]string{"max_retries", "schedule", "floor", "window"}, r.Field)
-		})
-	}
 }
-
-func (x *explanation) retried() bool { return x.effective.Table.Allows(recoup.ActionRetry) }
 
 func (x *explanation) print(s command.Streams, name string) error {
 	b := command.Page{Width: s.Width}
@@ -132,7 +123,7 @@ func (x *explanation) print(s command.Streams, name string) error {
 	}
 	b.Columns(rows...)
 	b.Text(fmt.Sprintf("Lines are those of %s. A value in brackets was overridden by the next.", name))
-	if !x.retried() {
+	if !x.effective.Table.Allows(recoup.ActionRetry) {
 		b.Text(fmt.Sprintf("Nothing is retried in %s: the table does not allow RETRY.", x.effective.Table.Name))
 	}
 	b.Heading("WHAT HAPPENS NEXT, IF EVERY RETRY FAILS AND NOBODY ACTS")

@@ -36,7 +36,7 @@ func plan(streams command.Streams) *cobra.Command {
 		Short: "Preview what a policy would change of a server's open errors",
 		Long: `Asks a server which of its open errors would change if the policy of the file applied to them,
 and how: when they expire, whether they are retried or parked, whether they block, who owns them.
-Nothing is changed. 'recoup policy apply FILE --rebase' does exactly this.`,
+Nothing is changed. 'recoup policy apply FILE --reason TEXT --rebase' does exactly this.`,
 		Example: `  recoup policy plan policy.yaml
   recoup policy plan policy.yaml --json`,
 		Args: command.ExactArgs("FILE"),

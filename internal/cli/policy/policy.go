@@ -17,7 +17,7 @@ func Commands(streams command.Streams) []*cobra.Command {
 escalated and expired. The commands read a file, or with --server the policy in force there; only
 apply changes it.`,
 		Example: `  recoup policy show
-  recoup policy explain --table outreach.dol_errors --code NETWORK_TIMEOUT`,
+  recoup policy explain --policy policy.yaml --table app.errors --code CONFLICT`,
 	}, show(streams), explain(streams), check(streams), simulateCommand(streams), plan(streams), apply(streams), schema(streams))}
 }
 

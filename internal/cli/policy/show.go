@@ -43,15 +43,39 @@ func showPolicy(s command.Streams, p *policy.Policy, name string) error {
 	b := command.Page{Width: s.Width}
 	b.Heading("POLICY " + p.Version)
 	b.Text(strings.Join(present(name, prefixed("effective ", p.EffectiveFrom), prefixed("authority ", p.Authority)), ", "))
+	showTiers(&b, p)
 	showDispositions(&b, p)
 	showTables(&b, p)
 	showHubs(&b, p)
 	showRetries(&b, p)
+	showReasons(&b, p)
 	showLadder(&b, p)
 	showAlerts(&b, p)
 	showNotifications(&b, p)
 	_, err := io.WriteString(s.Out, b.String())
 	return err
+}
+
+func showTiers(b *command.Page, p *policy.Policy) {
+	b.Heading("TTL TIERS")
+	rows := [][]string{{"TIER", "LASTS", "USE"}}
+	for _, t := range p.Tiers {
+		lasts := "forever"
+		if t.TTL > 0 {
+			lasts = policy.FormatDuration(t.TTL)
+		}
+		rows = append(rows, []string{t.Name, lasts, cmp.Or(t.Use, "none")})
+	}
+	b.Grid(rows...)
+}
+
+func showReasons(b *command.Page, p *policy.Policy) {
+	b.Heading("PARKING REASONS")
+	rows := [][]string{{"REASON", "MEANING"}}
+	for _, r := range p.Reasons {
+		rows = append(rows, []string{r.Name, r.Text})
+	}
+	b.Grid(rows...)
 }
 
 // columnOrder shows what is normal first, then the exceptions.

@@ -49,7 +49,7 @@ type effectiveView struct {
 	TTLTier     string            `json:"ttl_tier"`
 	TTL         string            `json:"ttl"` // "never" in INFINITE tables
 	Blocks      bool              `json:"blocks"`
-	MaxRetries  int               `json:"max_retries"` // none, and no floor or window, where the table retries nothing
+	MaxRetries  int               `json:"max_retries"` // as the stored error has it, also where its table does not allow RETRY
 	Manual      bool              `json:"manual"`
 	Floor       string            `json:"floor,omitempty"`
 	Window      string            `json:"window,omitempty"`
@@ -162,9 +162,7 @@ func viewEffective(e policy.Effective) effectiveView {
 	v := effectiveView{
 		Table: e.Table.Name, Orphaned: e.Orphaned, Disposition: e.Action, ParkReason: e.ParkReason,
 		NotifyOwner: e.NotifyOwner, Page: e.Page, TTLTier: e.TTLTier, TTL: "never", Blocks: e.Blocks,
-	}
-	if e.Table.Allows(recoup.ActionRetry) {
-		v.MaxRetries, v.Manual, v.Floor, v.Window = e.MaxRetries, e.Manual, policy.FormatDuration(e.Floor), span(e.Window)
+		MaxRetries: e.MaxRetries, Manual: e.Manual, Floor: policy.FormatDuration(e.Floor), Window: span(e.Window),
 	}
 	if e.TTL > 0 {
 		v.TTL = policy.FormatDuration(e.TTL)

@@ -31,9 +31,10 @@ guards that are missing or disabled, indexes, privileges, partitions, rows that 
 jobs that are behind, settings that lose writes, backups, and more. Each finding has its evidence
 and the command that fixes it. It reads a bounded sample of rows, and changes nothing.
 
-It asks a server, which also knows itself, and needs a key with the role admin. With --database it
-looks at the database itself, also where no server runs. --fix then fixes what is safe to fix, after
-a confirmation; on PostgreSQL it needs the schema's owner. What was fixed is in the audit.
+It asks a server, which also knows itself, and needs a key for all hubs with the role operator or
+admin. With --database it looks at the database itself, also where no server runs. --fix then fixes
+what is safe to fix, after a confirmation; on PostgreSQL it needs the schema's owner. What was fixed
+is in the audit.
 
 The exit status is 0 if nothing is worse than a note, and 1 if something is.`,
 		Example: `  recoup doctor

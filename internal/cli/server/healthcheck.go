@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"recoup/fault"
 	"recoup/internal/app"
 	"recoup/internal/cli/command"
 )
@@ -35,12 +36,14 @@ flags.`,
 		if err != nil {
 			return err
 		}
-		status, err := askReady(cmd.Context(), readyURL(options))
-		if err != nil {
+		failure, err := askReady(cmd.Context(), readyURL(options))
+		switch {
+		case err != nil:
 			return fmt.Errorf("no node answers at %s: %w", readyURL(options), err)
-		}
-		if status != http.StatusOK {
-			return fmt.Errorf("the node at %s is not ready: status %d", readyURL(options), status)
+		case failure != nil && failure.Code == fault.CodeTLSError:
+			return fmt.Errorf("the node at %s speaks HTTPS: set --tls-cert and --tls-key, or $RECOUP_TLS_CERT and $RECOUP_TLS_KEY, as for the node", readyURL(options))
+		case failure != nil:
+			return fmt.Errorf("the node at %s is not ready: status %d", readyURL(options), failure.Status)
 		}
 		fmt.Fprintln(streams.Out, "ready")
 		return nil
@@ -61,19 +64,20 @@ func readyURL(o app.Options) string {
 	return scheme + "://" + net.JoinHostPort(host, port) + "/readyz"
 }
 
-func askReady(ctx context.Context, url string) (int, error) {
+// askReady returns the failure that a node answers with; nil: it is ready.
+func askReady(ctx context.Context, url string) (*fault.Error, error) {
 	ctx, cancel := context.WithTimeout(ctx, healthPatience)
 	defer cancel()
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
 	if err != nil {
-		return 0, err
+		return nil, err
 	}
 	// The certificate names the node as others know it. Nothing secret is sent.
 	transport := &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}} //nolint:gosec // see above
 	defer transport.CloseIdleConnections()
 	answer, err := (&http.Client{Transport: transport}).Do(request)
 	if err != nil {
-		return 0, err
+		return nil, err
 	}
-	return answer.StatusCode, answer.Body.Close()
+	return fault.Decode(answer), answer.Body.Close()
 }
