@@ -47,7 +47,7 @@ func (a *API) listAlerts(c *call, in *alertsIn) (client.AlertPage, error) {
 	if err != nil {
 		return client.AlertPage{}, err
 	}
-	f := store.AlertFilter{Rule: in.Rule, Scope: in.Scope}
+	f := store.AlertFilter{Rule: in.Rule, Scope: a.scope(in.Scope)}
 	switch {
 	case in.Open && in.State != "":
 		return client.AlertPage{}, fault.BadField("open", "exclusive", "open stands for two states; give it or state")
@@ -119,7 +119,8 @@ func (a *API) checkSilence(c *call, in *newSilenceIn) error {
 	complain := func(field, constraint, message string) {
 		bad.Addf(field, constraint, "%s", message)
 	}
-	s := in.Body
+	s := &in.Body
+	s.Scope = a.scope(s.Scope)
 	if named := s.Rule != "" || s.Scope != ""; named == s.All {
 		complain("rule", "required", "name a rule or a scope, or say with all that everything is meant")
 	}
@@ -142,6 +143,15 @@ func (a *API) checkSilence(c *call, in *newSilenceIn) error {
 	bad.Merge(check.Identifier("scope", s.Scope))
 	bad.Merge(check.Reason(s.Reason))
 	return bad.Err()
+}
+
+// scope is what a rule is judged for, as callers name it: a hub by its id or its name, or
+// anything else.
+func (a *API) scope(word string) string {
+	if id, err := a.hub(word); err == nil {
+		return id
+	}
+	return word
 }
 
 // scopesOf lists what a rule can be silenced for, or every rule if none is named.

@@ -24,12 +24,12 @@ type KeyMaker struct {
 	}
 	IDs    *recoup.IDSource
 	Random io.Reader
-	Hub    func(name string) bool // whether the policy has a hub of this name
+	Hub    func(word string) (id string, err error) // finds a hub by its id or its name
 }
 
 // Create makes a key. Its Secret is nowhere else.
 func (m KeyMaker) Create(ctx context.Context, asked client.NewKey, act store.Act) (recoup.Key, error) {
-	if err := m.check(asked); err != nil {
+	if err := m.check(&asked); err != nil {
 		return recoup.Key{}, err
 	}
 	life := time.Duration(asked.Days) * 24 * time.Hour
@@ -40,8 +40,9 @@ func (m KeyMaker) Create(ctx context.Context, asked client.NewKey, act store.Act
 	return m.Store.CreateKey(ctx, key, act)
 }
 
-// check says everything that is wrong with a key that is asked for.
-func (m KeyMaker) check(k client.NewKey) error {
+// check says everything that is wrong with a key that is asked for, and replaces the names of
+// its hubs by their ids.
+func (m KeyMaker) check(k *client.NewKey) error {
 	var bad fault.FieldErrors
 	if k.Name == "" {
 		bad.Addf("name", "required", "name is required: who or what will use the key")
@@ -55,14 +56,22 @@ func (m KeyMaker) check(k client.NewKey) error {
 	if k.Days < 0 || k.Days > 90 {
 		bad.Addf("days", "range", "days must be between 1 and 90")
 	}
-	for i, hub := range k.Hubs {
-		if !m.Hub(hub) {
-			bad.Addf(fmt.Sprintf("hubs[%d]", i), "known", "the policy has no hub of this name; recoup policy show lists its hubs")
+	var hubs []string
+	for i, word := range k.Hubs {
+		hub, err := m.Hub(word)
+		if err != nil {
+			bad.Addf(fmt.Sprintf("hubs[%d]", i), "known", "%v", err)
+		} else if !slices.Contains(hubs, hub) {
+			hubs = append(hubs, hub)
 		}
 	}
 	bad.Merge(check.Identifier("name", k.Name))
 	bad.Merge(check.Reason(k.Reason))
-	return bad.Err()
+	if err := bad.Err(); err != nil {
+		return err
+	}
+	k.Hubs = hubs
+	return nil
 }
 
 // Rotate makes a key that takes over from another, which works a while longer. An

@@ -9,6 +9,7 @@ import (
 	"recoup/fault"
 	"recoup/internal/check"
 	"recoup/internal/engine"
+	"recoup/internal/policy"
 	"recoup/internal/store"
 )
 
@@ -44,9 +45,11 @@ func (a *API) filterOf(f client.Filter) (store.Filter, error) {
 		filter.Code = code
 	}
 	if f.Hub != "" {
-		if filter.Tables = a.tablesOf(f.Hub); len(filter.Tables) == 0 {
-			complain("hub", "known", "unknown hub; hubs with tables are: "+strings.Join(a.hubs(), ", "))
+		hub, err := a.hub(f.Hub)
+		if err != nil {
+			complain("hub", "known", err.Error())
 		}
+		filter.Tables = a.tablesOf(hub)
 	}
 	if len(bad) > 0 {
 		return store.Filter{}, fault.Validation(bad...)
@@ -54,14 +57,10 @@ func (a *API) filterOf(f client.Filter) (store.Filter, error) {
 	return filter, nil
 }
 
-// hubs lists the hubs that have tables, sorted.
-func (a *API) hubs() []string {
-	var names []string
-	for _, t := range a.Engine.Policies.Tables() {
-		names = append(names, t.Hub)
-	}
-	slices.Sort(names)
-	return slices.Compact(names)
+// hub returns the id of the hub that a caller names by its id or its name. Hubs whose tables have
+// left the policy are known as long as these may have errors.
+func (a *API) hub(word string) (id string, err error) {
+	return policy.FindHub(word, policy.HubsOf(a.Engine.Policies.Tables()))
 }
 
 // tablesOf lists the tables of a hub, also those that have left the policy and may

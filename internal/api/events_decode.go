@@ -175,10 +175,10 @@ func (d *eventDecoder) object(body []byte) (*eventBatch, error) {
 
 // apart reads the items of a list of which some are no events, each by itself.
 func (d *eventDecoder) apart(list string, items []json.RawMessage) *eventBatch {
-	b := &eventBatch{list: list}
+	b, listed := &eventBatch{list: list}, 0
 	for i, item := range items {
 		var in ledger.Incoming
-		r := reading{at: b.at(i), unknown: &b.unknown}
+		r := reading{at: b.at(i), unknown: &b.unknown, listed: &listed}
 		b.add(i, &in, r.item(d.one, item, &in))
 	}
 	return b

@@ -34,7 +34,7 @@ func (a *API) createKey(c *call, in *newKeyIn) (recoup.Key, error) {
 }
 
 func (a *API) keyMaker() KeyMaker {
-	return KeyMaker{Store: a.Store, IDs: a.IDs, Random: a.Random, Hub: func(name string) bool { return len(a.tablesOf(name)) > 0 }}
+	return KeyMaker{Store: a.Store, IDs: a.IDs, Random: a.Random, Hub: a.hub}
 }
 
 // act is the administrative act of the caller.
@@ -42,7 +42,7 @@ func (c *call) act(reason string) store.Act {
 	return c.caller.Act(reason, c.now)
 }
 
-func (a *API) checkKey(_ *call, in *newKeyIn) error { return a.keyMaker().check(in.Body) }
+func (a *API) checkKey(_ *call, in *newKeyIn) error { return a.keyMaker().check(&in.Body) }
 
 type reasonIn struct {
 	idIn

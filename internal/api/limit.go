@@ -18,6 +18,7 @@ type Limits struct {
 	InFlight int // requests at once from which on those that can come again are turned away
 	Reserved int // how many more of the gate and of operators are let in
 	Waiting  int // claims that wait for work
+	Reads    int // lists and other requests that may read much, served at once
 	Streams  int // streams of events that are open
 	Names    int // services and lanes that one key may make up in a day
 	Memory   int // bytes of bodies that were received and not answered, and of answers that were not read
@@ -39,6 +40,7 @@ func (l Limits) withDefaults() Limits {
 	set(&l.InFlight, 256)
 	set(&l.Reserved, 128)
 	set(&l.Waiting, 4096)
+	set(&l.Reads, 4)
 	set(&l.Streams, 400)
 	set(&l.Names, 1000)
 	set(&l.Memory, 256<<20)

@@ -107,12 +107,25 @@ func (m manual) illustrate(op *huma.Operation) {
 	maps.Copy(given, m.params)
 	for _, p := range op.Parameters {
 		if value, ok := given[p.Name]; ok && p.In != "header" {
-			p.Example = value
+			p.Example = typed(p.Schema, value)
 		}
 	}
 	if m.body != "" {
 		op.RequestBody.Content[fault.MediaJSON].Example = json.RawMessage(m.body)
 	}
+}
+
+// typed returns the example of a parameter as its schema has it: manuals write all of them as text.
+func typed(schema *huma.Schema, text string) any {
+	var value any
+	switch schema.Type {
+	case huma.TypeInteger, huma.TypeNumber, huma.TypeBoolean, huma.TypeArray:
+		if err := json.Unmarshal([]byte(text), &value); err != nil {
+			panic(fmt.Sprintf("api: the example %s is no %s: %v", text, schema.Type, err)) // it is part of the program
+		}
+		return value
+	}
+	return text
 }
 
 //go:embed answers.json

@@ -29,6 +29,7 @@ func Document(version string) ([]byte, error) {
 			Title: "Recoup", Version: version,
 			Description: "Failed work is recorded once, classified, retried by policy, parked for people, escalated, replayed, recovered and archived.",
 		},
+		Servers:    []*huma.Server{{URL: "/", Description: "The node that serves this document"}},
 		Tags:       areas(),
 		Extensions: map[string]any{"x-errors": byStatus(commonCodes())},
 		Components: &huma.Components{

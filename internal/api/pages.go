@@ -86,7 +86,13 @@ func (a *API) assetFile(r *http.Request) (found, error) {
 }
 
 // query is what a reader searches for; empty: nothing.
-func query(r *http.Request) string { return truncated(r.URL.Query().Get("q"), maxQuery) }
+func query(r *http.Request) string {
+	all, err := parseQuery(r.URL.RawQuery)
+	if err != nil {
+		return ""
+	}
+	return truncated(all.Get("q"), maxQuery)
+}
 
 // searchCost is what the reference's first page costs: what a search finds is rendered each
 // time.

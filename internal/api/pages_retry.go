@@ -2,6 +2,7 @@ package api
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -25,33 +26,45 @@ func (a *API) altitudes(def *fault.Definition) []altitude {
 			{"Record", "Never by itself: it is parked for a person at once."},
 		}
 	}
-	p, stage := def.RetryPolicy(true), retry.Stage()
+	p := a.Engine.Policies.Current()
 	list := []altitude{
-		{"Request", fmt.Sprintf("%d times: first after %s, each wait %v times the last, none above %s; never before retry_after.",
-			p.MaxAttempts, policy.FormatDuration(p.BaseDelay()), p.BackoffMultiplier, policy.FormatDuration(p.MaxDelay()))},
-		{"Stage", fmt.Sprintf("%d times: at random within %s, %v times as much before each next, at most %s; Retry-After counts up to %s.",
-			stage.MaxRetries, policy.FormatDuration(stage.Schedule.Base), stage.Schedule.Multiplier, policy.FormatDuration(stage.Schedule.Cap), policy.FormatDuration(stage.Ceiling))},
-		{"Record", a.recordRetries(def.Category, class)},
+		{"Request", requestRetries(def.RetryPolicy(true))},
+		{"Stage", fmt.Sprintf("%d times: %s; Retry-After counts up to %s.",
+			p.Stage.MaxRetries, policy.DescribeSchedule(p.Stage.Schedule), policy.FormatDuration(p.Stage.Ceiling))},
+		{"Record", recordRetries(p, def.Category, class)},
 	}
-	if strings.HasPrefix(def.Origin, "spec 004") {
-		list = append(list, altitude{"Gate Zero", "After " + steps(retry.Gate(), 0) + ", then it is exhausted."})
+	if isReason(&p.Gate, def.Code) {
+		list = append(list, altitude{"Gate Zero", "After " + steps(p.Gate.Schedule, p.Gate.MaxAttempts, 0) + ", then it is exhausted."})
 	}
 	return list
 }
 
-func (a *API) recordRetries(category recoup.Category, class recoup.Class) string {
-	p := retry.Record(category)
-	if p.Schedule.Kind == retry.None {
+func requestRetries(p fault.RetryPolicy) string {
+	if p.MaxAttempts == 0 {
+		return "Never, by the policy."
+	}
+	return fmt.Sprintf("%d times: first after %s, each wait %v times the last, none above %s; never before retry_after.",
+		p.MaxAttempts, policy.FormatDuration(p.BaseDelay()), p.BackoffMultiplier, policy.FormatDuration(p.MaxDelay()))
+}
+
+func recordRetries(p *policy.Policy, category recoup.Category, class recoup.Class) string {
+	i := slices.IndexFunc(p.Categories, func(r policy.CategoryRule) bool { return r.Category == category })
+	if i < 0 || p.Categories[i].Schedule.Kind == retry.None {
 		return "Once, by hand: it is parked for a person first."
 	}
-	return fmt.Sprintf("After %s, within %s, then it is parked.", steps(p, a.Engine.Policies.Current().Floor(class)), policy.FormatDuration(p.Window))
+	rule := &p.Categories[i]
+	return fmt.Sprintf("After %s, within %s, then it is parked.", steps(rule.Schedule, rule.MaxRetries, p.Floor(class)), policy.FormatDuration(rule.Window))
+}
+
+func isReason(g *policy.Gate, code recoup.Code) bool {
+	return slices.ContainsFunc(g.Reasons, func(r policy.Description) bool { return r.Name == string(code) })
 }
 
 // steps lists the waits of a schedule.
-func steps(p retry.Policy, floor time.Duration) string {
-	waits := make([]string, p.MaxRetries)
+func steps(s retry.Schedule, n int, floor time.Duration) string {
+	waits := make([]string, n)
 	for i := range waits {
-		waits[i] = policy.FormatDuration(max(p.Schedule.Delay(i+1, nil), floor))
+		waits[i] = policy.FormatDuration(max(s.Delay(i+1, nil), floor))
 	}
 	return strings.Join(waits, ", ")
 }

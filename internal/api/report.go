@@ -14,6 +14,7 @@ import (
 	"recoup/fault"
 	"recoup/internal/engine"
 	"recoup/internal/store"
+	"recoup/internal/turn"
 )
 
 // correlated is a report as the engine takes it. One that is correlated with nothing
@@ -64,7 +65,10 @@ func reportMany() *route {
 		if !within(err, "reports") || json.Unmarshal(c.body, &body) != nil {
 			return out, err
 		}
-		reports, wrong := a.readReports(c, body.Reports)
+		reports, wrong, late := a.readReports(c, body.Reports)
+		if late != nil {
+			return nil, late
+		}
 		if !slices.Contains(wrong, nil) {
 			return out, c.illustrated(cmp.Or(joined(wrong), err)) // there is none to be served
 		}
@@ -73,18 +77,19 @@ func reportMany() *route {
 	return r
 }
 
-// readReports reads reports of which some are none, each by itself.
-func (a *API) readReports(c *call, items []json.RawMessage) ([]recoup.Report, []error) {
-	reports, wrong := make([]recoup.Report, len(items)), make([]error, len(items))
-	for i, item := range items {
-		r := reading{at: reportAt(i)}
-		wrong[i] = r.item(reportShape, item, &reports[i])
-		if r.found.Len() > 0 && !r.void {
+// readReports reads reports of which some are none, each by itself, in turns of the key.
+func (a *API) readReports(c *call, items []json.RawMessage) ([]recoup.Report, []error, error) {
+	reports, wrong, listed := make([]recoup.Report, len(items)), make([]error, len(items)), 0
+	err := turn.Each(c.r.Context(), len(items), func(i int) error {
+		r := reading{at: reportAt(i), listed: &listed}
+		wrong[i] = r.item(reportShape, items[i], &reports[i])
+		if r.found.Len() > 0 && !r.void && !r.brief() {
 			r.found.Merge(located(r.at, a.checkItem(c, reports[i])))
 			wrong[i] = r.found.Err()
 		}
-	}
-	return reports, wrong
+		return nil
+	})
+	return reports, wrong, err
 }
 
 // checkItem says everything that is wrong with a report of the right shape.

@@ -92,13 +92,9 @@ func (b *binder) read(a *API, c *call, in reflect.Value) error {
 }
 
 func (b *binder) readParams(c *call, in reflect.Value, r *reading) error {
-	var query url.Values
-	var err error
-	if c.r.URL.RawQuery != "" {
-		query, err = url.ParseQuery(c.r.URL.RawQuery)
-	}
+	query, err := parseQuery(c.r.URL.RawQuery)
 	if err != nil {
-		return fault.BadField("query", "encoding", "the query string is not properly encoded")
+		return err
 	}
 	for i := range b.params {
 		p := &b.params[i]
@@ -125,9 +121,28 @@ func (b *binder) readParams(c *call, in reflect.Value, r *reading) error {
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(query)) {
-		r.found.Add(unknown("parameter", shownName(name), name, known))
+		r.note(func() fault.FieldError { return unknown("parameter", shownName(name), name, known) })
 	}
 	return nil
+}
+
+// maxParams is the most parameters of a query. No operation takes half as many.
+const maxParams = 100
+
+// parseQuery reads a query string. One with too many parameters is refused before it costs
+// anything: also a caller without a key can send one.
+func parseQuery(text string) (url.Values, error) {
+	if text == "" {
+		return nil, nil
+	}
+	if n := strings.Count(text, "&") + 1; n > maxParams {
+		return nil, fault.BadField("query", "max_items", "the query string has %d parameters; at most %d are allowed", n, maxParams)
+	}
+	query, err := url.ParseQuery(text)
+	if err != nil {
+		return nil, fault.BadField("query", "encoding", "the query string is not properly encoded")
+	}
+	return query, nil
 }
 
 func (b *binder) readBody(c *call, in reflect.Value, r *reading) error {

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"recoup/fault"
+	"recoup/internal/turn"
 )
 
 // readBody reads the body, as far as the route takes it, the key has room for it
@@ -56,13 +57,13 @@ func (c *call) media(allowed ...string) (string, error) {
 		With("supported", allowed)
 }
 
-// decode reads the body as one JSON value and nothing else. What is wrong with its
+// decode reads the body, in a turn of its key, as one JSON value and nothing else. What is wrong with its
 // fields is found, an error is about all of it.
 func decode(c *call, s *shape, into any, r *reading) error {
 	if _, err := c.media(fault.MediaJSON); err != nil {
 		return err
 	}
-	return r.read(s, c.body, into)
+	return turn.Each(c.r.Context(), 1, func(int) error { return r.read(s, c.body, into) })
 }
 
 // plain names a Go type in JSON's words.

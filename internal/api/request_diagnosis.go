@@ -125,7 +125,11 @@ func (d *diagnosis) wrong(e *examiner, depth int, at span, constraint, message s
 // unknown notes a member that the shape does not have.
 func (d *diagnosis) unknown(e *examiner, s *shape, depth int) {
 	d.note(func() fault.FieldError {
-		return unknown("field", e.where(depth+1), string(e.path[depth].name), slices.Sorted(maps.Keys(s.members)))
+		var known []string // none of which is suggested where much else is wrong
+		if !d.brief() {
+			known = slices.Sorted(maps.Keys(s.members))
+		}
+		return unknown("field", e.where(depth+1), string(e.path[depth].name), known)
 	})
 }
 
@@ -135,16 +139,6 @@ func (d *diagnosis) twice(e *examiner, depth int) {
 		field := e.where(depth)
 		return fault.FieldError{Field: field, Constraint: "unique", Message: field + " is there twice"}
 	})
-}
-
-// note adds what is wrong. Where no more is listed it is only counted: a body may be
-// full of it.
-func (d *diagnosis) note(bad func() fault.FieldError) {
-	if d.found.Full() {
-		d.found.Add(fault.FieldError{})
-		return
-	}
-	d.found.Add(bad())
 }
 
 // rest is the document with null for what was cut out of it.

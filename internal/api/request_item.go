@@ -44,5 +44,10 @@ func located(at string, err error) error {
 		bad.Safe = true // an answer has only safe values left
 		found.Add(bad)
 	}
+	if total, ok := e.Details["total_errors"].(int); ok {
+		for found.Len() < total {
+			found.AddUnlisted()
+		}
+	}
 	return found.Err()
 }

@@ -16,6 +16,7 @@ type reading struct {
 	at      string // where the document is in the request: events[3]; empty: it is the body
 	unknown *int   // counts members that are unknown; nil: they are wrong
 	found   fault.FieldErrors
+	listed  *int // counts what the items of one request have listed; nil: it is no item of many
 	void    bool // nothing could be read: it is not of the shape at all, or hardly
 }
 
@@ -46,6 +47,22 @@ func (r *reading) read(s *shape, document []byte, into any) error {
 	reflect.ValueOf(into).Elem().SetZero() // half of it may have been read
 	return r.diagnose(s, document, into)
 }
+
+// note adds what is wrong. Where no more is listed it is only counted: a request may be full of it.
+func (r *reading) note(bad func() fault.FieldError) {
+	if r.found.Full() || r.brief() && r.found.Len() > 0 {
+		r.found.AddUnlisted()
+		return
+	}
+	r.found.Add(bad())
+	if r.listed != nil {
+		*r.listed++
+	}
+}
+
+// brief reports whether the items of a request have listed so much that each of the others names
+// only the first thing that is wrong with it.
+func (r *reading) brief() bool { return r.listed != nil && *r.listed >= fault.MaxFieldErrors }
 
 // isNull reports whether a document is null, which the decoder takes for an empty
 // object.

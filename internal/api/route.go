@@ -63,6 +63,8 @@ type route struct {
 	repeat       repeat
 	long         bool // it may touch thousands of errors
 	bounded      bool // it ends by itself in time
+	quick        bool // it reads little, and needs no turn for it
+	searches     bool // it reads much though it is no GET
 	mayLack      bool // the body may be left out
 	maxBody      int64
 	carried      bool   // by the bus, if there is one: it does without the database
@@ -137,6 +139,8 @@ func (r *route) forAdmins() *route            { r.roles = []Role{Admin}; return 
 func (r *route) repeats(as repeat) *route     { r.repeat = as; return r }
 func (r *route) takesLong() *route            { r.long = true; return r }
 func (r *route) endsByItself() *route         { r.bounded = true; return r }
+func (r *route) readsLittle() *route          { r.quick = true; return r }
+func (r *route) readsMuch() *route            { r.searches = true; return r }
 func (r *route) demands(members ...string) *route {
 	r.required = members
 	return r
@@ -242,11 +246,39 @@ func (a *API) serve(c *call, v *visit) ([]byte, error) {
 	if c.route.repeat == twice && c.r.Header.Get("Idempotency-Key") != "" {
 		return nil, fault.BadField("Idempotency-Key", "unsupported", "what is sent here twice is done twice, whatever its Idempotency-Key; send it without")
 	}
+	err := a.inTurn(c, func() (err error) {
+		answer, err = a.produce(c)
+		return err
+	})
+	return answer, err
+}
+
+// inTurn serves a request that may read much once its key has a turn. A key with many lists on
+// their way delays the lists of others by one at most, and leaves connections to the database for
+// everything else.
+func (a *API) inTurn(c *call, do func() error) error {
+	if rt := c.route; c.key == nil || rt.writes() && !rt.searches || rt.bounded || rt.quick {
+		return do()
+	}
+	var failed error
+	err := turn.Each(turn.With(c.r.Context(), a.reads, c.key.ID), 1, func(int) error {
+		failed = do()
+		return nil
+	})
+	if err != nil {
+		return c.failure(err) // its time was up before its turn
+	}
+	return failed
+}
+
+// produce does what a request asks for and returns the answer.
+func (a *API) produce(c *call) ([]byte, error) {
 	out, err := c.route.serve(a, c)
 	if err != nil {
 		return nil, c.failure(err)
 	}
-	if answer, err = encode(out); err == nil && c.route.writes() {
+	answer, err := encode(out)
+	if err == nil && c.route.writes() {
 		answer = withRequestID(answer, c.w.Header().Get(fault.RequestIDHeader))
 	}
 	return answer, err

@@ -18,7 +18,7 @@ import (
 func TestWritesTakeTurns(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		a := &API{gatekeeper: newGatekeeper(Limits{}, time.Now), turns: turn.New(0, time.Now)}
+		a := &API{gatekeeper: newGatekeeper(Limits{}, time.Now), turns: turn.New(0, time.Now), reads: turn.New(1, time.Now)}
 		a.Now = time.Now
 		serve := func(method string) (done bool, err error) {
 			c := &call{

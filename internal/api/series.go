@@ -29,6 +29,9 @@ func (a *API) series(c *call, in *seriesIn) (client.Series, error) {
 	if err != nil {
 		return client.Series{}, err
 	}
+	if in.Hub != "" {
+		in.Hub, _ = a.hub(in.Hub) // the filter has it
+	}
 	n, end := cmp.Or(in.Hours, recoup.TrendHours), store.Hour(c.now).Add(time.Hour)
 	s := seriesOf{a, c, f, client.Series{Hours: make([]client.HourCount, n), Counted: []string{}, Thresholds: []client.Threshold{}}, store.Span{From: end.Add(time.Duration(-n) * time.Hour), To: end}}
 	for i := range s.out.Hours {

@@ -3,6 +3,7 @@ package api
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"recoup"
@@ -38,8 +39,9 @@ func (a *API) listViews(c *call, in *page) (client.ViewPage, error) {
 type newViewIn struct{ Body client.NewView }
 
 func (a *API) addView(c *call, in *newViewIn) (recoup.View, error) {
+	wrong := a.checkView(c, in)
 	v := recoup.View{ID: a.IDs.New(c.now), Name: in.Body.Name, Tokens: in.Body.Tokens, Hub: in.Body.Hub}
-	return a.saveView(c, v, a.checkView(c, in), func(by store.Act) (recoup.View, error) { return a.Store.AddView(c.r.Context(), v, by) })
+	return a.saveView(c, v, wrong, func(by store.Act) (recoup.View, error) { return a.Store.AddView(c.r.Context(), v, by) })
 }
 
 type changeViewIn struct {
@@ -48,8 +50,9 @@ type changeViewIn struct {
 }
 
 func (a *API) changeView(c *call, in *changeViewIn) (recoup.View, error) {
+	wrong := a.checkChangedView(c, in)
 	v := recoup.View{ID: in.ID, Name: in.Body.Name, Tokens: in.Body.Tokens, Hub: in.Body.Hub}
-	return a.saveView(c, v, a.checkChangedView(c, in), func(by store.Act) (recoup.View, error) {
+	return a.saveView(c, v, wrong, func(by store.Act) (recoup.View, error) {
 		return a.Store.ChangeView(c.r.Context(), v, c.caller.Of, by)
 	})
 }
@@ -79,29 +82,35 @@ func (a *API) deleteView(c *call, in *idIn) (recoup.View, error) {
 	return gone, err
 }
 
-func (a *API) checkChangedView(c *call, in *changeViewIn) error {
-	return a.checkView(c, &newViewIn{in.Body})
-}
+func (a *API) checkView(c *call, in *newViewIn) error { return a.checkNewView(c, &in.Body) }
 
-// checkView says what is wrong with a view: its filter must be one that a list takes, and
-// nothing of it may be a secret.
-func (a *API) checkView(c *call, in *newViewIn) error {
+func (a *API) checkChangedView(c *call, in *changeViewIn) error { return a.checkNewView(c, &in.Body) }
+
+// checkNewView says what is wrong with a view: its filter must be one that a list takes, and
+// nothing of it may be a secret. Names of hubs are replaced by their ids.
+func (a *API) checkNewView(c *call, v *client.NewView) error {
 	bad := check.Fields{Redactor: a.Engine.Redactor}
-	v := in.Body
 	if bad.Require("name", v.Name != "") {
 		bad.Plain("name", v.Name, maxViewName)
 	}
+	v.Tokens = slices.Clone(v.Tokens)
 	for i, token := range v.Tokens {
-		_, value, _ := strings.Cut(token, ":")
+		key, value, _ := strings.Cut(token, ":")
 		bad.Identifier(fmt.Sprintf("tokens[%d]", i), value)
+		if hub, err := a.hub(value); key == "hub" && err == nil {
+			v.Tokens[i] = "hub:" + hub
+		}
 	}
 	f, err := client.TokenFilter(v.Tokens, c.now)
 	if !bad.Merge(err) {
 		_, err = a.filterOf(f)
 		bad.Merge(err)
 	}
-	if v.Hub != "" && len(a.tablesOf(v.Hub)) == 0 {
-		bad.Addf("hub", "known", "unknown hub; hubs with tables are: %s", strings.Join(a.hubs(), ", "))
+	if v.Hub != "" {
+		hub, err := a.hub(v.Hub)
+		if v.Hub = hub; err != nil {
+			bad.Addf("hub", "known", "%v", err)
+		}
 	}
 	return bad.Err()
 }

@@ -38,6 +38,7 @@ type world struct {
 	handler  http.Handler
 	document *document
 	store    app.Store
+	file     string            // of a world on SQLite
 	keys     map[string]string // secrets, by the name of the key
 	*node.Clock
 	*state
@@ -129,11 +130,14 @@ func wrapped(wrap func(app.Store) app.Store) option {
 // newWorld is a world on SQLite.
 func newWorld(t *testing.T, options ...option) *world {
 	t.Helper()
-	s, err := app.OpenStore(t.Context(), "sqlite:"+template.Copy(t, t.TempDir()), nil)
+	file := template.Copy(t, t.TempDir())
+	s, err := app.OpenStore(t.Context(), "sqlite:"+file, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return begin(t, s, options...)
+	w := begin(t, s, options...)
+	w.file = file
+	return w
 }
 
 // newPostgresWorld is a world on PostgreSQL.

@@ -56,6 +56,7 @@ func (n *Node) listAdoptions() func(context.Context) ([]recoup.Adoption, error) 
 			for _, f := range figures {
 				if f.Table == list[i].Table {
 					adopted[i].Unreadable, adopted[i].UnreadableKey, adopted[i].UnreadableReason = f.Bad, f.Example.Key, f.Example.Cause
+					adopted[i].Refused, adopted[i].RefusedKey, adopted[i].RefusedReason = f.Refused, f.Refuser.Key, f.Refuser.Cause
 					adopted[i].Pending, adopted[i].Behind, adopted[i].Unwritten = f.Pending, f.Oldest.Seconds(), f.Queued
 				}
 			}

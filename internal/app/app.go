@@ -106,7 +106,7 @@ func (n *Node) assemble(ctx context.Context) error {
 	n.metrics = newMetrics()
 	if n.o.Traces != "" {
 		var err error
-		if n.traces, err = newTracing(ctx, n.o.Traces, n.o.Node, n.o.Build.Version); err != nil {
+		if n.traces, err = newTracing(ctx, &n.o); err != nil {
 			return err
 		}
 	}

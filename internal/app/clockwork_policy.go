@@ -81,16 +81,24 @@ func (n *Node) followFile(ctx context.Context) error {
 		}
 		return err
 	}
-	_, err = n.registry.ApplyPolicy(ctx, engine.Caller{Name: recoup.System}, text, false, "the policy file of a node has changed")
+	applied, err := n.registry.ApplyPolicy(ctx, engine.Caller{Name: recoup.System}, text, false, "the policy file of a node has changed")
 	refusal, refused := errors.AsType[*fault.Error](err)
 	if err != nil && !refused {
 		return err // the database is away: the next time
 	}
 	n.policing.seen, n.policing.bad = now, nil
-	if refused {
+	switch {
+	case refused:
 		n.policing.bad = fmt.Errorf("the policy file: %w", explained(refusal))
+	case applied.Added:
+		n.logPolicyFile(&applied.Version)
 	}
 	return nil
+}
+
+// logPolicyFile reports a policy that this node's file has put in force.
+func (n *Node) logPolicyFile(v *recoup.PolicyVersion) {
+	n.o.Logger.Info("policy file applied", "version", v.Version, "checksum", v.Checksum(), "file", n.o.Policy)
 }
 
 // explained adds to a refusal what is wrong in which line, as far as it says so.

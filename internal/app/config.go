@@ -80,7 +80,7 @@ func Settings() []Setting {
 			func(o *Options, s string) error { return readInt(&o.Limits.InFlight, s) }},
 		{"grace", "RECOUP_GRACE", "20s", "`DURATION` that a stop waits for running requests", false,
 			func(o *Options, s string) error { return readDuration(&o.Grace, s) }},
-		{"otlp-endpoint", "RECOUP_OTLP_ENDPOINT", "", "OTLP `URL` for traces, such as http://127.0.0.1:4318/v1/traces (default: none)", false, readTraces},
+		{"otlp-endpoint", "RECOUP_OTLP_ENDPOINT", "", "OTLP `URL` for traces, such as http://127.0.0.1:4318; without a path, /v1/traces is added (default: none)", false, readTraces},
 		{"log-level", "RECOUP_LOG_LEVEL", "info", "log `LEVEL`: debug, info, warn or error", false,
 			func(o *Options, s string) error { return o.LogLevel.UnmarshalText([]byte(s)) }},
 		{"log-format", "RECOUP_LOG_FORMAT", "text", "log `FORMAT`: text or json", false, readLogFormat},
@@ -145,10 +145,19 @@ func readLogFormat(o *Options, s string) error {
 	return nil
 }
 
+// tracesPath is where OTLP over HTTP takes traces below the base address of a collector.
+const tracesPath = "/v1/traces"
+
 func readTraces(o *Options, s string) error {
 	u, err := url.Parse(s)
 	if err != nil || s != "" && (u.Host == "" || u.Scheme != "http" && u.Scheme != "https") {
-		return errors.New("must be an address such as http://127.0.0.1:4318/v1/traces")
+		return errors.New("must be an address such as http://127.0.0.1:4318")
+	}
+	if u.Path == "" || u.Path == "/" { // the base address of a collector
+		u.Path = tracesPath
+	}
+	if s != "" {
+		s = u.String()
 	}
 	o.Traces = s
 	return nil

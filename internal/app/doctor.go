@@ -147,6 +147,9 @@ func (d *Doctor) fix(ctx context.Context, ill doctor.Ill) (err error) {
 			return err
 		}
 	}
+	if ill.Remedy.Login != "" || ill.Remedy.Remake != "" {
+		return d.repairAdoption(ctx, ill.Remedy)
+	}
 	return d.store.Mend(ctx, ill.Remedy.Statements)
 }
 

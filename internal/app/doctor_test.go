@@ -139,7 +139,7 @@ func unguarded(statements ...string) []string {
 // adopted is the record of an adoption of shop.rejects, with a role that can log in.
 func adopted(state, since string) string {
 	return fmt.Sprintf(`with a as (insert into recoup.adoption (table_name, source, source_oid, owner, key_columns, mapping, state, begun_at, begun_by)
-		values ('app.errors', 'shop.rejects', 'shop.rejects'::regclass, current_user, '{id}', '{}', '%s', %s, 'ada') returning adoption_id)
+		values ('app.errors', 'shop.rejects', 'shop.rejects'::regclass, current_user, '{id}', '{"entity": "order_id"}', '%s', %s, 'ada') returning adoption_id)
 		insert into recoup.adoption_login (adoption_id, role) select adoption_id, 'recoup_app' from a`, state, since)
 }
 
@@ -147,11 +147,15 @@ func adopted(state, since string) string {
 func restored() []string {
 	list := []string{"create role shop", "create schema shop", "create table shop.rejects (id bigint primary key, order_id text)", "alter table shop.rejects owner to shop",
 		strings.Replace(adopted("GOVERNED", "now()"), "current_user", "'shop'", 1), "select recoup.watch_errors()",
-		"create function recoup.adopted_1_read() returns void language sql as 'select'", "create function recoup.adopted_1_scan() returns void language sql as 'select'"}
+		"create view recoup.adopted_1_recoup_release_first as select id, order_id from shop.rejects"}
+	for _, what := range []string{"read", "scan"} {
+		list = append(list, fmt.Sprintf("create function recoup.adopted_1_%s() returns void language sql as 'select'", what),
+			fmt.Sprintf("revoke execute on function recoup.adopted_1_%s() from public", what), fmt.Sprintf("grant execute on function recoup.adopted_1_%s() to recoup_app", what))
+	}
 	for _, what := range []string{"insert", "update", "delete", "truncate"} {
 		list = append(list,
 			fmt.Sprintf("create function recoup.adopted_1_%s() returns trigger language plpgsql security definer as 'begin insert into recoup.adopted_change (adoption_id) values (1); return null; end'", what),
-			fmt.Sprintf("alter function recoup.adopted_1_%s() owner to shop", what),
+			fmt.Sprintf("alter function recoup.adopted_1_%s() owner to shop", what), fmt.Sprintf("revoke execute on function recoup.adopted_1_%s() from public", what),
 			fmt.Sprintf("create trigger adopted_1_%[1]s after %[1]s on shop.rejects for each statement execute function recoup.adopted_1_%[1]s()", what),
 			"alter table shop.rejects enable always trigger adopted_1_"+what)
 	}
@@ -166,7 +170,7 @@ func postgresIlls() []planted {
 		{"name missing", owner, []string{"drop view app.errors"}, "tables", "app.errors", recoup.FindingWarning, true, "recoup doctor --fix"},
 		{"dead table", owner, []string{"create schema legacy", "create table legacy.failed_imports (id int)"}, "dead-tables", "legacy.failed_imports", recoup.FindingNote, false, "recoup adopt legacy.failed_imports"},
 		{"adopted, without triggers", owner, []string{"create schema shop", "create table shop.rejects (id bigint primary key, order_id text)", adopted("GOVERNED", "now()")},
-			"adoptions", "shop.rejects", recoup.FindingCritical, false, "recoup release shop.rejects && recoup adopt shop.rejects --apply"},
+			"adoptions", "shop.rejects", recoup.FindingCritical, true, "recoup doctor --fix"},
 		{"adopted, and restored without privileges", super, restored(), "adoptions", "shop.rejects", recoup.FindingCritical, true,
 			"grant insert (adoption_id, keys, numbers, uuids, entities) on recoup.adopted_change to shop"},
 		{"half adopted", owner, []string{"create schema shop", "create table shop.rejects (id bigint primary key, order_id text)", adopted("ADOPTING", "now() - interval '2 hours'")},

@@ -7,7 +7,6 @@ import (
 	"io"
 	"log/slog"
 	"os"
-	"slices"
 	"time"
 
 	"recoup"
@@ -86,9 +85,7 @@ func (k *Keys) Create(ctx context.Context, asked client.NewKey) (recoup.Key, err
 		return recoup.Key{}, err
 	}
 	m := k.maker()
-	m.Hub = func(name string) bool {
-		return slices.ContainsFunc(p.Tables(), func(t *policy.Table) bool { return t.Hub == name })
-	}
+	m.Hub = func(word string) (string, error) { return policy.FindHub(word, policy.HubsOf(p.Tables())) }
 	return m.Create(ctx, asked, k.act(asked.Reason))
 }
 

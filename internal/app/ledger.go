@@ -8,6 +8,7 @@ import (
 	"recoup/fault"
 	"recoup/internal/ledger"
 	"recoup/internal/policy"
+	"recoup/internal/redact"
 	"recoup/internal/store"
 )
 
@@ -31,5 +32,15 @@ func (n *Node) newBook(ctx context.Context, keys *tenantKeys, registry *fault.Re
 		o.Bus, o.Batches, o.IDs = n.bus, n.consumer.Store, ids
 	}
 	return ledger.NewBook(
-		ledger.GovernorOptions{Registry: registry, Providers: fault.DefaultProviders(), Tenants: keys.ring, IDs: ids, Retention: p.Ledger.EventRetention}, o)
+		ledger.GovernorOptions{Registry: registry, Providers: fault.DefaultProviders(), Tenants: keys.ring, IDs: ids, Rules: ledgerRules(p)}, o)
+}
+
+// ledgerRules is what a policy says of events.
+func ledgerRules(p *policy.Policy) ledger.Rules {
+	l := &p.Ledger
+	keys := make([]string, len(l.Details))
+	for i := range l.Details {
+		keys[i] = l.Details[i].Key
+	}
+	return ledger.Rules{Retention: l.EventRetention, Details: redact.EventDetails().Only(keys, l.MaxValueBytes, l.MaxBytes)}
 }

@@ -23,7 +23,11 @@ func (w *lockWatch) run(ctx context.Context) error {
 		if slices.ContainsFunc(w.logged, func(b store.LockHolder) bool { return b.PID == h.PID && b.On == h.On }) {
 			continue
 		}
-		w.n.o.Logger.Error("a statement timed out on a lock: another session keeps this node from writing a table", "pid", h.PID, "role", h.Role, "lock", h.Mode, "table", h.On,
+		message := "a statement timed out on a lock: another session keeps this node from writing a table"
+		if h.On == store.ManyObjects {
+			message = "a statement did not get a lock: another session fills the lock table of the server"
+		}
+		w.n.o.Logger.Error(message, "pid", h.PID, "role", h.Role, "lock", h.Mode, "table", h.On,
 			"waits", h.Waits, "fix", h.End())
 	}
 	w.logged = now

@@ -53,11 +53,13 @@ func TestPolicyMetrics(t *testing.T) {
 	const table = `{hub="dol-filings",table="outreach.dol_errors"`
 	text := scrape()
 	for _, want := range []string{
+		"# HELP recoup_error_rate Errors per item processed.",
 		"recoup_error_rate" + table + `,window="24h"} 0.1`,
 		"recoup_error_rate_samples" + table + `,window="24h"} 400`,
 		"recoup_park_rate" + table + `,window="24h"} 0.25`,
 		"recoup_parked_errors" + table + `} 10`,
 		"recoup_blocking_errors" + table + `} 40`,
+		`recoup_unattended_seconds{hub="platform"} 0`,
 		`recoup_request_error_rate{service="api",window="5m"} 0.2`,
 		`recoup_request_duration_seconds{service="api",window="5m"} 0.5`,
 		`recoup_provider_active{group="email_validation",provider="millionverifier"} 1`,

@@ -79,7 +79,7 @@ func codesOf(ctx context.Context, s Store, p *policy.Policy) (*fault.Registry, e
 	if err != nil {
 		return nil, err
 	}
-	return withStored(p.Registry(), stored), nil
+	return p.WithRequests(withStored(p.Registry(), stored)), nil
 }
 
 // withStored adds codes of the database to a registry. Plain SQL may have written what is
@@ -160,12 +160,20 @@ func (n *Node) policyText(ctx context.Context, registry *fault.Registry) (recoup
 	if p, err = policy.Load(n.o.Policy, text, registry); err != nil {
 		return recoup.PolicyVersion{}, err
 	}
+	if n.o.Policy != "" {
+		if err := effective(p, n.o.Now()); err != nil {
+			return recoup.PolicyVersion{}, err
+		}
+	}
 	if err := n.checkSuccession(ctx, p); err != nil {
 		return recoup.PolicyVersion{}, err
 	}
-	current, _, err := n.store.AddPolicy(ctx, recoup.PolicyVersion{Version: p.Version, Text: p.Text()}, act)
-	if errors.Is(err, store.ErrConflict) {
+	current, added, err := n.store.AddPolicy(ctx, recoup.PolicyVersion{Version: p.Version, Text: p.Text()}, act)
+	switch {
+	case errors.Is(err, store.ErrConflict):
 		return current, fmt.Errorf("the policy file has the version %q, which a policy with another text had before: give it a new version", p.Version)
+	case added && n.o.Policy != "":
+		n.logPolicyFile(&current)
 	}
 	return current, err
 }
@@ -266,7 +274,7 @@ func (r *registrar) followRules(ctx context.Context) error {
 			return err
 		}
 		r.codes.Store(registry)
-		return r.book.Follow(registry, inForce.Ledger.EventRetention)
+		return r.book.Follow(registry, ledgerRules(inForce))
 	}
 	p, err := storedPolicy(current)
 	if err != nil {

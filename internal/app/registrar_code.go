@@ -42,8 +42,10 @@ func (r *registrar) RegisterCode(ctx context.Context, def fault.Definition, act 
 	if err := r.store.SyncCodes(ctx, act.At, []*fault.Definition{made}); err != nil {
 		return err
 	}
+	inForce := r.policies.Current()
+	next = inForce.WithRequests(next)
 	r.codes.Store(next)
-	return r.book.Follow(next, r.policies.Current().Ledger.EventRetention)
+	return r.book.Follow(next, ledgerRules(inForce))
 }
 
 // cleanDefinition takes secrets out of what is for people, and refuses what names

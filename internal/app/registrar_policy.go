@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 
 	"recoup"
 	"recoup/fault"
@@ -15,12 +16,12 @@ import (
 	"recoup/internal/store"
 )
 
-// load reads a policy text, and reports everything that is wrong with it.
-func (r *registrar) load(text []byte) (*policy.Policy, error) {
+// loadPolicy reads a policy text, and reports everything that is wrong with it.
+func loadPolicy(text []byte, codes *fault.Registry) (*policy.Policy, error) {
 	if secrets := secretsInPolicy(string(text)); secrets != nil {
 		return nil, fault.Validation(secrets...)
 	}
-	p, err := policy.Load("policy", text, r.Codes())
+	p, err := policy.Load("policy", text, codes)
 	var bad *policy.LoadError
 	if !errors.As(err, &bad) {
 		return p, err
@@ -33,15 +34,23 @@ func (r *registrar) load(text []byte) (*policy.Policy, error) {
 	return nil, fault.Validation(fields...)
 }
 
+// effective refuses a policy before the day from which it holds.
+func effective(p *policy.Policy, now time.Time) error {
+	if p.EffectiveFrom <= now.UTC().Format(time.DateOnly) {
+		return nil
+	}
+	return fault.BadField("text", "effective", "the policy %s is effective from %s, which is in the future: apply it on that day, or write an earlier day", p.Version, p.EffectiveFrom)
+}
+
 // CheckPolicy says what is wrong with a policy, all of it.
 func (r *registrar) CheckPolicy(text []byte) error {
-	_, err := r.load(text)
+	_, err := loadPolicy(text, r.Codes())
 	return err
 }
 
 // PlanPolicy says what a policy would change of the open errors.
 func (r *registrar) PlanPolicy(ctx context.Context, caller engine.Caller, text []byte) (engine.Plan, error) {
-	p, err := r.load(text)
+	p, err := loadPolicy(text, r.Codes())
 	if err != nil {
 		return engine.Plan{}, err
 	}
@@ -120,9 +129,11 @@ func (r *registrar) ApplyPolicy(ctx context.Context, caller engine.Caller, text 
 	if err != nil {
 		return api.Applied{}, err
 	}
-	r.codes.Store(registry)
-	p, err := r.load(text)
+	p, err := loadPolicy(text, registry)
 	if err != nil {
+		return api.Applied{}, err
+	}
+	if err := effective(p, r.now()); err != nil {
 		return api.Applied{}, err
 	}
 	if err := endable(ctx, r.store, r.policies.Current(), p); err != nil {
@@ -235,5 +246,5 @@ func (r *registrar) use(ctx context.Context, p *policy.Policy) error {
 	}
 	r.codes.Store(registry)
 	r.policies.Use(p)
-	return r.book.Follow(registry, p.Ledger.EventRetention)
+	return r.book.Follow(registry, ledgerRules(p))
 }

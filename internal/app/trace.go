@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 
+	"go.opentelemetry.io/otel"
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/codes"
 	"go.opentelemetry.io/otel/exporters/otlp/otlptrace/otlptracehttp"
@@ -24,15 +25,17 @@ type tracing struct {
 	caller   propagation.TraceContext
 }
 
-func newTracing(ctx context.Context, endpoint, node, version string) (*tracing, error) {
-	exporter, err := otlptracehttp.New(ctx, otlptracehttp.WithEndpointURL(endpoint))
+func newTracing(ctx context.Context, o *Options) (*tracing, error) {
+	// The SDK reports failed exports to one handler of the process, which writes to stderr by default.
+	otel.SetErrorHandler(otel.ErrorHandlerFunc(func(err error) { o.Logger.Warn("traces could not be sent", "cause", err) }))
+	exporter, err := otlptracehttp.New(ctx, otlptracehttp.WithEndpointURL(o.Traces))
 	if err != nil {
 		return nil, fmt.Errorf("traces cannot be sent to the endpoint that was given: %w", err)
 	}
 	provider := sdktrace.NewTracerProvider(
 		sdktrace.WithBatcher(exporter),
 		sdktrace.WithResource(resource.NewSchemaless(
-			attribute.String("service.name", "recoup"), attribute.String("service.version", version), attribute.String("service.instance.id", node))),
+			attribute.String("service.name", "recoup"), attribute.String("service.version", o.Build.Version), attribute.String("service.instance.id", o.Node))),
 	)
 	return &tracing{provider: provider, tracer: provider.Tracer("recoup")}, nil
 }

@@ -199,3 +199,42 @@ func TestSignedOutHasARate(t *testing.T) {
 	}
 	v.get("errors").has(t, "admin")
 }
+
+// TestSignInForm proves that a sign-in beyond the rate is refused whatever its form is, and that a
+// form of many fields, or of another type, is refused without being parsed.
+func TestSignInForm(t *testing.T) {
+	t.Parallel()
+	n := live.Start(t, app.Options{})
+	v := visit(t, n)
+	v.http.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+	many := url.Values{"key": {n.Key}}
+	for i := range 900 {
+		many[fmt.Sprint("n", i)] = []string{""}
+	}
+	if p := v.do(v.request(http.MethodPost, "sign-in", many)); p.status != http.StatusRequestEntityTooLarge {
+		t.Errorf("a form of many fields is answered %d", p.status)
+	}
+	if p := v.do(v.request(http.MethodPost, "sign-in", url.Values{"key": {n.Key}, "to": {strings.Repeat("a", 20<<10)}})); p.status != http.StatusRequestEntityTooLarge {
+		t.Errorf("a form of 20 KB is answered %d", p.status)
+	}
+	plain := v.request(http.MethodPost, "sign-in", url.Values{"key": {n.Key}})
+	plain.Header.Set("Content-Type", "text/plain")
+	if p := v.do(plain); p.status != http.StatusUnsupportedMediaType {
+		t.Errorf("a form of another type is answered %d", p.status)
+	}
+	if p := v.get("sign-in?" + many.Encode()); p.status != http.StatusRequestURITooLong {
+		t.Errorf("a page with many parameters is answered %d", p.status)
+	}
+	if p := v.do(v.request(http.MethodPost, "sign-in", url.Values{"key": {n.Key}, "to": {"errors?" + strings.Repeat("%2f", 600)}})); p.status != http.StatusSeeOther {
+		t.Errorf("a sign-in with a long destination is answered %d", p.status)
+	}
+	status := 0
+	for range 300 {
+		if status = v.do(v.request(http.MethodPost, "sign-in", many)).status; status == http.StatusTooManyRequests {
+			break
+		}
+	}
+	if status != http.StatusTooManyRequests {
+		t.Errorf("forms of many fields are never refused for their rate: %d", status)
+	}
+}

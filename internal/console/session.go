@@ -8,6 +8,7 @@ import (
 	"errors"
 	"html/template"
 	"io"
+	"mime"
 	"net/http"
 	"net/url"
 	"path"
@@ -96,6 +97,10 @@ type signInPage struct {
 
 // showSignIn shows the form. The page is rendered once; only where it leads to differs.
 func (c *Console) showSignIn(w http.ResponseWriter, r *http.Request) {
+	if tooLong(r.URL.RawQuery) {
+		http.Error(w, "The address of the sign-in page is too long. Open the console without a destination.", http.StatusRequestURITooLong)
+		return
+	}
 	leave, err := c.Limit.Admit(r, false)
 	if err != nil {
 		refuse(w, err)
@@ -122,19 +127,27 @@ func refuse(w http.ResponseWriter, err error) {
 
 // signIn checks a key by asking the API who it is, and makes a new session of it: an old
 // cookie, whoever planted it, is never given rights.
+//
+// Requests beyond a rate are refused before their body is read, and the body is read before a slot
+// is taken: it may come slowly.
 func (c *Console) signIn(w http.ResponseWriter, r *http.Request) {
-	r.Body = http.MaxBytesReader(w, r.Body, 64<<10)
-	form := signInPage{To: destination(r.PostFormValue("to"))} // which reads the body, before a slot is taken
-	secret := strings.TrimSpace(r.PostFormValue("key"))
-	leave, err := c.Limit.Admit(r, false)
-	if err == nil {
-		defer leave()
-		err = c.Limit.SignIn(r)
+	if err := c.Limit.SignIn(r); err != nil {
+		refuse(w, err)
+		return
 	}
+	text, status := signInBody(w, r)
+	if status != 0 {
+		http.Error(w, "Send the sign-in form as application/x-www-form-urlencoded with a key and at most 8 KB.", status)
+		return
+	}
+	leave, err := c.Limit.Admit(r, false)
 	if err != nil {
 		refuse(w, err)
 		return
 	}
+	defer leave()
+	fields, _ := url.ParseQuery(text) // what cannot be read is left out
+	form, secret := signInPage{To: destination(fields.Get("to"))}, strings.TrimSpace(fields.Get("key"))
 	status, problem := c.begin(w, r, secret)
 	if problem != "" {
 		form.Problem = problem
@@ -142,6 +155,29 @@ func (c *Console) signIn(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	seeOther(w, "./"+form.To)
+}
+
+// A sign-in has two fields, a key and where to go then. A form of many fields would cost much to
+// parse, and nobody who sends one has a session yet.
+const (
+	maxSignIn       = 8 << 10 // bytes of the form, or of the page's query: a destination whose every byte is escaped fits
+	maxSignInFields = 8
+)
+
+func tooLong(form string) bool {
+	return len(form) > maxSignIn || strings.Count(form, "&") >= maxSignInFields
+}
+
+// signInBody reads the form as it was sent, or returns the status of the refusal.
+func signInBody(w http.ResponseWriter, r *http.Request) (form string, refused int) {
+	if media, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || media != "application/x-www-form-urlencoded" {
+		return "", http.StatusUnsupportedMediaType
+	}
+	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxSignIn))
+	if err != nil || tooLong(string(body)) {
+		return "", http.StatusRequestEntityTooLarge
+	}
+	return string(body), 0
 }
 
 // begin starts a session, or says why not.

@@ -39,7 +39,7 @@ func (p adminPage) Troubles() string {
 }
 
 func viewAdmin(v *visit) (any, error) {
-	p := adminPage{MayRun: v.who.May("admin"), MayDoctor: v.who.May("admin")}
+	p := adminPage{MayRun: v.who.May("admin"), MayDoctor: v.who.May("operator", "admin") && len(v.who.Hubs) == 0}
 	parts := []func() error{
 		func() error {
 			found, err := v.client.Jobs(v.ctx())

@@ -37,7 +37,7 @@ func judgeAdoptions(in *Input) (found []Ill) {
 		case a.State == recoup.AdoptionAdopting:
 		case len(a.Lacks) > 0:
 			found = append(found, mute(in, a))
-		case a.Unreachable != "":
+		case a.Unreachable != "" && a.Login == "":
 			found = append(found, ill(recoup.FindingCritical, a.Source, "Nodes cannot connect to it: "+a.Unreachable+
 				". Its changes are noted and wait. Adopt it again, which repairs its login role, or let the role log in (pg_hba.conf).", "recoup adopt "+word(a.Source)+" --apply"))
 		case len(a.Lost) > 0:
@@ -48,10 +48,10 @@ func judgeAdoptions(in *Input) (found []Ill) {
 		case a.Given:
 			found = append(found, ill(recoup.FindingCritical, a.Source, "It has another owner now, and nodes read it with the rights of the one before. Release it, then adopt it again.", "recoup release "+word(a.Source)))
 		case len(a.Missing) > 0:
-			found = append(found, ill(recoup.FindingCritical, a.Source, "Rows of it fail unseen, because these are missing or disabled: "+strings.Join(a.Missing, ", ")+".", remake(a)))
+			found = append(found, unseen(a))
 		case len(a.Altered) > 0:
 			found = append(found, ill(recoup.FindingCritical, a.Source, "Functions by which nodes reach it were changed since it was adopted (body, owner, rights or settings): recoup."+strings.Join(a.Altered, ", recoup.")+
-				". Release it, then adopt it again.", "recoup release "+word(a.Source)+" && recoup adopt "+word(a.Source)+" --apply"))
+				". Make them anew.", fixHere).with(Remedy{Remake: a.Source}))
 		case a.Retired:
 			found = append(found, ill(recoup.FindingCritical, a.Source, fmt.Sprintf("It is adopted as %s, which the policy in force no longer has: what fails in it is kept among the orphans and blocks nobody. Move it to another table of the policy, or release it.",
 				a.Table), "recoup adopt "+word(a.Source)+" --as TABLE --apply"))
@@ -61,9 +61,12 @@ func judgeAdoptions(in *Input) (found []Ill) {
 		case a.Unreadable > 0:
 			found = append(found, ill(recoup.FindingWarning, a.Source, fmt.Sprintf("A condition of its adoption fails on %d of its rows, such as that of key %s (%s). Correct them, or release it and adopt it with another condition.",
 				a.Unreadable, a.Example.Key, a.Example.Cause), "recoup release "+word(a.Source)))
+		case a.Unlimited != "":
+			found = append(found, ill(recoup.FindingWarning, a.Source, "Its login role has no limit of connections: code of the table's owner could use up those of the server.",
+				sqlCommand(&in.Facts, a.Unlimited)).with(Remedy{Statements: []string{a.Unlimited}}))
 		}
 		if !a.Gone && a.State != recoup.AdoptionReleasing && a.State != recoup.AdoptionAdopting {
-			found = append(found, judgeSource(in, a)...)
+			found = append(append(found, judgeLogin(a)...), slices.Concat(judgeRefused(a), judgeSource(in, a))...)
 		}
 	}
 	return found
@@ -78,6 +81,34 @@ func mute(in *Input, a store.AdoptionFact) Ill {
 	}
 	return ill(recoup.FindingCritical, a.Source, fmt.Sprintf("Statements that write it fail: its triggers act as %s, who lacks %s.", a.Noter, strings.Join(a.Lacks, " and ")),
 		sqlCommand(&in.Facts, grants...)).with(Remedy{Statements: grants})
+}
+
+// judgeLogin looks at the role as which nodes connect to an adopted table. A restore on another
+// server loses it, or its rights, and a copy of a database uses the role of the original.
+func judgeLogin(a store.AdoptionFact) []Ill {
+	severity, why := recoup.FindingCritical, ""
+	switch a.Login {
+	case store.LoginMissing:
+		why = "Nodes cannot connect to it: its login role " + a.Role + " does not exist. Its changes are noted and wait."
+	case store.LoginUnusable:
+		why = "Nodes cannot read it: its login role " + a.Role + " may not call its functions. Its changes are noted and wait."
+	case store.LoginPublic:
+		why = "Every role that can use the schema recoup can call the functions by which nodes reach it."
+	case store.LoginForeign:
+		severity, why = recoup.FindingWarning, "Its login role "+a.Role+" was created for another database, of which this one is a copy. Nodes of both know its password, or nodes of this one cannot connect."
+	default:
+		return nil
+	}
+	return []Ill{ill(severity, a.Source, why+" The user of --database needs CREATEROLE to repair it.", fixHere).with(Remedy{Login: a.Source})}
+}
+
+// judgeRefused looks at rows that do not take what the policy decides.
+func judgeRefused(a store.AdoptionFact) []Ill {
+	if a.Refused == 0 {
+		return nil
+	}
+	return []Ill{ill(recoup.FindingWarning, a.Source, fmt.Sprintf("It refuses what Recoup writes into %d of its rows, such as that of key %s (%s): they show an old disposition. Change the constraint or the trigger that refuses it. Nodes retry with growing pauses of up to an hour.",
+		a.Refused, a.Refuser.Key, a.Refuser.Cause), "")}
 }
 
 // judgeSource compares what the policy makes of the rows of an adopted table with what the
@@ -100,26 +131,26 @@ func judgeSource(in *Input, a store.AdoptionFact) (found []Ill) {
 	switch columns, unagreed := lacks(a.Columns), lacks(a.Agreed.Columns()); {
 	case len(columns) > 0:
 		found = append(found, ill(recoup.FindingWarning, a.Source, fmt.Sprintf("The policy keeps columns of it that it does not have: %s. Correct the source block of %s.",
-			strings.Join(columns, ", "), a.Table), "recoup policy apply FILE"))
+			strings.Join(columns, ", "), a.Table), "recoup policy apply FILE --reason TEXT"))
 	case len(unagreed) > 0:
 		found = append(found, ill(recoup.FindingWarning, a.Source, "The policy keeps columns of it that its functions do not give: "+strings.Join(unagreed, ", ")+".", "recoup adopt "+word(a.Source)+" --apply"))
 	case rules.Removes() && rules.AtEnd != a.Agreed.AtEnd:
 		found = append(found, ill(recoup.FindingWarning, a.Source, fmt.Sprintf("By the policy its rows %s at the end, and its owner has not agreed to that: they are kept.", rules.AtEnd), "recoup adopt "+word(a.Source)+" --apply"))
 	}
 	if a.KeptBack > 0 && rules.Removes() {
-		found = append(found, ill(recoup.FindingWarning, a.Source, fmt.Sprintf("By the policy its rows %s at the end, and it refuses that for %d of them: %s. Remove what holds them, or have the policy keep them.", rules.AtEnd, a.KeptBack, a.KeptWhy), "recoup policy apply FILE"))
+		found = append(found, ill(recoup.FindingWarning, a.Source, fmt.Sprintf("By the policy its rows %s at the end, and it refuses that for %d of them: %s. Remove what holds them, or have the policy keep them.", rules.AtEnd, a.KeptBack, a.KeptWhy), "recoup policy apply FILE --reason TEXT"))
 	}
 	return found
 }
 
-// remake is the command that gives an adopted table its triggers again. Those of new
-// partitions are added; what was there once is not made a second time.
-func remake(a store.AdoptionFact) string {
-	again := "recoup adopt " + word(a.Source) + " --apply"
+// unseen is a table without some of its triggers, or nodes without functions. Triggers of new
+// partitions are added by adopting it again; all others are made anew.
+func unseen(a store.AdoptionFact) Ill {
+	const why = "Rows of it fail unseen, because these are missing or disabled: "
 	for _, m := range a.Missing {
 		if _, table, ok := strings.Cut(m, " on "); !ok || table == a.Source || strings.HasPrefix(table, "recoup.") {
-			return "recoup release " + word(a.Source) + " && " + again
+			return ill(recoup.FindingCritical, a.Source, why+strings.Join(a.Missing, ", ")+".", fixHere).with(Remedy{Remake: a.Source})
 		}
 	}
-	return again
+	return ill(recoup.FindingCritical, a.Source, why+strings.Join(a.Missing, ", ")+".", "recoup adopt "+word(a.Source)+" --apply")
 }

@@ -56,6 +56,8 @@ type Remedy struct {
 	Views      bool     // the names of the policy are to be made anew
 	Partitions bool     // partitions are to be made
 	Grants     bool     // privileges are to be granted anew, as migrations do
+	Login      string   // the adopted table whose login role is to be repaired
+	Remake     string   // the adopted table whose triggers and functions are to be made anew
 }
 
 // Check is one thing that is looked for.
@@ -79,7 +81,7 @@ func Checks() []Check {
 		{"indexes", "indexes that are missing, invalid or changed", judgeIndexes},
 		{"grants", "privileges that our roles lack or have beyond what nodes, pipelines and analysts need", judgeGrants},
 		{"other-roles", "privileges of roles that are not Recoup's, and default privileges", judgeOtherRoles},
-		{"roles", "roles that are missing or too powerful", judgeRoles},
+		{"roles", "roles that are missing, too powerful or changed, and read grants of roles that were dropped", judgeRoles},
 		{checkOwners, "objects in the schemas of Recoup that belong to another role", judgeOwners},
 		{"dependents", "objects of other roles that depend on Recoup's tables", judgeDependents},
 		{"public-schema", "a schema public in which every role may create objects", judgePublicSchema},
@@ -126,7 +128,9 @@ func Judge(in *Input) []Ill {
 
 func rank(s recoup.FindingSeverity) int { return slices.Index(recoup.FindingSeverities(), s) }
 
-func (r Remedy) any() bool { return len(r.Statements) > 0 || r.Views || r.Partitions || r.Grants }
+func (r Remedy) any() bool {
+	return len(r.Statements) > 0 || r.Views || r.Partitions || r.Grants || r.Login != "" || r.Remake != ""
+}
 
 // ill makes a finding of a check, which Judge names.
 func ill(severity recoup.FindingSeverity, subject, evidence, fix string) Ill {

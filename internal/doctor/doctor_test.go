@@ -80,6 +80,9 @@ func TestJudge(t *testing.T) {
 		"an adopted table whose owner may not note changes": {onServer(func(in *doctor.Input) {
 			in.Facts.Adoptions = []store.AdoptionFact{{Source: "shop.rejects", State: recoup.AdoptionGoverned, Noter: "shop", Lacks: []string{"usage on schema recoup"}, Lost: []string{"note"}}}
 		}), recoup.FindingCritical, "adoptions", "Statements that write it fail: its triggers act as shop, who lacks usage on schema recoup."},
+		"an adopted table whose role has no limit": {onServer(func(in *doctor.Input) {
+			in.Facts.Adoptions = []store.AdoptionFact{{Source: "shop.rejects", State: recoup.AdoptionGoverned, Unlimited: "alter role recoup_adopter_5_1 connection limit 5"}}
+		}), recoup.FindingWarning, "adoptions", "Its login role has no limit of connections"},
 		"an adopted table that was renamed": {onServer(func(in *doctor.Input) {
 			in.Facts.Adoptions = []store.AdoptionFact{{Source: "shop.rejects", State: recoup.AdoptionGoverned, Renamed: "shop.faults"}}
 		}), recoup.FindingCritical, "adoptions", "It is called shop.faults now"},
@@ -101,6 +104,15 @@ func TestJudge(t *testing.T) {
 		"a lock that keeps months": {onServer(func(in *doctor.Input) {
 			in.Facts.Server.Locks = []store.LockHolder{{PID: 7, Role: "mallory", Mode: "AccessShareLock", On: "recoup.transition"}}
 		}), recoup.FindingNote, "locks", "It holds AccessShareLock on recoup.transition, and 0 sessions wait for it: old months cannot be dropped meanwhile"},
+		"a session that fills the lock table": {onServer(func(in *doctor.Input) {
+			in.Facts.Server.Locks = []store.LockHolder{{PID: 7, Role: "mallory", Mode: "5000 locks", On: store.ManyObjects}}
+		}), recoup.FindingWarning, "locks", "It holds 5000 locks on various objects, and 0 sessions wait for it: once the lock table of the server is full, statements of all sessions fail"},
+		"a role whose settings were changed": {onServer(func(in *doctor.Input) {
+			in.Facts.Server.RoleSettings = []store.RoleSetting{{Role: "recoup_writer", Name: "role", Value: "mallory", Fix: "alter role recoup_writer reset role"}}
+		}), recoup.FindingWarning, "roles", "Its role is mallory, which Recoup has not set"},
+		"a grant of a role that was dropped": {onServer(func(in *doctor.Input) {
+			in.Facts.Server.StaleReaders = []store.StaleReader{{Reader: "ada", Kind: "hub", Name: "dol-filings", Fix: "select recoup.forbid_read('ada', 'hub', 'dol-filings')"}}
+		}), recoup.FindingNote, "roles", "A role of this name, dropped since, could read hub dol-filings"},
 		"idle slot": {onServer(func(in *doctor.Input) {
 			in.Facts.Server.Holders = []store.Holder{{Kind: "replication slot", Name: "old", Bytes: 5 << 30}}
 		}), recoup.FindingWarning, "horizon", "5.0 GB"},

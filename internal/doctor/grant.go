@@ -120,6 +120,14 @@ func judgeRoles(in *Input) (found []Ill) {
 		found = append(found, ill(recoup.FindingWarning, "role "+a.Admin, fmt.Sprintf("It may grant %s to itself and to others (ADMIN OPTION). %s Leave it if it is an administrator of the server.", a.Role, a.Effect()),
 			sqlCommand(&in.Facts, a.Revoke)))
 	}
+	for _, s := range in.Facts.Server.RoleSettings {
+		found = append(found, ill(recoup.FindingWarning, "role "+s.Role, fmt.Sprintf("Its %s is %s, which Recoup has not set. A member of the role can change the role's settings and its password. Leave it if an administrator set it.", s.Name, s.Value),
+			sqlCommand(&in.Facts, s.Fix)))
+	}
+	for _, g := range in.Facts.Server.StaleReaders {
+		found = append(found, ill(recoup.FindingNote, "role "+g.Reader, fmt.Sprintf("A role of this name, dropped since, could read %s %s. A role that has the name now reads nothing by that. Allow it again with recoup.allow_read, or delete the grant.", g.Kind, g.Name),
+			sqlCommand(&in.Facts, g.Fix)))
+	}
 	return found
 }
 

@@ -31,7 +31,7 @@ var verdicts = map[string]verdict{
 	store.RuleArchive: {recoup.FindingWarning, "archive", "The retention of archived errors was over three days ago or more: they should be deleted.",
 		"recoup jobs run archive", ""},
 	store.RuleCodes: {recoup.FindingWarning, "codes", "Events have codes that are not registered, as after a restore or with an attached partition.",
-		"recoup codes add CODE", ""},
+		"recoup codes add CODE --class CLASS --description TEXT", ""},
 	store.RuleDeadLetters: {recoup.FindingCritical, "dead letters", "The errors of dead letters are gone: those cannot be triaged or replayed.", "recoup dead-letters show ID", ""},
 	store.RulePayloadKeys: {recoup.FindingCritical, "payload keys", "Payloads or checkpoints are encrypted with keys that are gone: they cannot be read any more.",
 		"recoup keys payload list", ""},

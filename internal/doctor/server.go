@@ -83,6 +83,8 @@ func judgeLocks(in *Input) (found []Ill) {
 			subject = fmt.Sprintf("prepared transaction %s of %s", l.Prepared, l.Role)
 		}
 		switch {
+		case l.On == store.ManyObjects:
+			effect = "once the lock table of the server is full, statements of all sessions fail with \"out of shared memory\"."
 		case l.On == store.GateLocks:
 			effect = "reports and promotions of the entities whose gates it holds fail."
 		case l.Mode == "AccessShareLock":

@@ -118,6 +118,12 @@ func With(ctx context.Context, turns *Turns, caller recoup.ID) context.Context {
 	return context.WithValue(ctx, key{}, share{turns, caller})
 }
 
+// CallerOf returns on whose behalf the work of a context is done, if With has said so.
+func CallerOf(ctx context.Context) (caller recoup.ID, known bool) {
+	s, known := ctx.Value(key{}).(share)
+	return s.caller, known
+}
+
 // turn is held while work is done. The nil turn belongs to a context without turns.
 type turn struct {
 	share

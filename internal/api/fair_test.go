@@ -1,0 +1,109 @@
+package api_test
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"net/http"
+	"testing"
+	"time"
+
+	"recoup"
+	"recoup/client"
+	"recoup/internal/api"
+	"recoup/internal/app"
+	"recoup/internal/store"
+)
+
+// arrivals notes which verbs have reached the store.
+type arrivals struct {
+	app.Store
+	came chan string
+}
+
+func (s *arrivals) Report(ctx context.Context, now time.Time, reports []store.Report) ([]store.Outcome, error) {
+	s.came <- "report"
+	return s.Store.Report(ctx, now, reports)
+}
+
+// A key that sends many large batches does not delay the promotion of another: it is answered while
+// the batches, which came first, still wait for the one writer of the file.
+func TestPromotionPassesBatches(t *testing.T) {
+	t.Parallel()
+	const batches, items = 8, 300
+	s := &arrivals{came: make(chan string, batches)}
+	w := newWorld(t, wrapped(func(under app.Store) app.Store { s.Store = under; return s }))
+	other := w.otherProcess()
+	if _, err := other.ExecContext(t.Context(), `begin immediate`); err != nil {
+		t.Fatal(err)
+	}
+	var running []<-chan *answer
+	for b := range batches {
+		var batch client.ReportBatch
+		for i := range items {
+			batch.Reports = append(batch.Reports, recoup.Report{Table: dol, EntityID: fmt.Sprintf("B-%d-%d", b, i), Code: "NETWORK_TIMEOUT"})
+		}
+		running = append(running, w.later("ingest", http.MethodPost, "/v1/errors/batch", batch))
+	}
+	for range batches {
+		<-s.came
+	}
+	promotion := w.later("worker", http.MethodPost, "/v1/promotions", recoup.Promotion{EntityID: "CO-1", Phase: "p"})
+	if _, err := other.ExecContext(t.Context(), `rollback`); err != nil {
+		t.Fatal(err)
+	}
+	(<-promotion).ok()
+	var stored int
+	if err := other.QueryRowContext(t.Context(), `select count(*) from error`).Scan(&stored); err != nil {
+		t.Fatal(err)
+	}
+	if stored > batches/2*items {
+		t.Errorf("%d of %d reports, which another key sent, were stored before the promotion was answered", stored, batches*items)
+	}
+	for _, r := range running {
+		(<-r).ok()
+	}
+}
+
+// otherProcess opens the file of a world's store as another program does.
+func (w *world) otherProcess() *sql.Conn {
+	w.Helper()
+	db, err := sql.Open("sqlite", "file:"+w.file)
+	if err != nil {
+		w.Fatal(err)
+	}
+	conn, err := db.Conn(w.Context())
+	if err != nil {
+		w.Fatal(err)
+	}
+	w.Cleanup(func() {
+		_ = conn.Close()
+		_ = db.Close()
+	})
+	return conn
+}
+
+// Of many lists that a key asks for, a few are read at once. The gate and the key itself wait for
+// none of them.
+func TestListsTakeTurns(t *testing.T) {
+	t.Parallel()
+	var s stuck
+	w := newWorld(t, stick(&s), limits(api.Limits{Reads: 2}))
+	w.do("worker", http.MethodGet, "/v1/keys/self", nil).ok()
+	var running []<-chan *answer
+	for range 12 {
+		running = append(running, w.later("reader", http.MethodGet, "/v1/errors/parked", nil))
+	}
+	<-s.arrived
+	<-s.arrived
+	w.do("worker", http.MethodGet, "/v1/keys/self", nil).ok()
+	gate := w.later("worker", http.MethodGet, "/v1/promotion/CO-1", nil)
+	if next := <-s.arrived; next != "gate" {
+		t.Errorf("next is a %s: more lists of a key are read at once than there are turns", next)
+	}
+	close(s.release)
+	(<-gate).ok()
+	for _, r := range running {
+		(<-r).ok()
+	}
+}
