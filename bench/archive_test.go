@@ -101,9 +101,11 @@ func keys(list []recoup.Error) [][]byte {
 	return ids
 }
 
+// columnsOf returns the columns that an error keeps in the archive.
 func columnsOf(b *testing.B, conn *pgx.Conn) []string {
 	b.Helper()
-	rows, _ := conn.Query(b.Context(), "select attname::text from pg_attribute where attrelid = 'recoup.error'::regclass and attnum > 0 order by attnum")
+	rows, _ := conn.Query(b.Context(), `select e.attname::text from pg_attribute e join pg_attribute a on a.attname = e.attname
+		where e.attrelid = 'recoup.error'::regclass and a.attrelid = 'recoup.error_archive'::regclass and e.attnum > 0 order by e.attnum`)
 	columns, err := pgx.CollectRows(rows, pgx.RowTo[string])
 	must(b, err)
 	return columns

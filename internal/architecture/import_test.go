@@ -144,7 +144,7 @@ var layers = []layer{
 	},
 	{
 		pkg:       "recoup/internal/store/sqlite",
-		imports:   []string{"recoup", "recoup/fault", "recoup/internal/policy", "recoup/internal/lifecycle", "recoup/internal/store", "recoup/internal/store/row", "recoup/internal/store/verb"},
+		imports:   []string{"recoup", "recoup/fault", "recoup/internal/policy", "recoup/internal/lifecycle", "recoup/internal/store", "recoup/internal/store/row", "recoup/internal/store/verb", "recoup/internal/turn"},
 		libraries: []string{"modernc.org/sqlite", "github.com/pressly/goose/v3"},
 		why:       "a store moves rows; who uses it is not its business",
 	},
@@ -477,9 +477,9 @@ var layers = []layer{
 		anything: true,
 		why:      "it runs commands for tests, against a node in their own process",
 	},
+	{pkg: "recoup/cmd/image", why: "it builds the image with the standard library alone, so that a release needs no engine"},
 	{
-		pkg:     "recoup/cmd/release",
-		imports: []string{"recoup/internal/cli"}, libraries: []string{"github.com/spf13/cobra", "github.com/spf13/pflag"},
+		pkg: "recoup/cmd/release", imports: []string{"recoup/internal/cli"}, libraries: []string{"github.com/spf13/cobra", "github.com/spf13/pflag"},
 		why: "it writes the manual from the commands, and what a binary is made of from the binary",
 	},
 	{

@@ -124,15 +124,29 @@ func readGuide(t *testing.T, file string) *guide {
 	return g
 }
 
-// run runs the guide in a clone of its own and compares what is printed with what it
-// shows. Where it says 8080 and 8089 are ports that nobody uses.
+// surroundings are what a page expects beside a clone: pairs of a place that it names and the test's
+// own, and commands before and after it.
+type surroundings struct {
+	database   string
+	begin, end string
+	places     []string
+}
+
+// run runs the guide in a clone of its own.
 func (g *guide) run(t *testing.T, database string) {
 	t.Helper()
+	g.runIn(t, clone(t), surroundings{database: database})
+}
+
+// runIn runs the guide in a folder and compares what is printed with what it shows. Where it says
+// 8080 and 8089 are ports that nobody uses.
+func (g *guide) runIn(t *testing.T, folder string, around surroundings) {
+	t.Helper()
 	address := freeAddress(t)
-	here := strings.NewReplacer("127.0.0.1:8080", address, "8089", freeAddress(t)[len("127.0.0.1:"):])
-	script := here.Replace(g.script.String())
-	said := runBash(t, clone(t), "exec 2>&1\n"+script+"\nif [[ $(jobs -p) ]]; then kill $(jobs -p); wait; fi",
-		"RECOUP_DATABASE="+database, "RECOUP_LISTEN="+address, "RECOUP_LOG_LEVEL=error", "COLUMNS=120", "PYTHONDONTWRITEBYTECODE=1") // a log would come in between
+	here := strings.NewReplacer(append(around.places, "127.0.0.1:8080", address, "8089", freeAddress(t)[len("127.0.0.1:"):])...)
+	script := "exec 2>&1\n" + around.begin + here.Replace(g.script.String()) + around.end + "\nif [[ $(jobs -p) ]]; then kill $(jobs -p); wait; fi"
+	said := runBash(t, folder, script, "PATH="+filepath.Join(folder, "bin")+":"+os.Getenv("PATH"),
+		"RECOUP_DATABASE="+around.database, "RECOUP_LISTEN="+address, "RECOUP_LOG_LEVEL=error", "COLUMNS=120", "PYTHONDONTWRITEBYTECODE=1") // a log would come in between
 	for i, printed := range strings.Split(said, mark)[:len(g.shown)] {
 		for want := range strings.Lines(here.Replace(g.shown[i])) {
 			if printed = after(printed, strings.TrimSpace(want)); printed == "" {

@@ -1,7 +1,9 @@
 package endtoend
 
 import (
+	"crypto/sha256"
 	"encoding/json"
+	"fmt"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -52,6 +54,34 @@ func TestRestartWithAnEarlierPolicyFile(t *testing.T) {
 		write(strings.Replace(earlier, "min_samples: 20", "min_samples: 21", 1))
 		if said := s.refuses(); !strings.Contains(said, `has the version "1.0.0", which a policy with another text had before`) {
 			t.Errorf("another text of a known version: %s", said)
+		}
+	})
+}
+
+// A policy file that takes force, at the start of a node or because it has changed, is in the log with
+// its version, its checksum and its path, and in the audit with its version and checksum.
+func TestPolicyFileIsLogged(t *testing.T) {
+	onBoth(t, func(t *testing.T, d database) {
+		file := filepath.Join(t.TempDir(), "policy.yaml")
+		s := newSite(t, d)
+		s.flags = []string{"--policy", file}
+		for i, version := range []string{"1.0.0", "1.1.0"} {
+			text := strings.Replace(string(policy.DefaultFile()), "version: 1.0.0", "version: "+version, 1)
+			if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			if i == 0 {
+				s.start()
+			}
+			s.until("the policy "+version, func() reply { return s.ask(http.MethodGet, "/v1/audit?act=policy.add&target="+version, "") }, func(r reply) bool {
+				return strings.Contains(r.body, `"`+version+`"`)
+			})
+			checksum := fmt.Sprintf("%x", sha256.Sum256([]byte(text)))
+			if got := s.ask(http.MethodGet, "/v1/audit?act=policy.add&target="+version, ""); !strings.Contains(got.body, checksum) || !strings.Contains(got.body, "policy file of a node") {
+				t.Errorf("the audit does not have the checksum %s: %s", checksum, got.body)
+			}
+			line := fmt.Sprintf(`level=INFO msg="policy file applied" version=%s checksum=%s file=%s`, version, checksum, file)
+			s.until("the log", s.ready, func(reply) bool { return strings.Contains(s.log.String(), line) })
 		}
 	})
 }

@@ -56,7 +56,7 @@ func newSite(t *testing.T, d database) *site {
 	return s
 }
 
-var listens = regexp.MustCompile(`Recoup listens on http://(\S+)`)
+var listens = regexp.MustCompile(`Recoup listens on https?://(\S+)`)
 
 // serve is the command that runs a node.
 func (s *site) serve() *exec.Cmd {

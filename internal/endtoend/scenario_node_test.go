@@ -44,7 +44,7 @@ var builtPackage = sync.OnceValues(func() (string, error) {
 			return "", err
 		}
 	}
-	for _, file := range []string{"package.json", "tsconfig.json", "tsconfig.build.json"} {
+	for _, file := range []string{"package.json", "tsconfig.json", "tsconfig.build.json", "tsconfig.node.json"} {
 		text, err := os.ReadFile(filepath.Join(typeScript, file))
 		if err == nil {
 			err = os.WriteFile(filepath.Join(folder, file), text, 0o600)
@@ -59,7 +59,7 @@ var builtPackage = sync.OnceValues(func() (string, error) {
 	if err := os.Symlink(modules, filepath.Join(folder, "node_modules")); err != nil {
 		return "", err
 	}
-	for _, project := range []string{"tsconfig.build.json", "tsconfig.json"} {
+	for _, project := range []string{"tsconfig.build.json", "tsconfig.node.json", "tsconfig.json"} {
 		out, err := nodeCommand(folder, "node_modules/typescript/bin/tsc", "--project", project).CombinedOutput()
 		if err != nil {
 			return "", fmt.Errorf("compiling %s: %w\n%s", project, err, out)

@@ -32,7 +32,7 @@ func TestTypeScript(t *testing.T) {
 }
 
 // What is published runs wherever fetch does: it needs no module of Node, and no
-// other package.
+// other package. node.js is imported by those alone who name it, as recoup/node.
 func TestTypeScriptPackageStandsAlone(t *testing.T) {
 	tier.Only(t, tier.TypeScript)
 	t.Parallel()
@@ -50,6 +50,9 @@ func TestTypeScriptPackageStandsAlone(t *testing.T) {
 		t.Fatalf("%d modules: %v", len(modules), err)
 	}
 	for _, module := range modules {
+		if filepath.Base(module) == "node.js" {
+			continue
+		}
 		script, err := os.ReadFile(module)
 		if err != nil {
 			t.Fatal(err)

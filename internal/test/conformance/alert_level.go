@@ -57,6 +57,9 @@ func levels(list []recoup.Error, now time.Time) []store.Level {
 		if e.State == recoup.Parked || e.State == recoup.Escalated {
 			l.Parked++
 		}
+		if e.State == recoup.Escalated {
+			l.Escalated++
+		}
 		if !e.ExpiresAt.IsZero() {
 			l.Expiring++
 			l.Used += now.Sub(e.CreatedAt).Seconds() / e.ExpiresAt.Sub(e.CreatedAt).Seconds()
@@ -177,7 +180,7 @@ func levelRaw(d *alertDriver) {
 	d.wantActivity(ever())
 	admitted := e.Admit(row)
 	d.wantLevel(e, admitted)
-	d.wantActivity(ever(), store.Activity{Table: dol, Reported: 1})
+	d.wantActivity(ever(), store.Activity{Table: dol, Reported: 1, NeverParked: 1})
 	e.Check()
 }
 

@@ -5,10 +5,13 @@ import (
 	"reflect"
 	"strings"
 	"time"
+
+	"recoup"
 )
 
 // Canonical returns v with every time in it cut to the microseconds that stores
-// keep, and in UTC, so that == says whether two are the same.
+// keep, and in UTC, and without marks of what is archived, which no archive has, so that ==
+// says whether two are the same.
 func Canonical[T any](v T) T {
 	cut(reflect.ValueOf(&v).Elem())
 	return v
@@ -21,6 +24,9 @@ func cut(v reflect.Value) {
 	if t, ok := v.Interface().(time.Time); ok {
 		v.Set(reflect.ValueOf(t.UTC().Truncate(time.Microsecond)))
 		return
+	}
+	if e, ok := v.Addr().Interface().(*recoup.Error); ok && e.State == recoup.Archived {
+		e.Marks = recoup.Marks{}
 	}
 	for i := range v.NumField() {
 		cut(v.Field(i))

@@ -18,6 +18,7 @@ import (
 // Remembering is a store that applies a remembered decision to other errors.
 type Remembering interface {
 	Store
+	store.PolicyWriter
 	Activity(ctx context.Context, span store.Span) ([]store.Activity, error)
 }
 
@@ -211,6 +212,8 @@ func (p *pair) rebased() {
 	claimed := p.claim(dol, 2, 2, nil)
 	p.results(claimed[:1], 1, "like", succeedWith)
 	second, err := policy.Load("second", []byte(strings.Replace(policy.Default().Text(), policy.Default().Version, "2.0.0", 1)), fault.Default())
+	p.must(err)
+	_, _, err = p.store.AddPolicy(p.Context(), recoup.PolicyVersion{Version: second.Version, Text: second.Text()}, store.Act{By: "ada", Reason: "second", At: p.Now()})
 	p.must(err)
 	from := p.Policy
 	p.Policy = second

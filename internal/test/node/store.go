@@ -41,6 +41,7 @@ type Store interface {
 	store.NoticeReader
 	store.PendingReader
 	store.AuditReader
+	store.PolicyWriter
 	store.OutboxGauge
 
 	UseClock(clock func() time.Time)
