@@ -40,7 +40,7 @@ type DeadLetter struct {
 	FirstFailureAt time.Time    `json:"first_failure_at" doc:"when the stage first failed"`
 	LastFailureAt  time.Time    `json:"last_failure_at" doc:"when it last failed"`
 	PayloadRef     string       `json:"payload_ref,omitempty" doc:"where the payload can be found"`
-	PayloadHash    string       `json:"payload_hash,omitempty" doc:"of the payload, in hexadecimal"`
+	PayloadHash    string       `json:"payload_hash,omitempty" doc:"of the payload, truncated"`
 	PreviousID     ID           `json:"previous_id,omitzero" doc:"the closed dead letter of the same work before this one"`
 	HeldExpiry     time.Time    `json:"-"` // when the error expires, suspended while it is part of a replay
 	CreatedAt      time.Time    `json:"created_at" doc:"when it was recorded"`

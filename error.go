@@ -39,6 +39,7 @@ type Error struct {
 	Escalation
 	Resolution
 	Archive
+	Marks
 
 	// NextReminderAt is when its owner is next notified without a change of state:
 	// of a missed review, or of an expiry that will unblock its entity. RemindedAt
@@ -133,6 +134,16 @@ type Archive struct {
 	FinalDisposition Disposition   `json:"final_disposition,omitempty" doc:"how it ended"`
 	SupersededBy     ID            `json:"superseded_by,omitzero" doc:"the newer error that took its place"`
 	PurgeAt          time.Time     `json:"purge_at,omitzero" doc:"when the archive deletes it"`
+}
+
+// Marks says when an error was last what metrics count. A metric counts an error in the minute
+// of its mark: once in every window that includes that minute.
+type Marks struct {
+	RetriedAt     time.Time `json:"-"` // when a retry last ended, or a repeat used one up
+	ExhaustedAt   time.Time `json:"-"` // when its retries were last exhausted
+	LastParkedAt  time.Time `json:"-"` // when it last entered the park queue
+	UnparkedAt    time.Time `json:"-"` // when it last left the park queue; zero while it is there
+	DeescalatedAt time.Time `json:"-"` // when it last ceased to be escalated; zero while it is
 }
 
 // Identity is what makes two reports reports of the same failure.

@@ -36,7 +36,7 @@ func (b Blocker) Public() Blocker {
 // Promotion asks to move an entity to its next phase.
 type Promotion struct {
 	EntityID string `json:"entity_id" example:"CO-20260205-000001" doc:"what goes on"`
-	Phase    string `json:"phase" example:"outreach" doc:"to which phase"`
+	Phase    string `json:"phase" example:"shipping" doc:"to which phase"`
 }
 
 // Promoted is a promotion that was recorded. Seq is its place in the gate's

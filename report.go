@@ -5,7 +5,7 @@ import "time"
 // Report is a failure to be governed: what could not go on (the entity), in
 // which error table, and why (the code).
 type Report struct {
-	Table         string      `json:"table" doc:"the error table, as the policy names it" example:"outreach.dol_errors"`
+	Table         string      `json:"table" doc:"the error table, as the policy names it" example:"app.errors"`
 	EntityID      string      `json:"entity_id,omitempty" doc:"what cannot go on because it failed" example:"CO-20260205-000001"`
 	Code          string      `json:"code" doc:"the kind of failure, in either case, or an alias" example:"NETWORK_TIMEOUT"`
 	Severity      Severity    `json:"severity,omitempty" enum:"CRITICAL,HIGH,MEDIUM,LOW" doc:"how bad it is; default: the code's"`
@@ -28,10 +28,20 @@ type Report struct {
 // Reported is the answer to a report.
 type Reported struct {
 	Error      Error          `json:"error" doc:"the error as it is now"`
+	Orphaned   Orphaning      `json:"orphaned,omitempty" enum:"unknown_table,entity_required" doc:"why the error is in the table of orphans and not in the one that the report names"`
 	Superseded ID             `json:"superseded,omitzero" doc:"the older error that this one replaces"`
 	Redacted   map[string]int `json:"redacted,omitempty" doc:"how often each rule found a secret in the message"`
 	Repeated   bool           `json:"repeated,omitempty" doc:"the same request was answered before"`
 }
+
+// Orphaning is why a report is kept in the table of orphans.
+type Orphaning string
+
+// The reasons for which a report is an orphan.
+const (
+	UnknownTable   Orphaning = "unknown_table"   // the policy does not have the table, or calls it dead
+	EntityRequired Orphaning = "entity_required" // the table requires an entity, and the report names none
+)
 
 // Explanation says of one error which rules decided, what happens next by itself
 // and when, and what a person can do.

@@ -25,7 +25,7 @@ type StageFailure struct {
 	FirstFailureAt time.Time      `json:"first_failure_at,omitzero" required:"true" doc:"of the stage, in this run"`
 	LastFailureAt  time.Time      `json:"last_failure_at,omitzero" required:"true" doc:"of the stage: the last time"`
 	PayloadRef     string         `json:"payload_ref,omitempty" doc:"where the payload can be found again"`
-	PayloadHash    string         `json:"payload_hash,omitempty" doc:"hexadecimal"`
+	PayloadHash    string         `json:"payload_hash,omitempty" doc:"a hash of the payload, in hexadecimal or base64url; its first 16 digits or 20 characters are kept"`
 	Payload        []byte         `json:"payload,omitempty" doc:"base64, at most 256 KiB; kept encrypted"`
 
 	Err error `json:"-"` // the last failure, as the stage returned it

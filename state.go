@@ -29,6 +29,9 @@ func (s State) Open() bool {
 	return false
 }
 
+// InParkQueue reports whether an error in this state waits for a person.
+func (s State) InParkQueue() bool { return s == Parked || s == Escalated }
+
 // Action is what a policy does with a failure. A stored error has a [Disposition]
 // instead.
 type Action string

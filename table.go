@@ -4,7 +4,7 @@ import "fmt"
 
 // ErrorTable is an error table of the policy, and what has its names in the database.
 type ErrorTable struct {
-	Table        string      `json:"table" doc:"its name" example:"outreach.dol_errors"`
+	Table        string      `json:"table" doc:"its name" example:"app.errors"`
 	Hub          string      `json:"hub" doc:"the hub that owns it"`
 	EntityColumn string      `json:"entity_column" doc:"the column that holds the entity"`
 	Default      Action      `json:"default" doc:"what becomes of an error that no rule decides: RETRY, PARK, ARCHIVE or IGNORE"`
@@ -32,7 +32,7 @@ const KindLocked = "locked view"
 // what has it in the database. The errors of a table are governed and kept whatever has
 // its name.
 type TableName struct {
-	Name     string       `json:"name" doc:"schema and name" example:"outreach.dol_errors"`
+	Name     string       `json:"name" doc:"schema and name" example:"app.errors"`
 	Table    string       `json:"table" doc:"the error table whose name or whose archive's it is"`
 	Archive  bool         `json:"archive" doc:"it is the archive's"`
 	Standing NameStanding `json:"standing" enum:"VIEW,FREE,TAKEN,ADOPTED" doc:"VIEW: a view of the table's errors; FREE: nothing yet; TAKEN: something that is not Recoup's, errors are kept without a view of that name; ADOPTED: a table that is governed in place"`

@@ -13,7 +13,7 @@ type NewWork struct {
 	Stage        string `json:"stage" doc:"the first stage" example:"fetch"`
 	EntityID     string `json:"entity_id,omitempty" doc:"what the work is about: if the work becomes a dead letter, this entity is not promoted until that is verified, archived or expired" example:"CO-20260205-000001"`
 	PayloadRef   string `json:"payload_ref,omitempty" doc:"where the payload can be found"`
-	PayloadHash  string `json:"payload_hash,omitempty" doc:"hexadecimal"`
+	PayloadHash  string `json:"payload_hash,omitempty" doc:"a hash of the payload, in hexadecimal or base64url; its first 16 digits or 20 characters are kept"`
 	Payload      []byte `json:"payload,omitempty" doc:"base64, at most 256 KiB; kept encrypted"`
 	DelaySeconds int    `json:"delay_seconds,omitempty" minimum:"0" maximum:"2592000" doc:"how long to wait before it can be claimed"`
 }
@@ -29,7 +29,7 @@ type Work struct {
 	ReplayID    ID        `json:"replay_id,omitzero" doc:"the replay that it belongs to; none: it is new"` // zero: it is new
 	ErrorID     ID        `json:"error_id,omitzero" doc:"of the dead letter that is replayed"`
 	PayloadRef  string    `json:"payload_ref,omitempty" doc:"where the payload can be found"`
-	PayloadHash string    `json:"payload_hash,omitempty" doc:"of the payload, in hexadecimal"`
+	PayloadHash string    `json:"payload_hash,omitempty" doc:"of the payload, truncated"`
 	CreatedAt   time.Time `json:"created_at" doc:"when it was submitted"`
 
 	// DueAt is when it may be claimed; of leased work, when the lease ends. Zero:
