@@ -43,6 +43,10 @@ func TestPrivateAuthority(t *testing.T) {
 	t.Parallel()
 	s, ca := secureSite(t)
 	secure, plain := "https://"+*s.address.Load(), "http://"+*s.address.Load()
+	s.eventually("a status without findings: it exits with 1 until the node is the leader", func() bool {
+		_, err := s.recoupAt(secure, nil, "status", "--ca-file", ca)
+		return err == nil
+	})
 	commands := [][]string{
 		{"status"}, {"codes", "list"}, {"codes", "show", "TLS_ERROR"}, {"keys", "list"}, {"policy", "show"}, {"errors", "list"}, {"doctor"},
 		{"bench", "clean", "--server", secure},
