@@ -26,6 +26,7 @@ import (
 	"recoup/internal/notify"
 	"recoup/internal/push"
 	"recoup/internal/recovery"
+	"recoup/internal/store"
 )
 
 // Node is a running Recoup.
@@ -187,6 +188,9 @@ func (n *Node) open(ids *recoup.IDSource, everybody string) (err error) {
 	n.metrics.watch(n)
 	n.metrics.showBuild(n.o.Build)
 	n.metrics.registry.MustRegister(&jobCollector{n}, &anonymousCollector{n}, &noticeCollector{n}, n.cached(policyCollector{n}.read), &gateCollector{n}, &doctorCollector{n}, n.cached(letterCollector{n}.read), n.cached(queueCollector{n}.read), n.cached(adoptionCollector{n}.read), &receiverCollector{n})
+	if late, can := n.store.(store.LateEvents); can {
+		n.metrics.registry.MustRegister(n.cached(lateCollector{n, late}.read))
+	}
 	if n.bus != nil {
 		n.metrics.registry.MustRegister(n.cached(busCollector{n}.read))
 	}

@@ -6,6 +6,7 @@ import (
 
 	"recoup"
 	"recoup/internal/clockwork"
+	"recoup/internal/store"
 )
 
 // jobBudget is how long a request to run a job runs it for.
@@ -17,6 +18,9 @@ func (n *Node) newClockwork() (*clockwork.Clock, error) {
 	parts := clockwork.Parts{Store: n.store, Engine: n.engine, Policy: n.engine.Policies.Current, Alerts: n.evaluator().Run, Doctor: n.checkUp}
 	if n.filing != nil {
 		parts.EventFiles = &clockwork.EventFiles{File: n.filing.chunk, Overdue: n.filing.overdue}
+	}
+	if late, can := n.store.(store.LateEvents); can {
+		parts.LateEvents = late
 	}
 	if n.bus != nil {
 		parts.Bus = busDesk{n}

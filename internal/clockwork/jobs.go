@@ -44,6 +44,9 @@ type Parts struct {
 	// Doctor looks for what is wrong with the installation; nil: nobody does.
 	Doctor func(ctx context.Context) (found int, err error)
 
+	// LateEvents are events of acts that are not in the ledger yet; nil: there are never any.
+	LateEvents store.LateEvents
+
 	// EventFiles files events before their month is dropped; nil: they are not filed.
 	EventFiles *EventFiles
 }
@@ -100,6 +103,9 @@ func All(p Parts) []Job {
 			Chunk: p.partitions,
 		},
 	}
+	if p.LateEvents != nil {
+		jobs = append(jobs, lateEvents(p.LateEvents))
+	}
 	if p.Alerts != nil {
 		jobs = append(jobs, Job{
 			Name: "alerts", About: "evaluate the alert rules", Every: 15 * time.Second, Late: 5 * time.Minute, Fenced: true,
@@ -131,6 +137,20 @@ func All(p Parts) []Job {
 		jobs = append(jobs, busJobs(p.Bus)...)
 	}
 	return append(jobs, p.retention()...)
+}
+
+// lateEvents delivers events of acts that the ledger could not take with their act.
+func lateEvents(of store.LateEvents) Job {
+	return Job{
+		Name: "late-events", About: "write events to the ledger that it could not take with their act", Every: time.Second, Late: 5 * time.Minute,
+		Chunk: func(ctx context.Context, _ Turn) (int, bool, error) {
+			n, err := of.DeliverEvents(ctx, purgeChunk)
+			return n, n >= purgeChunk, err
+		},
+		Overdue: func(ctx context.Context, _ time.Time, limit int) (store.Overdue, error) {
+			return of.LateEvents(ctx, limit)
+		},
+	}
 }
 
 // retention are the jobs that end what has been kept as long as the policy says.

@@ -100,6 +100,7 @@ func Checks() []Check {
 		{"durability", "settings that lose acknowledged writes", judgeDurability},
 		{"bus", "a bus that is away, may lose acknowledged events, is almost full, or whose batches cannot be written", judgeBus},
 		{"settings", "settings that hurt", judgeSettings},
+		{"events", "events that are not in the ledger yet", judgeEvents},
 		{"keys", "API keys: no admin, no expiry, unused admins", judgeKeys},
 		{"encryption", "platform keys in plaintext, and a master key that others can read", judgeEncryption},
 		{"backups", "backups that were never made or are old", judgeBackups},

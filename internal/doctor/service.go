@@ -12,6 +12,7 @@ import (
 // From where on the service is found wanting.
 const (
 	lateNotice  = 15 * time.Minute
+	lateEvents  = time.Minute
 	unusedAdmin = 60 * 24 * time.Hour
 	oldBackup   = 7 * 24 * time.Hour
 	largeLog    = 256 << 20 // bytes; the writer holds it to a quarter of that
@@ -48,6 +49,21 @@ func judgeOutbox(in *Input) []Ill {
 	}
 	return []Ill{ill(recoup.FindingWarning, "outbox", fmt.Sprintf("%s, the oldest for %s: nobody delivers them.", count(o.Waiting, "notification")+" due", span(in.Now.Sub(o.OldestDue))),
 		"recoup notices list")}
+}
+
+// judgeEvents looks for events of acts that the ledger could not take. A moment is a note, because a
+// short lock is nothing that anybody has to do something about.
+func judgeEvents(in *Input) []Ill {
+	late := in.Facts.LateEvents
+	if late.N == 0 {
+		return nil
+	}
+	severity, age := recoup.FindingNote, late.Age(in.Now)
+	if age > lateEvents {
+		severity = recoup.FindingWarning
+	}
+	return []Ill{ill(severity, "ledger", fmt.Sprintf("%s not in the ledger yet, since %s (for %s), because a session locks recoup.error_event or a month of it, or a month cannot be made. They are durable, and written once that ends.",
+		count(late.N, "event"), late.Since.Format(time.RFC3339), span(age)), "recoup jobs run late-events")}
 }
 
 func judgeChannels(in *Input) (found []Ill) {

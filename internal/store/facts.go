@@ -28,6 +28,7 @@ type Facts struct {
 	Breaches   []Breach
 
 	Outbox       OutboxLevel
+	LateEvents   Overdue       // see [LateEvents]
 	Keys         []recoup.Key  // without their hashes
 	PlatformKeys []PlatformKey // without their secrets; live ones
 	LastBackup   time.Time     // as far as the audit knows; zero: never

@@ -153,17 +153,6 @@ func (t *tx) mergeEvents(ctx context.Context, month time.Time, events []store.Ev
 	return int(tag.RowsAffected()), err
 }
 
-// writeEvents queues the events of a unit of work, and notes their months, which may
-// have no partition yet. They are in the order of their keys, as those of every batch.
-func writeEvents(t *tx, events []store.Event) {
-	months := byMonth(events)
-	t.months = slices.SortedFunc(maps.Keys(months), time.Time.Compare)
-	for _, month := range t.months {
-		b := newBatch(eventColumns, pointers(months[month]))
-		t.queue(b.insert("recoup."+eventTable)+" on conflict do nothing", b.args...)
-	}
-}
-
 // BulkLoad adds the events of a span in large chunks. It needs no triggers
 // disabled: they look at a chunk as a whole.
 func (s *Store) BulkLoad(ctx context.Context, span store.Span, events iter.Seq[store.Event]) (added int, err error) {

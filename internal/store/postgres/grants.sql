@@ -50,7 +50,7 @@ grant insert, update on recoup.error_code to recoup_app;
 grant insert, update on recoup.error to recoup_app; -- which leave by recoup.archive
 grant insert, update, delete on recoup.due, recoup.entity_streak, recoup.outbox to recoup_app;
 grant insert, delete on recoup.lease to recoup_app;
-grant insert on recoup.error_event, recoup.event_drop to recoup_app;
+grant insert on recoup.error_event, recoup.event_late, recoup.event_drop to recoup_app; -- late events leave by recoup.deliver_events
 grant insert, update on recoup.event_file to recoup_app;
 grant insert, update, delete on recoup.event_filing to recoup_app;
 grant insert, delete on recoup.error_count, recoup.event_known, recoup.error_group_delta, recoup.bus_batch, recoup.bus_range to recoup_app;
@@ -139,6 +139,7 @@ grant execute on function recoup.refuse(text), recoup.lock_turn(int, boolean), r
   recoup.settle(uuid[], uuid[], jsonb, text, timestamptz), recoup.archive(uuid[], int[], uuid[], jsonb, timestamptz, uuid[]),
   recoup.is_blocked(text), recoup.promote_for(text, text, text, timestamptz, uuid), recoup.unread(text), recoup.turn_work(), recoup.id(text) to recoup_app;
 grant execute on function recoup.create_partition(text, date), recoup.drop_partition(text, date), recoup.ensure_event_partitions(date[]),
+  recoup.add_events(uuid[], text[], uuid[], text[], text[], int[], text[], jsonb[], text[], timestamptz[], text[], text[], text[]), recoup.deliver_events(int),
   recoup.settle_events(date[]), recoup.fold_rollups(int), recoup.purge_rollups(timestamptz, date, int), recoup.purge_archive(timestamptz, int),
   recoup.purge_replays(timestamptz, int), recoup.purge_alerts(timestamptz, int), recoup.purge_silences(timestamptz, int) to recoup_app;
 grant execute on function recoup.sync_table(recoup.error_table), recoup.retire_tables(text, text[]), recoup.sync_ledger(text, interval, interval),

@@ -86,6 +86,9 @@ func (s *Store) readService(ctx context.Context, f *store.Facts) (err error) {
 	if f.Outbox, err = s.OutboxLevels(ctx); err != nil {
 		return err
 	}
+	if f.LateEvents, err = s.LateEvents(ctx, store.MaxFigure); err != nil {
+		return err
+	}
 	f.Keys, _, err = s.Keys(ctx, store.Page{Limit: store.MaxPage})
 	return err
 }

@@ -29,6 +29,9 @@ type tx struct {
 	attempt int // the first is 1
 	woken   []string
 	months  []time.Time // of the events that it adds
+	ledger  *ledgerGate
+	late    bool // its events are written late: see [writeEvents]
+	locked  bool // it failed because the ledger was locked
 
 	at    time.Time        // when the act happens, if its caller says so; zero: as the clock says
 	clock func() time.Time // a test's; nil: the database's
@@ -97,19 +100,28 @@ func collect[R any](q *pgx.QueuedQuery, row pgx.RowToFunc[R], into *[]R) {
 // transact runs work in a transaction and commits it together with what work
 // has left in the queue. Where others were in the way it starts over, so work
 // must keep nothing between calls. at is when the act happens; zero: when it has
-// its locks (see [tx.lock]).
+// its locks (see [tx.lock]). Events that the ledger cannot take now are written late.
 func (s *Store) transact(ctx context.Context, doing string, at time.Time, work func(*tx) error) error {
+	late := false
 	for attempt := 1; ; attempt++ {
-		t := &tx{attempt: attempt, at: at, clock: s.clock}
+		t := &tx{attempt: attempt, at: at, clock: s.clock, ledger: &s.ledger, late: late}
 		during, err := s.attempt(ctx, t, work)
 		switch {
+		case err == nil:
+			if len(t.months) > 0 {
+				s.ledger.open()
+			}
+			return nil
+		case attempt < attempts && t.locked:
+			late = true
+			s.ledger.lock()
 		case attempt < attempts && partitionMissing(err, historyTable):
 			if err := s.createPartitions(ctx, t.now); err != nil {
 				return failure(doing, err)
 			}
 		case attempt < attempts && partitionMissing(err, eventTable):
-			if err := s.ensureEventPartitions(ctx, t.months); err != nil {
-				return err
+			if late = s.ensureEventPartitions(ctx, t.months) != nil; late {
+				s.ledger.lock()
 			}
 		case attempt < attempts && (reportedTwice(err) || errors.Is(err, errTaken)):
 		case attempt < busyAttempts && busy(err):

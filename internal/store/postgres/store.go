@@ -72,6 +72,7 @@ type Store struct {
 	stop     func()           // notifying other nodes of it
 	claimed  atomic.Int64     // tickets of staged work, since the start
 	starts   laneStarts
+	ledger   ledgerGate
 
 	lockTimeouts atomic.Int64 // statements that did not get a lock, since LockHolders was called
 	sources      *sources

@@ -112,6 +112,31 @@ create trigger forbidden before update or delete on recoup.error_event
 create trigger forbidden_truncate before truncate on recoup.error_event
   for each statement execute function recoup.forbid();
 
+-- Events of acts that could not be added to error_event with their act, because another
+-- session held a lock on the ledger or its month could not be made. The act is committed
+-- with its events here, and deliver_events moves them. A code that is not registered is
+-- refused, as the ledger refuses it.
+create table recoup.event_late (
+  like recoup.error_event including defaults including generated including constraints,
+  late_at timestamptz not null default now(),
+  primary key (event_id, ts),
+  foreign key (code) references recoup.error_code
+);
+create index event_late_at_idx on recoup.event_late (late_at);
+
+-- add_events adds the events of an act. It waits only briefly for locks on the ledger. It
+-- is a function because to parse an insert waits for the lock on its table, with the
+-- patience of the session.
+create function recoup.add_events(ids uuid[], codes text[], correlations uuid[], services text[], endpoints text[], statuses int[],
+  tenants text[], detail jsonb[], regions text[], times timestamptz[], providers text[], reported text[], keys text[]) returns void
+language plpgsql set search_path = pg_catalog, pg_temp set lock_timeout = '200ms' as $$
+begin
+  insert into recoup.error_event (event_id, code, correlation_id, service, endpoint, http_status, tenant_hash, details, region, ts,
+      external_service, reported_code, tenant_key)
+    select * from unnest(ids, codes, correlations, services, endpoints, statuses, tenants, detail, regions, times, providers, reported, keys)
+    on conflict do nothing;
+end $$;
+
 -- ensure_event_partitions makes the partitions of months, and gives every
 -- partition, also one that was made or attached by hand, the guards that
 -- statements aimed at it directly must meet. Nodes write to partitions directly,
@@ -138,6 +163,34 @@ begin
     end if;
     perform recoup.secure_partition(part);
   end loop;
+end $$;
+
+-- deliver_events moves at most so many late events to the ledger, the oldest first, and
+-- returns how many. Events that the ledger has already are not added again. If two nodes
+-- deliver at once, the second finds what the first has left.
+create function recoup.deliver_events(batch int) returns int
+language plpgsql strict security definer set search_path = pg_catalog, pg_temp set lock_timeout = '500ms' as $$
+declare
+  months date[];
+  n      int;
+begin
+  select array_agg(distinct date_trunc('month', ts at time zone 'UTC')::date) into months
+    from (select ts from recoup.event_late order by late_at limit batch) l;
+  if months is null then
+    return 0;
+  end if;
+  perform recoup.ensure_event_partitions(months);
+  with gone as (
+    delete from recoup.event_late
+      where ctid = any (array(select ctid from recoup.event_late order by late_at limit batch)) returning *),
+  delivered as (
+    insert into recoup.error_event (event_id, code, correlation_id, service, endpoint, http_status, tenant_hash, details, region, ts,
+        external_service, reported_code, tenant_key)
+      select event_id, code, correlation_id, service, endpoint, http_status, tenant_hash, details, region, ts,
+        external_service, reported_code, tenant_key from gone order by event_id, ts
+      on conflict do nothing)
+  select count(*) into n from gone;
+  return n;
 end $$;
 
 -- settle_events renews what the planner knows of months that were loaded in
