@@ -135,6 +135,7 @@ func (n *Node) assemble(ctx context.Context) error {
 	}
 	n.registry = &registrar{tenantKeys: keys, tableNames: names, store: n.store, policies: policies, book: n.ledger, now: n.o.Now}
 	n.registry.codes.Store(registry)
+	policies.Follow = n.registry.renew
 	n.roster = lease.NewRoster(n.store, n.name, n.o.Now)
 	n.engine, err = engine.New(engine.Options{
 		Store: n.store, Ledger: n.ledger, Policies: policies, Codes: n.registry.Codes, Now: n.o.Now, IDs: ids, Roster: n.roster, Logger: n.o.Logger,

@@ -262,6 +262,23 @@ func (r *registrar) Refresh(ctx context.Context) error {
 	return errors.Join(r.followRules(ctx), r.tenantKeys.follow(ctx), r.payloadKeys.ring.Follow(ctx), r.tableNames.follow(ctx, r.policies.Current()))
 }
 
+// errChanging is why a request cannot follow a policy: this node is changing it.
+var errChanging = errors.New("the policy is being changed")
+
+// renew follows the policy if another one is in force in the database. It does not wait for
+// a change on this node, which may be what calls it.
+func (r *registrar) renew(ctx context.Context) error {
+	current, err := r.store.CurrentPolicy(ctx)
+	if err != nil || current.Version == r.policies.Current().Version {
+		return err
+	}
+	if !r.changes.TryLock() {
+		return errChanging
+	}
+	defer r.changes.Unlock()
+	return r.followRules(ctx)
+}
+
 // followRules follows codes and policy.
 func (r *registrar) followRules(ctx context.Context) error {
 	current, err := r.store.CurrentPolicy(ctx)

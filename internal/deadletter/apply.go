@@ -63,7 +63,7 @@ func (s *Service) each(ctx context.Context, n int, step func(i int) (store.Stage
 
 func (s *Service) steps(ctx context.Context, steps []store.StagedStep) ([]store.StagedOutcome, error) {
 	return batch.Apart(steps, func(part []store.StagedStep) ([]store.StagedOutcome, error) {
-		return s.Store.StepStaged(ctx, time.Time{}, part)
+		return engine.Renewed(ctx, s.Policies, func() ([]store.StagedOutcome, error) { return s.Store.StepStaged(ctx, time.Time{}, part) })
 	}, func(err error) store.StagedOutcome { return store.StagedOutcome{Err: err} })
 }
 

@@ -48,7 +48,9 @@ func (e *Engine) Apply(ctx context.Context, c Caller, acts []Act) ([]store.Outco
 }
 
 func (e *Engine) applySteps(ctx context.Context, steps []store.Step) ([]store.Outcome, error) {
-	return batch.Apart(steps, func(part []store.Step) ([]store.Outcome, error) { return e.Store.ApplySteps(ctx, time.Time{}, part) }, refused)
+	return batch.Apart(steps, func(part []store.Step) ([]store.Outcome, error) {
+		return Renewed(ctx, e.Policies, func() ([]store.Outcome, error) { return e.Store.ApplySteps(ctx, time.Time{}, part) })
+	}, refused)
 }
 
 // refused is the outcome of what the database refuses.

@@ -1,12 +1,16 @@
 package engine
 
 import (
+	"context"
+	"errors"
 	"slices"
 	"sync"
 	"sync/atomic"
 
 	"recoup"
+	"recoup/fault"
 	"recoup/internal/policy"
+	"recoup/internal/store"
 )
 
 // Policies holds the policy that new errors are admitted under, and those that
@@ -14,6 +18,10 @@ import (
 // version until a rebase moves it.
 type Policies struct {
 	current atomic.Pointer[policy.Policy]
+
+	// Follow puts the policy in force here that is in force in the database; nil: no other
+	// node changes it. It is set before the policies are used.
+	Follow func(ctx context.Context) error
 
 	mu       sync.RWMutex
 	versions map[string]*policy.Policy
@@ -43,6 +51,38 @@ func (s *Policies) Keep(p *policy.Policy) {
 	s.order = slices.DeleteFunc(s.order, func(o *policy.Policy) bool { return o.Version == p.Version })
 	s.order = append(s.order, p)
 	s.versions[p.Version] = p
+}
+
+// Renewed runs a verb of a store that decides by the policies. If the database refuses the
+// decision, another node may have changed the policy: this one follows it, and the verb runs
+// once more if it is another. A policy that cannot be followed is TEMPORARY_UNAVAILABLE, and
+// nothing was changed.
+func Renewed[O any](ctx context.Context, s *Policies, verb func() (O, error)) (O, error) {
+	before := s.Current()
+	out, err := verb()
+	if !errors.Is(err, store.ErrRefused) {
+		return out, err
+	}
+	changed, failed := s.renew(ctx, before)
+	switch {
+	case failed != nil:
+		var none O
+		return none, failed
+	case changed:
+		return verb()
+	}
+	return out, err
+}
+
+// renew follows the policy in the database, and reports whether it is another than before.
+func (s *Policies) renew(ctx context.Context, before *policy.Policy) (changed bool, err error) {
+	if s.Follow != nil {
+		err = s.Follow(ctx)
+	}
+	if err != nil && s.Current() == before {
+		return false, fault.Wrap(err, fault.CodeTemporaryUnavailable, "Another node may have changed the policy, and this node cannot read it yet. Nothing was changed; try again.")
+	}
+	return s.Current() != before, nil
 }
 
 // Has reports whether a version is known.

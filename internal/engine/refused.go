@@ -124,10 +124,14 @@ func (e *Engine) claimDue(ctx context.Context, claim store.Claim) ([]recoup.Erro
 	const tries = 8 // of which each sets at least one apart
 	for range tries {
 		claim.Without = e.refused.apart("", e.Now())
+		before := e.Policies.Current()
 		leased, refusal := e.Store.ClaimDue(ctx, claim)
 		e.refused.claimed(leased)
 		if !errors.Is(refusal, store.ErrRefused) || len(leased) >= claim.Limit {
 			return leased, refusal
+		}
+		if _, err := e.Policies.renew(ctx, before); err != nil && len(leased) == 0 {
+			return nil, err
 		}
 		rest := claim
 		rest.Limit -= len(leased)

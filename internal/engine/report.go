@@ -76,7 +76,9 @@ func (e *Engine) orphaned(made *recoup.Error) recoup.Orphaning {
 }
 
 func (e *Engine) report(ctx context.Context, reports []store.Report) ([]store.Outcome, error) {
-	return batch.Apart(reports, func(part []store.Report) ([]store.Outcome, error) { return e.Store.Report(ctx, time.Time{}, part) }, refused)
+	return batch.Apart(reports, func(part []store.Report) ([]store.Outcome, error) {
+		return Renewed(ctx, e.Policies, func() ([]store.Outcome, error) { return e.Store.Report(ctx, time.Time{}, part) })
+	}, refused)
 }
 
 func tooMany(n int) error {
