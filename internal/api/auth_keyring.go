@@ -51,7 +51,7 @@ const (
 	maxKnown   = 10000           // keys that are remembered, and hashes of no key
 
 	// staleKeys is how long after its last lookup a key still opens the ledger for events,
-	// where the store cannot be asked and a bus takes them. A revocation takes effect on a
+	// where the store cannot be asked: the bus takes them, or the ledger's buffer. A revocation takes effect on a
 	// node when it reaches the store again, within keyMemory.
 	staleKeys = time.Hour
 

@@ -67,7 +67,7 @@ type route struct {
 	searches     bool // it reads much though it is no GET
 	mayLack      bool // the body may be left out
 	maxBody      int64
-	carried      bool   // by the bus, if there is one: it does without the database
+	carried      bool   // by the bus or the ledger's buffer: it does without the database
 	media        string // of the answer; empty: JSON
 	in, out      reflect.Type
 	required     []string // members that this operation demands of a body that others share

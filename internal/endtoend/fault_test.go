@@ -27,12 +27,21 @@ type reply struct {
 // ask sends a request to the node that runs at the site.
 func (s *site) ask(method, path, body string) reply {
 	s.Helper()
+	return s.prefer("", method, path, body)
+}
+
+// prefer is ask with a preference of the caller.
+func (s *site) prefer(way, method, path, body string) reply {
+	s.Helper()
 	request, err := http.NewRequestWithContext(s.Context(), method, "http://"+*s.address.Load()+path, strings.NewReader(body))
 	if err != nil {
 		s.Fatal(err)
 	}
 	request.Header.Set("Authorization", "Bearer "+s.key())
 	request.Header.Set("Content-Type", "application/json")
+	if way != "" {
+		request.Header.Set("Prefer", way)
+	}
 	response, err := http.DefaultClient.Do(request)
 	if err != nil {
 		s.Fatalf("%s %s: %v", method, path, err)
@@ -104,6 +113,12 @@ func (s *site) accepts(event string) {
 	}
 }
 
+// syncEvent sends an event and asks for the answer once it is durable.
+func (s *site) syncEvent(event string) reply {
+	s.Helper()
+	return s.prefer("respond-sync", http.MethodPost, "/v1/events", `{"events": [{"event_id": "`+event+`", "code": "NETWORK_TIMEOUT", "service": "waits"}]}`)
+}
+
 // eventID returns the id of an event of now.
 func eventID(l *load) string { return l.ids.New(l.now()).String() }
 
@@ -115,12 +130,17 @@ func TestLostGrant(t *testing.T) {
 	s := newSite(t, database{Kind: "postgres", Owner: owner, Nodes: nodes})
 	s.start()
 	event := eventID(newLoad(t, nil))
-	ownerSQL(t, owner, "revoke insert on recoup.error, recoup.error_event from recoup_app")
+	ownerSQL(t, owner, "revoke insert on recoup.error, recoup.error_event from recoup_app; revoke execute on function recoup.ensure_event_partitions from recoup_app")
+	ownerSQL(t, owner, eachMonth("revoke insert on recoup.%I from recoup_app")) // which ensure_event_partitions would grant again
 	s.fails("a report", s.report("E-1"), http.StatusServiceUnavailable, "TEMPORARY_UNAVAILABLE")
 	s.fails("/readyz", s.ready(), http.StatusServiceUnavailable, "TEMPORARY_UNAVAILABLE")
 	s.accepts(event)
+	s.fails("a synchronous event", s.syncEvent(event), http.StatusServiceUnavailable, "TEMPORARY_UNAVAILABLE")
+	if log := s.log.String(); !strings.Contains(log, "ledger cannot write") || !strings.Contains(log, "permission denied for function ensure_event_partitions") {
+		t.Errorf("the log does not say why events cannot be written:\n%s", log)
+	}
 	s.until("the log does not say what is lost", s.ready, func(reply) bool { return strings.Contains(s.log.String(), "has lost: insert on relation") })
-	ownerSQL(t, owner, "grant insert on recoup.error, recoup.error_event to recoup_app")
+	ownerSQL(t, owner, "grant insert on recoup.error, recoup.error_event to recoup_app; grant execute on function recoup.ensure_event_partitions to recoup_app")
 	s.heals(event)
 }
 
@@ -152,6 +172,7 @@ func TestFullDisk(t *testing.T) {
 		s.fails("a report", s.report("E-1"), http.StatusInsufficientStorage, "STORAGE_FULL")
 		s.fails("/readyz", s.ready(), http.StatusInsufficientStorage, "STORAGE_FULL")
 		s.accepts(event)
+		s.fails("a synchronous event", s.syncEvent(event), http.StatusInsufficientStorage, "STORAGE_FULL")
 		free()
 		s.heals(event)
 	})
@@ -172,9 +193,15 @@ func (s *site) disk(d database) (fill, free func()) {
 			create trigger a_full before insert on recoup.error for each statement execute function recoup.full();
 			create trigger a_full before insert on recoup.error_event for each statement execute function recoup.full();
 			create trigger a_full before insert on recoup.event_drop for each statement execute function recoup.full()`)
+			ownerSQL(s.T, d.Owner, eachMonth("create trigger a_full before insert on recoup.%I for each statement execute function recoup.full()"))
 		}, func() {
 			ownerSQL(s.T, d.Owner, "drop function recoup.full() cascade")
 		}
+}
+
+// eachMonth is SQL that runs a statement for each month of the ledger, to which nodes write directly.
+func eachMonth(statement string) string {
+	return "do $$ declare name text; begin for name in select c.relname from pg_inherits i join pg_class c on c.oid = i.inhrelid where i.inhparent = 'recoup.error_event'::regclass loop execute format('" + statement + "', name); end loop; end $$"
 }
 
 // A file that is taken from a running node is missed at once, and one that is put

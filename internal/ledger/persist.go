@@ -111,8 +111,30 @@ func poisonous(err error) bool {
 // trouble is what is known of a store that fails. The zero value is none.
 type trouble struct {
 	code  recoup.Code
+	kind  any // error_type of the failure, where it has one
 	since time.Time
 	delay time.Duration // until it is tried again
+}
+
+// fault is what a caller is answered whose events cannot be written now. The code is that of the
+// store's own failure, where the contract has one for it.
+func (t trouble) fault(cause error, then string) *fault.Error {
+	code, said := fault.CodeDatabaseConnectionError, "The ledger's database cannot be reached."
+	switch t.code {
+	case fault.CodeStorageFull:
+		code, said = t.code, "The ledger's database has no space left, or cannot write to its disk."
+	case fault.CodeTemporaryUnavailable:
+		code, said = t.code, "The ledger's database refuses to be written by this node; the node's log says why."
+	case fault.CodeDatabaseBusy, fault.CodeTransactionConflict, fault.CodeQueryCancelled:
+		code, said = fault.CodeDatabaseBusy, "The ledger's database is busy, or another session locks the ledger."
+	case "":
+		said = "The ledger's database has not answered yet."
+	}
+	e := fault.Wrap(cause, code, "%s %s", said, then).After(t.wait())
+	if t.kind != nil {
+		e = e.With("error_type", t.kind)
+	}
+	return e
 }
 
 // away reports whether the store cannot be had at all, rather than being slow.
@@ -135,7 +157,7 @@ func (w *Writer) failed(t *trouble, v fault.Verdict, delay time.Duration, err er
 	if first {
 		t.since = now
 	}
-	t.code, t.delay = v.Code, delay
+	t.code, t.kind, t.delay = v.Code, v.Details["error_type"], delay
 	w.sums.failures++
 	held := w.held
 	w.mu.Unlock()

@@ -26,9 +26,9 @@ type Receipt struct {
 }
 
 // Wait returns nil once all events are committed. It returns a [*fault.Error] if
-// some were given up, which wraps the store's own error, and
-// DATABASE_CONNECTION_ERROR if that is not decided when ctx ends, or after the
-// writer's WaitLimit. In that case they may still be written; sending them again
+// some were given up, which wraps the store's own error, and if that is not decided
+// when ctx ends, or after the writer's WaitLimit: STORAGE_FULL, TEMPORARY_UNAVAILABLE or
+// DATABASE_BUSY if that is the cause, otherwise DATABASE_CONNECTION_ERROR. In that case they may still be written; sending them again
 // with the same ids and times does no harm.
 func (r *Receipt) Wait(ctx context.Context) error {
 	finished := r.hurry()
@@ -88,6 +88,5 @@ func (r *Receipt) undecided(cause error) error {
 	if r.w.trouble.code == fault.CodeRateLimitExceeded {
 		return busFull(cause).After(r.w.trouble.wait())
 	}
-	return fault.Wrap(cause, fault.CodeDatabaseConnectionError,
-		"The events were accepted and are not committed yet. They may still be: send them again with the same ids.").After(r.w.trouble.wait())
+	return r.w.trouble.fault(cause, "The events were accepted and are not committed yet. They may still be: send them again with the same ids.")
 }

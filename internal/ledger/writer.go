@@ -85,7 +85,8 @@ func (w *Writer) run() {
 // receipt's Wait returns when it is.
 //
 // It returns a [*fault.Error]: DATABASE_CONNECTION_ERROR if there is no more room
-// because the database is away, STORAGE_FULL if its disk is full, RATE_LIMIT_EXCEEDED while
+// because the database is away, STORAGE_FULL if its disk is full, TEMPORARY_UNAVAILABLE if it
+// refuses the node, RATE_LIMIT_EXCEEDED while
 // the bus is full, SERVICE_OVERLOADED if there is none because the database is slower than its callers, TEMPORARY_UNAVAILABLE once the writer is
 // closed, each with the time to wait, and PAYLOAD_TOO_LARGE for a batch that will
 // never fit. If ctx has ended it returns the context's error.
@@ -129,10 +130,8 @@ func (w *Writer) room(n int, bytes int64) error {
 		return busFull(nil).After(w.trouble.wait())
 	case w.held+n <= w.o.MaxEvents && w.bytes+bytes <= w.o.MaxBytes:
 		return nil
-	case w.trouble.code == fault.CodeStorageFull:
-		return fault.New(fault.CodeStorageFull, "The ledger's database has no space left, and its buffer is full.").After(w.trouble.wait())
 	case w.trouble.away():
-		return fault.New(fault.CodeDatabaseConnectionError, "The ledger's database cannot be reached, and its buffer is full.").After(w.trouble.wait())
+		return w.trouble.fault(nil, "The buffer for events is full.")
 	}
 	return fault.New(fault.CodeServiceOverloaded, "The ledger has more events to write than it can hold.").After(w.trouble.wait())
 }
