@@ -84,7 +84,7 @@ func (g *ledgerGate) late() bool {
 
 // lock notes that the ledger is locked.
 func (g *ledgerGate) lock() {
-	if g.state.Swap(ledgerLocked) == ledgerOpen {
+	if g.state.Swap(ledgerLocked) != ledgerLocked { // else it is tried again already
 		g.tryLater()
 	}
 }

@@ -119,10 +119,28 @@ create trigger forbidden_truncate before truncate on recoup.error_event
 create table recoup.event_late (
   like recoup.error_event including defaults including generated including constraints,
   late_at timestamptz not null default now(),
-  primary key (event_id, ts),
-  foreign key (code) references recoup.error_code
+  primary key (event_id, ts)
 );
 create index event_late_at_idx on recoup.event_late (late_at);
+
+create function recoup.event_late_guard() returns trigger language plpgsql
+security definer set search_path = pg_catalog, pg_temp as $$
+declare
+  unknown text;
+begin
+  if tg_relid <> 'recoup.event_late'::regclass then
+    perform recoup.refuse_table(tg_relid);
+  end if;
+  select min(a.code) into unknown from added a where not exists (select from recoup.error_code c where c.code = a.code);
+  if unknown is not null then
+    raise exception using errcode = 'RC001', message = format('the code %s is not registered', unknown);
+  end if;
+  return null;
+end $$;
+create trigger known_codes after insert on recoup.event_late referencing new table as added
+  for each statement execute function recoup.event_late_guard();
+create trigger forbidden before update on recoup.event_late
+  for each statement execute function recoup.forbid();
 
 -- add_events adds the events of an act. It waits only briefly for locks on the ledger. It
 -- is a function because to parse an insert waits for the lock on its table, with the
@@ -142,7 +160,7 @@ end $$;
 -- statements aimed at it directly must meet. Nodes write to partitions directly,
 -- because rows that go through the parent are inserted one at a time.
 create function recoup.ensure_event_partitions(months date[]) returns void
-language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
+language plpgsql security definer set search_path = pg_catalog, pg_temp set lock_timeout = '500ms' as $$
 declare
   part regclass;
   t    record;
