@@ -171,7 +171,7 @@ func (a *Adoption) severity() string {
 	if !ok || c.Category == "N" {
 		return "null::text"
 	}
-	word := "upper(btrim(" + textual("s", c) + "))"
+	word := "upper(btrim(" + textual("s", c) + `) collate "C")`
 	list := []string{"case"}
 	for _, level := range []struct{ severity, words string }{
 		{"CRITICAL", "'CRITICAL', 'FATAL', 'EMERGENCY', 'PANIC'"},
