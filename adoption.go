@@ -28,6 +28,8 @@ type Mapping struct {
 	Severity  string `json:"severity,omitempty" doc:"the column with the severity; default: the code's"`
 	CreatedAt string `json:"created_at,omitempty" doc:"the column with the time of the failure; default: when it was first seen"`
 
+	TimeZone  string `json:"time_zone,omitempty" doc:"the time zone in which times without one are read, as the database names it; default: UTC"`
+
 	// Conditions in the words of the source's own SQL.
 	GovernedWhen string `json:"governed_when,omitempty" doc:"an SQL condition; rows for which it does not hold are no failures"`
 	ResolvedWhen string `json:"resolved_when,omitempty" doc:"an SQL condition; rows for which it holds are resolved"`

@@ -71,6 +71,9 @@ func (p *Plan) refuseTable(deadLetters bool, other string) {
 // refuseOther says that what is asked for is not how the table was adopted.
 func (p *Plan) refuseOther(request Request) {
 	now, asked := p.Adopted.Mapping, request.Mapping
+	if strings.EqualFold(asked.TimeZone, now.TimeZone) {
+		asked.TimeZone = now.TimeZone
+	}
 	for _, part := range []struct{ flag, asked, now string }{
 		{"preset", request.Preset, p.Adopted.Preset},
 		{"entity", asked.Entity, now.Entity},
@@ -79,6 +82,7 @@ func (p *Plan) refuseOther(request Request) {
 		{"message", asked.Message, now.Message},
 		{"severity", asked.Severity, now.Severity},
 		{"created-at", asked.CreatedAt, now.CreatedAt},
+		{"time-zone", asked.TimeZone, now.TimeZone},
 		{"governed-when", asked.GovernedWhen, now.GovernedWhen},
 		{"resolved-when", asked.ResolvedWhen, now.ResolvedWhen},
 	} {

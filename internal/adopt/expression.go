@@ -197,9 +197,9 @@ func (a *Adoption) createdAt() string {
 	case c.Base == typeInstant:
 		return "case when isfinite(" + at + ") then " + at + " end"
 	case c.Base == typeTimestamp:
-		return "case when isfinite(" + at + ") then " + at + " at time zone 'UTC' end"
+		return "case when isfinite(" + at + ") then " + at + " at time zone " + literal(a.zone()) + " end"
 	case c.Base == typeDate:
-		return "case when isfinite(" + at + ") then " + at + "::timestamp at time zone 'UTC' end"
+		return "case when isfinite(" + at + ") then " + at + "::timestamp at time zone " + literal(a.zone()) + " end"
 	case c.Category == "N":
 		return fmt.Sprintf(`case when abs(%[1]s) < 100000000000 then to_timestamp(%[1]s::float8)
       when abs(%[1]s) < 100000000000000 then to_timestamp(%[1]s::float8 / 1000)

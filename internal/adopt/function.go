@@ -144,7 +144,7 @@ end `, strings.Join(parts, ", "), a.Source.Quoted(), strings.Join(same, " and ")
 
 // time reads a time from text; what is none is null.
 func (a *Adoption) time() Function {
-	f := a.function("time", "t text", "text", "timestamptz", " set timezone = 'UTC' set datestyle = 'ISO, YMD'", `declare
+	f := a.function("time", "t text", "text", "timestamptz", " set timezone = "+literal(a.zone())+" set datestyle = 'ISO, YMD'", `declare
   at timestamptz;
 begin
   at := $1::timestamptz;

@@ -2075,6 +2075,8 @@ export interface Mapping {
   resolved_when?: string;
   /** the column with the severity; default: the code's */
   severity?: string;
+  /** the time zone in which times without one are read, as the database names it; default: UTC */
+  time_zone?: string;
   /** an SQL condition; rows for which it holds are being worked at, and their errors wait for what comes of it; set by presets */
   underway_when?: string;
 }
