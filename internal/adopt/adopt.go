@@ -42,6 +42,7 @@ type Source struct {
 	Referrers   []string // tables with foreign keys to it
 	Triggers    []string // of its owner, that run on every update of a row
 	Published   []string // publications that it is in
+	Subscribed  bool     // it, or a partition of it, is in a subscription
 }
 
 // Column is a column of a source.

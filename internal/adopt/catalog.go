@@ -23,7 +23,8 @@ select c.oid, n.nspname, c.relname, c.relkind::text, c.relpersistence::text, r.r
   array(select distinct f.conrelid::regclass::text from pg_constraint f where f.confrelid = c.oid and f.contype = 'f' and f.conparentid = 0 and f.conrelid <> c.oid order by 1),
   array(select t.tgname::text from pg_trigger t where t.tgrelid = c.oid and not t.tgisinternal and t.tgenabled <> 'D' and t.tgtype & 16 <> 0
     and t.tgfoid not in (select p.oid from pg_proc p join pg_namespace m on m.oid = p.pronamespace where m.nspname = 'recoup') order by 1),
-  array(select p.pubname::text from pg_publication_tables p where p.schemaname = n.nspname and p.tablename = c.relname order by 1)
+  array(select p.pubname::text from pg_publication_tables p where p.schemaname = n.nspname and p.tablename = c.relname order by 1),
+  exists (select from pg_subscription_rel s where s.srrelid = c.oid or s.srrelid in (select relid from pg_partition_tree(c.oid)))
 from pg_class c join pg_namespace n on n.oid = c.relnamespace join pg_roles r on r.oid = c.relowner
 left join lateral (select sum(nullif(p.reltuples, -1)) as rows, sum(pg_relation_size(p.oid))::bigint as pages
   from pg_partition_tree(c.oid) t join pg_class p on p.oid = t.relid where t.isleaf and c.relkind = 'p') parts on true
@@ -60,7 +61,7 @@ func ReadSource(ctx context.Context, tx pgx.Tx, path []string, name string) (*So
 	}
 	s := new(Source)
 	err = tx.QueryRow(ctx, findSource, oid).Scan(&s.OID, &s.Schema, &s.Name, &s.Kind, &s.Persistence, &s.Owner, &s.OwnerSuper, &s.OwnerUses, &s.SchemaOwner, &s.Rows, &s.Pages,
-		&s.PartitionOf, &s.Inherits, &s.OfType, &s.RowSecurity, &s.Forced, &s.OwnerSees, &s.Rules, &s.Referrers, &s.Triggers, &s.Published)
+		&s.PartitionOf, &s.Inherits, &s.OfType, &s.RowSecurity, &s.Forced, &s.OwnerSees, &s.Rules, &s.Referrers, &s.Triggers, &s.Published, &s.Subscribed)
 	if err != nil {
 		return nil, fmt.Errorf("read %s: %w", name, err)
 	}

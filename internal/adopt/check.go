@@ -149,6 +149,9 @@ func (p *Plan) note() {
 	if s.Persistence == "u" {
 		notef("It is unlogged: after a crash of the database it is empty, and no trigger says so.")
 	}
+	if s.Subscribed {
+		notef("It is in a subscription. A row trigger notes the rows that arrive by it, one by one. Other writers do not fire that trigger.")
+	}
 	p.noteQueue()
 	if !p.Table.Blocks {
 		notef("The policy's table %s does not block: its entities are promoted all the same.", p.Table.Name)

@@ -236,6 +236,10 @@ func (a *Adoption) stepTriggers(table string, r Rights) Step {
 		Lock: strings.ReplaceAll(table, `"`, "") + ": SHARE ROW EXCLUSIVE, for a moment; keeps out writers, not readers",
 		SQL:  as(a.Source.Owner, r, a.triggers(table)...),
 	}
+	if table == a.Source.Quoted() {
+		s.Does += ", and a row trigger for those that arrive by logical replication"
+		s.SQL = as(a.Source.Owner, r, append(a.triggers(table), a.rowTrigger()...)...)
+	}
 	if slices.Contains(a.done, stepBackfill) && !slices.Contains(a.done, s.Name) {
 		s.Does += "; this partition is new, and its rows are read too"
 		s.SQL = append(s.SQL, as(r.SchemaOwner, r, fmt.Sprintf("update recoup.adoption set state = '%s', scanned_to = null, scan_end = null, scanned = 0, turn = turn + 1 where adoption_id = %d",

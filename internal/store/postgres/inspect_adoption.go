@@ -18,9 +18,9 @@ func readAdoptions(ctx context.Context, q querier, _ store.Inspection, f *store.
 		  not exists (select from recoup.error_table t where t.table_name = a.table_name and not t.retired),
 		  array(select t.name || ' on ' || p.relid::regclass::text
 		    from (select relid from pg_partition_tree(c.oid) union select c.oid) p (relid),
-		      unnest('{insert,update,delete,truncate}'::text[]) with ordinality as w (what, place),
+		      unnest('{insert,update,delete,truncate,replicated}'::text[]) with ordinality as w (what, place),
 		      format('adopted_%s_%s', a.adoption_id, w.what) as t (name)
-		    where c.oid is not null and not exists (select from pg_trigger g where g.tgrelid = p.relid and g.tgname = t.name and g.tgenabled = 'A' and g.tgfoid = to_regproc('recoup.' || t.name))
+		    where c.oid is not null and not exists (select from pg_trigger g where g.tgrelid = p.relid and g.tgname = t.name and g.tgenabled = case w.what when 'replicated' then 'R' else 'A' end and g.tgfoid = to_regproc('recoup.' || t.name))
 		    order by p.relid::regclass::text, w.place)
 		  || array(select 'function recoup.' || p.name from unnest('{read,scan}'::text[]) with ordinality as w (what, place),
 		      format('adopted_%s_%s', a.adoption_id, w.what) as p (name)

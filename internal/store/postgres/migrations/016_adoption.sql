@@ -257,6 +257,7 @@ begin
 end $$;
 create trigger owned before insert on recoup.adopted_change
   for each row execute function recoup.change_guard();
+alter table recoup.adopted_change enable always trigger owned; -- triggers note changes in sessions of replication too
 
 -- Errors whose source row is to be told.
 create table recoup.adopted_mirror (
