@@ -92,6 +92,12 @@ type Adoption struct {
 	Behind    float64 `json:"behind_s" doc:"seconds since the oldest of these"`
 	Unwritten int64   `json:"unwritten" doc:"rows that do not show yet what became of their error, counted up to 10000"`
 
+	// Partitions, when a node last looked.
+	Partitions   int       `json:"partitions,omitempty" doc:"how many partitions it has; nodes look about every 15 seconds"`
+	Unseen       []string  `json:"unseen_partitions,omitempty" doc:"partitions without triggers, to which nodes could not add them: what is written into these directly is not governed"`
+	UnseenSince  time.Time `json:"unseen_since,omitzero" doc:"when a node first found one"`
+	UnseenReason string    `json:"unseen_reason,omitempty" doc:"why nodes could not add the triggers of one of them"`
+
 	// Rows that no node could read.
 	Unreadable       int64  `json:"unreadable" doc:"rows on which a condition of the owner fails, counted up to 10000; they are looked at again when they change"`
 	UnreadableKey    string `json:"unreadable_key,omitempty" doc:"the key of one of them"`

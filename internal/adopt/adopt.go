@@ -65,6 +65,9 @@ type Partition struct {
 	Schema  string
 	Name    string
 	Foreign bool
+
+	// Triggers are those of adoptions that it has, unless they are disabled.
+	Triggers []string
 }
 
 // Quoted is the partition's name in SQL.

@@ -49,7 +49,9 @@ select a.attname, format_type(a.atttypid, a.atttypmod), format_type(a.atttypid, 
 from pg_attribute a join pg_type t on t.oid = a.atttypid where a.attrelid = $1 and a.attnum > 0 and not a.attisdropped order by a.attnum`
 
 const findPartitions = `
-select c.oid, n.nspname, c.relname, c.relkind = 'f' from pg_partition_tree($1) t join pg_class c on c.oid = t.relid
+select c.oid, n.nspname, c.relname, c.relkind = 'f', array(select g.tgname::text from pg_trigger g join pg_proc f on f.oid = g.tgfoid
+    where g.tgrelid = c.oid and g.tgenabled = 'A' and f.pronamespace = to_regnamespace('recoup') and f.proname = g.tgname order by 1)
+from pg_partition_tree($1) t join pg_class c on c.oid = t.relid
 join pg_namespace n on n.oid = c.relnamespace where t.level > 0 order by t.level, n.nspname, c.relname`
 
 // ReadSource reads what the catalog says of a table, which is named as in SQL. A name without a

@@ -138,7 +138,7 @@ func (p *Plan) note() {
 		notef("Row security is on. It does not hold the owner, whose functions read every row; nodes have no right to the table itself.")
 	}
 	if n := len(s.Partitions); n > 0 {
-		notef("It has %d partitions, which get the triggers too. One that is attached later needs recoup adopt --apply again: until then only writes through %s are seen.", n, s)
+		notef("It has %d partitions, which get the triggers too. Nodes add triggers to partitions that are created or attached later, and read their rows, within a minute. recoup adopt %s --apply does so at once.", n, s)
 	}
 	if p.rights.User != s.Owner || p.rights.User != p.rights.SchemaOwner {
 		notef("It runs as %s, who acts as %s (the table's owner) and as %s (the owner of the schema recoup).", p.rights.User, s.Owner, p.rights.SchemaOwner)

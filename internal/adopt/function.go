@@ -22,6 +22,9 @@ func (a *Adoption) Functions() []Function {
 	if a.Rules.Removes() {
 		list = append(list, a.take(), a.remove())
 	}
+	if a.Source.Kind == "p" {
+		list = append(list, a.attach())
+	}
 	if a.readsTimes() {
 		list = append([]Function{a.time()}, list...)
 	}

@@ -181,18 +181,24 @@ func (a *Adoption) onTruncate() Function {
 end `, a.ID))
 }
 
+// statementTriggers are what the statement triggers of a table fire after, and their transition tables.
+var statementTriggers = []struct{ what, tables string }{
+	{"insert", " referencing new table as " + newRows},
+	{"update", " referencing old table as " + oldRows + " new table as " + newRows},
+	{"delete", " referencing old table as " + oldRows},
+	{"truncate", ""},
+}
+
 // triggers returns the statements that put the triggers on a table: the source, or one
-// of its partitions. They depend on the view: DROP COLUMN with CASCADE drops them too, and
-// writers go on.
-func (a *Adoption) triggers(table string) []string {
+// of its partitions. Those that it has already are left out. They depend on the view: DROP COLUMN
+// with CASCADE drops them too, and writers go on.
+func (a *Adoption) triggers(table string, has ...string) []string {
 	var list []string
-	for _, t := range []struct{ what, tables string }{
-		{"insert", " referencing new table as " + newRows},
-		{"update", " referencing old table as " + oldRows + " new table as " + newRows},
-		{"delete", " referencing old table as " + oldRows},
-		{"truncate", ""},
-	} {
+	for _, t := range statementTriggers {
 		name := a.name(t.what)
+		if slices.Contains(has, name) {
+			continue
+		}
 		list = append(list,
 			fmt.Sprintf("create trigger %[1]s after %[2]s on %[3]s%[4]s for each statement\nwhen ('recoup.%[5]s'::regclass is not null) execute function recoup.%[1]s()",
 				name, t.what, table, t.tables, a.name(seen)),
