@@ -66,7 +66,7 @@ type Partition struct {
 	Name    string
 	Foreign bool
 
-	// Triggers are those of adoptions that it has, unless they are disabled.
+	// Triggers are those of adoptions that it has. They can be disabled.
 	Triggers []string
 }
 

@@ -50,7 +50,7 @@ from pg_attribute a join pg_type t on t.oid = a.atttypid where a.attrelid = $1 a
 
 const findPartitions = `
 select c.oid, n.nspname, c.relname, c.relkind = 'f', array(select g.tgname::text from pg_trigger g join pg_proc f on f.oid = g.tgfoid
-    where g.tgrelid = c.oid and g.tgenabled = 'A' and f.pronamespace = to_regnamespace('recoup') and f.proname = g.tgname order by 1)
+    where g.tgrelid = c.oid and f.pronamespace = to_regnamespace('recoup') and f.proname = g.tgname order by 1)
 from pg_partition_tree($1) t join pg_class c on c.oid = t.relid
 join pg_namespace n on n.oid = c.relnamespace where t.level > 0 order by t.level, n.nspname, c.relname`
 

@@ -35,8 +35,8 @@ func (a *Adoption) stepPartition(p Partition, sql []string, r Rights) Step {
 	return s
 }
 
-// attach adds triggers to partitions that have none, with the rights of the table's owner, and
-// returns which these are. It waits a moment for the lock of each. If partitions are gone, it has
+// attach adds triggers to partitions that lack them, with the rights of the table's owner, and
+// returns which these are. Triggers that the owner has disabled stay so. It waits a moment for the lock of each. If partitions are gone, it has
 // nodes look again at every row that has an error.
 func (a *Adoption) attach() Function {
 	const partition = "PARTITION"
@@ -53,8 +53,8 @@ func (a *Adoption) attach() Function {
 		for _, sql := range a.triggers(partition, others...) {
 			run = append(run, fmt.Sprintf("execute replace(%s, '%s', found::text);", literals(strings.ReplaceAll(sql, "\n", " ")), partition))
 		}
-		add = append(add, fmt.Sprintf("if not exists (select from pg_trigger g where g.tgrelid = found and g.tgname = %s) then\n        %s\n      else\n        %s\n      end if;",
-			literal(a.name(t.what)), strings.Join(run, "\n        "), run[1]))
+		add = append(add, fmt.Sprintf("if not exists (select from pg_trigger g where g.tgrelid = found and g.tgname = %s) then\n        %s\n      end if;",
+			literal(a.name(t.what)), strings.Join(run, "\n        ")))
 	}
 	return a.function("attach", "gone boolean", "boolean", "setof recoup.attached_partition", " set lock_timeout = '100ms'", fmt.Sprintf(`declare
   found regclass;
@@ -64,7 +64,7 @@ begin
     insert into recoup.adopted_change (adoption_id) values (%[1]d);
   end if;
   for found in select t.relid from pg_partition_tree(%[2]s) t where t.level > 0 and (select count(*) from pg_trigger g
-      where g.tgrelid = t.relid and g.tgenabled = 'A' and g.tgname in (%[3]s)) < %[4]d
+      where g.tgrelid = t.relid and g.tgname in (%[3]s)) < %[4]d
       order by t.level, t.relid::oid loop
     begin
       %[5]s

@@ -83,6 +83,12 @@ func TestPartitionsThatCome(t *testing.T) {
 	if f := w.inspected(); len(f.Missing) > 0 {
 		t.Errorf("%q", f.Missing)
 	}
+	w.exec(role + "alter table shop.failures_1 disable trigger adopted_1_insert; reset role") // the owner's decision stands
+	w.look()
+	w.adopt(recoup.Mapping{})
+	if f := w.inspected(); len(f.Missing) != 1 || !f.UnseenSince.IsZero() {
+		t.Errorf("%+v", f)
+	}
 	w.release("shop.failures")
 	w.want("select count(*) from pg_trigger where tgname ~ 'adopted_'", "0")
 }

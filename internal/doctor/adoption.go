@@ -168,9 +168,9 @@ func untriggered(a store.AdoptionFact) string {
 	if len(names) > most {
 		shown += ", …"
 	}
-	text := fmt.Sprintf("%d of %d partitions lack triggers (%s): rows that are written into them directly, and not through %s, are not governed.", len(names), max(a.Partitions, len(names)), shown, a.Source)
+	text := fmt.Sprintf("%d of %d partitions lack triggers, or have them disabled (%s): rows that are written into them directly, and not through %s, are not governed.", len(names), max(a.Partitions, len(names)), shown, a.Source)
 	if a.UnseenSince.IsZero() {
-		return text + " Nodes add the triggers within a minute, if one runs."
+		return text + " Nodes add missing triggers within a minute, if one runs. Enable those that are disabled with ALTER TABLE … ENABLE ALWAYS TRIGGER."
 	}
 	why := ""
 	if a.UnseenWhy != "" {

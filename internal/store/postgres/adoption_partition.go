@@ -9,6 +9,7 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 
 	"recoup"
+	"recoup/internal/pgsession"
 	"recoup/internal/store"
 )
 
@@ -18,7 +19,7 @@ const selectPartitions = `
 	select array(select format('%I.%I', n.nspname, c.relname) from pg_partition_tree(recoup.adopted_source(a.adoption_id)) p join pg_class c on c.oid = p.relid
 	    join pg_namespace n on n.oid = c.relnamespace where p.level > 0 order by p.level, c.oid), coalesce(a.partitions, '{}'),
 	  array(select format('%I.%I', n.nspname, c.relname) from pg_partition_tree(recoup.adopted_source(a.adoption_id)) p join pg_class c on c.oid = p.relid
-	    join pg_namespace n on n.oid = c.relnamespace where p.level > 0 and (select count(*) from pg_trigger g where g.tgrelid = p.relid and g.tgenabled = 'A'
+	    join pg_namespace n on n.oid = c.relnamespace where p.level > 0 and (select count(*) from pg_trigger g where g.tgrelid = p.relid
 	      and g.tgname in (select format('adopted_%s_%s', a.adoption_id, w) from unnest('{insert,update,delete,truncate}'::text[]) w)) < 4 order by p.level, c.oid),
 	  a.unseen <> '{}'
 	from recoup.adoption a where a.adoption_id = $1`
@@ -73,14 +74,14 @@ func (s *Store) attach(ctx context.Context, doing string, adoption int, gone boo
 				return err
 			}
 			found.filled = found.filled || filled != nil && *filled
-			if refused != nil && name != nil {
-				found.unseen, found.why = append(found.unseen, *name), *refused
+			if refused != nil && name != nil && slices.Contains(bare, *name) && len(found.unseen) < len(bare) {
+				found.unseen, found.why = append(found.unseen, *name), pgsession.BriefText(*refused)
 			}
 		}
 		return rows.Err()
 	}, gone)
 	if said, ok := errors.AsType[*pgconn.PgError](err); ok {
-		found.unseen, found.why = bare, said.Message
+		found.unseen, found.why = bare, pgsession.BriefText(said.Message)
 		return nil
 	}
 	return err
