@@ -28,6 +28,8 @@ type Mapping struct {
 	Severity  string `json:"severity,omitempty" doc:"the column with the severity; default: the code's"`
 	CreatedAt string `json:"created_at,omitempty" doc:"the column with the time of the failure; default: when it was first seen"`
 
+	TimeZone  string `json:"time_zone,omitempty" doc:"the time zone in which times without one are read, as the database names it; default: UTC"`
+
 	// Conditions in the words of the source's own SQL.
 	GovernedWhen string `json:"governed_when,omitempty" doc:"an SQL condition; rows for which it does not hold are no failures"`
 	ResolvedWhen string `json:"resolved_when,omitempty" doc:"an SQL condition; rows for which it holds are resolved"`
@@ -89,6 +91,12 @@ type Adoption struct {
 	Pending   int64   `json:"pending" doc:"changes of its rows that no node has looked at, counted up to 10000; those of blocking tables block their entities until then"`
 	Behind    float64 `json:"behind_s" doc:"seconds since the oldest of these"`
 	Unwritten int64   `json:"unwritten" doc:"rows that do not show yet what became of their error, counted up to 10000"`
+
+	// Partitions, when a node last looked.
+	Partitions   int       `json:"partitions,omitempty" doc:"how many partitions it has; nodes look about every 15 seconds"`
+	Unseen       []string  `json:"unseen_partitions,omitempty" doc:"partitions without triggers, to which nodes could not add them: what is written into these directly is not governed"`
+	UnseenSince  time.Time `json:"unseen_since,omitzero" doc:"when a node first found one"`
+	UnseenReason string    `json:"unseen_reason,omitempty" doc:"why nodes could not add the triggers of one of them"`
 
 	// Rows that no node could read.
 	Unreadable       int64  `json:"unreadable" doc:"rows on which a condition of the owner fails, counted up to 10000; they are looked at again when they change"`

@@ -42,6 +42,7 @@ type Source struct {
 	Referrers   []string // tables with foreign keys to it
 	Triggers    []string // of its owner, that run on every update of a row
 	Published   []string // publications that it is in
+	Subscribed  bool     // it, or a partition of it, is in a subscription
 }
 
 // Column is a column of a source.
@@ -64,6 +65,9 @@ type Partition struct {
 	Schema  string
 	Name    string
 	Foreign bool
+
+	// Triggers are those of adoptions that it has. They can be disabled.
+	Triggers []string
 }
 
 // Quoted is the partition's name in SQL.

@@ -31,6 +31,12 @@ var roles atomic.Int64
 func newWorld(t testing.TB, ddl string) *world {
 	t.Helper()
 	ownerURL, appURL := pgtest.Migrated(t)
+	return newWorldAt(t, ownerURL, appURL, ddl)
+}
+
+// newWorldAt is newWorld in a database that there is.
+func newWorldAt(t testing.TB, ownerURL, appURL, ddl string) *world {
+	t.Helper()
 	w := &world{t: t, owner: connect(t, ownerURL), app: connect(t, appURL), url: ownerURL, appURL: appURL, role: fmt.Sprintf("shop_%d", roles.Add(1))}
 	w.exec(fmt.Sprintf("create role %[1]s; grant %[1]s to recoup_owner; create schema shop authorization %[1]s", w.role))
 	w.exec(`insert into recoup.error_table (table_name, hub, entity_column, dispositions, default_disposition, ttl, blocks, policy_version)

@@ -71,6 +71,9 @@ func (p *Plan) refuseTable(deadLetters bool, other string) {
 // refuseOther says that what is asked for is not how the table was adopted.
 func (p *Plan) refuseOther(request Request) {
 	now, asked := p.Adopted.Mapping, request.Mapping
+	if strings.EqualFold(asked.TimeZone, now.TimeZone) {
+		asked.TimeZone = now.TimeZone
+	}
 	for _, part := range []struct{ flag, asked, now string }{
 		{"preset", request.Preset, p.Adopted.Preset},
 		{"entity", asked.Entity, now.Entity},
@@ -79,6 +82,7 @@ func (p *Plan) refuseOther(request Request) {
 		{"message", asked.Message, now.Message},
 		{"severity", asked.Severity, now.Severity},
 		{"created-at", asked.CreatedAt, now.CreatedAt},
+		{"time-zone", asked.TimeZone, now.TimeZone},
 		{"governed-when", asked.GovernedWhen, now.GovernedWhen},
 		{"resolved-when", asked.ResolvedWhen, now.ResolvedWhen},
 	} {
@@ -134,7 +138,7 @@ func (p *Plan) note() {
 		notef("Row security is on. It does not hold the owner, whose functions read every row; nodes have no right to the table itself.")
 	}
 	if n := len(s.Partitions); n > 0 {
-		notef("It has %d partitions, which get the triggers too. One that is attached later needs recoup adopt --apply again: until then only writes through %s are seen.", n, s)
+		notef("It has %d partitions, which get the triggers too. Nodes add triggers to partitions that are created or attached later, and read their rows, within a minute. recoup adopt %s --apply does so at once.", n, s)
 	}
 	if p.rights.User != s.Owner || p.rights.User != p.rights.SchemaOwner {
 		notef("It runs as %s, who acts as %s (the table's owner) and as %s (the owner of the schema recoup).", p.rights.User, s.Owner, p.rights.SchemaOwner)
@@ -144,6 +148,9 @@ func (p *Plan) note() {
 	}
 	if s.Persistence == "u" {
 		notef("It is unlogged: after a crash of the database it is empty, and no trigger says so.")
+	}
+	if s.Subscribed {
+		notef("It is in a subscription. A row trigger notes the rows that arrive by it, one by one. Other writers do not fire that trigger.")
 	}
 	p.noteQueue()
 	if !p.Table.Blocks {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -52,13 +51,7 @@ func (a *Adoption) count(ctx context.Context, conn *pgx.Conn, ttl time.Duration)
 	if percent := min(100, 100*samplePages/float64(max(a.Source.Pages, 1))); !c.Exact {
 		from, scale = fmt.Sprintf("%s s tablesample system (%f)", a.Source.Quoted(), percent), 100/percent
 	}
-	at := a.createdAt()
-	var before []string
-	if a.readsTimes() {
-		// The function is not there yet; this one goes with the transaction.
-		before = []string{strings.Replace(a.time().Text, "recoup."+a.name("time"), "pg_temp.recoup_time", 1)}
-		at = strings.Replace(at, "recoup."+a.name("time"), "pg_temp.recoup_time", 1)
-	}
+	at, before := a.plannedTime()
 	had := "false"
 	if c, ok := a.mapped(a.Mapping.CreatedAt); ok {
 		had = c.in("s") + " is not null"
@@ -121,11 +114,11 @@ func (a *Adoption) remark(part string, c Column, ok bool) string {
 	case part == "created_at" && c.Base == typeInstant:
 		return ""
 	case part == "created_at" && (c.Base == typeTimestamp || c.Base == typeDate):
-		return "read as UTC"
+		return "read as " + a.zone()
 	case part == "created_at" && c.Category == "N":
 		return "seconds, milliseconds or microseconds since 1970, by size"
 	case part == "created_at":
-		return "what is no time: when Recoup first sees the row"
+		return "without an offset: read as " + a.zone() + "; what is no time: when Recoup first sees the row"
 	}
 	return ""
 }

@@ -171,7 +171,7 @@ func (a *Adoption) severity() string {
 	if !ok || c.Category == "N" {
 		return "null::text"
 	}
-	word := "upper(btrim(" + textual("s", c) + "))"
+	word := "upper(btrim(" + textual("s", c) + `) collate "C")`
 	list := []string{"case"}
 	for _, level := range []struct{ severity, words string }{
 		{"CRITICAL", "'CRITICAL', 'FATAL', 'EMERGENCY', 'PANIC'"},
@@ -197,9 +197,9 @@ func (a *Adoption) createdAt() string {
 	case c.Base == typeInstant:
 		return "case when isfinite(" + at + ") then " + at + " end"
 	case c.Base == typeTimestamp:
-		return "case when isfinite(" + at + ") then " + at + " at time zone 'UTC' end"
+		return "case when isfinite(" + at + ") then " + at + " at time zone " + literal(a.zone()) + " end"
 	case c.Base == typeDate:
-		return "case when isfinite(" + at + ") then " + at + "::timestamp at time zone 'UTC' end"
+		return "case when isfinite(" + at + ") then " + at + "::timestamp at time zone " + literal(a.zone()) + " end"
 	case c.Category == "N":
 		return fmt.Sprintf(`case when abs(%[1]s) < 100000000000 then to_timestamp(%[1]s::float8)
       when abs(%[1]s) < 100000000000000 then to_timestamp(%[1]s::float8 / 1000)

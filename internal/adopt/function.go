@@ -22,6 +22,9 @@ func (a *Adoption) Functions() []Function {
 	if a.Rules.Removes() {
 		list = append(list, a.take(), a.remove())
 	}
+	if a.Source.Kind == "p" {
+		list = append(list, a.attach())
+	}
 	if a.readsTimes() {
 		list = append([]Function{a.time()}, list...)
 	}
@@ -144,7 +147,7 @@ end `, strings.Join(parts, ", "), a.Source.Quoted(), strings.Join(same, " and ")
 
 // time reads a time from text; what is none is null.
 func (a *Adoption) time() Function {
-	f := a.function("time", "t text", "text", "timestamptz", " set timezone = 'UTC' set datestyle = 'ISO, YMD'", `declare
+	f := a.function("time", "t text", "text", "timestamptz", " set timezone = "+literal(a.zone())+" set datestyle = 'ISO, YMD'", `declare
   at timestamptz;
 begin
   at := $1::timestamptz;

@@ -39,6 +39,7 @@ type Plan struct {
 	Guessed  []string       `json:"guessed"` // parts of the mapping that nobody has said
 	Filled   []string       `json:"filled"`  // parts of the mapping that are the preset's
 	Reading  []Reading      `json:"reading"` // how columns are read
+	Zone     *Zone          `json:"time_zone,omitempty"`
 	Rows     Count          `json:"rows"`
 	Notes    []string       `json:"notes"`
 	Refusals []Refusal      `json:"refusals"`
@@ -125,6 +126,12 @@ func (p *Plan) make(ctx context.Context, tx pgx.Tx, request Request) error {
 		}
 		mapping = p.complete(sample, mapping, request.NoMirror)
 	}
+	if p.Adopted == nil {
+		var err error
+		if mapping, err = p.chooseZone(ctx, tx, request.Mapping.TimeZone, mapping); err != nil {
+			return err
+		}
+	}
 	queue, _ := preset.Named(p.Preset)
 	conditions, err := readConditions(ctx, tx.Conn(), request.Path, p.Facts, mapping, queue)
 	if err != nil {
@@ -146,6 +153,9 @@ func (p *Plan) make(ctx context.Context, tx pgx.Tx, request Request) error {
 		p.refuseMapping()
 		p.note()
 		p.Reading = p.adoption.reading()
+		if err := p.sampleTimes(ctx, tx.Conn()); err != nil {
+			return err
+		}
 		err = p.count(ctx, tx.Conn())
 	}
 	return err

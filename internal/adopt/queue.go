@@ -48,6 +48,7 @@ func (p *Plan) fill(said recoup.Mapping, noMirror bool) recoup.Mapping {
 		{"message", &m.Message, by.Message},
 		{"severity", &m.Severity, by.Severity},
 		{"created_at", &m.CreatedAt, by.CreatedAt},
+		{"time_zone", &m.TimeZone, by.TimeZone},
 		{"governed_when", &m.GovernedWhen, by.GovernedWhen},
 		{"underway_when", &m.UnderwayWhen, by.UnderwayWhen},
 		{"code", &m.CodeValue, by.CodeValue},

@@ -60,9 +60,9 @@ func (p *Plan) begin(ctx context.Context, tx pgx.Tx, actor string) error {
 	for i, c := range a.key() {
 		names[i] = c.Name
 	}
-	err := tx.QueryRow(ctx, `insert into recoup.adoption (table_name, source, source_oid, owner, key_columns, mapping, preset, rows, begun_by)
-		values ($1, $2, $3, $4, $5, $6, nullif($7, ''), $8, $9) returning adoption_id`,
-		p.Table.Name, s.Quoted(), s.OID, s.Owner, names, a.Mapping, p.Preset, max(p.Rows.Rows, 0), actor).Scan(&a.ID)
+	err := tx.QueryRow(ctx, `insert into recoup.adoption (table_name, source, source_oid, owner, key_columns, mapping, preset, rows, begun_by, partitions)
+		values ($1, $2, $3, $4, $5, $6, nullif($7, ''), $8, $9, $10) returning adoption_id`,
+		p.Table.Name, s.Quoted(), s.OID, s.Owner, names, a.Mapping, p.Preset, max(p.Rows.Rows, 0), actor, s.partitions()).Scan(&a.ID)
 	if err == nil {
 		_, err = tx.Exec(ctx, findAgain, a.ID, s.Quoted(), p.Table.Name)
 	}

@@ -108,6 +108,9 @@ func (r *Runner) Remake(ctx context.Context, source string) error {
 	if err != nil {
 		return err
 	}
+	for i := range p.Facts.Partitions {
+		p.Facts.Partitions[i].Triggers = nil
+	}
 	p.adoption.done = slices.DeleteFunc(p.adoption.done, func(s string) bool { return s == stepFunctions || strings.HasPrefix(s, stepTriggers+" ") })
 	for _, s := range p.adoption.Steps(p.rights) {
 		if err := r.do(ctx, p, s); err != nil {

@@ -87,7 +87,9 @@ func (a *Adoption) Steps(r Rights) []Step {
 		SQL:  as(r.SchemaOwner, r, "select recoup.watch_errors()"),
 	}, a.stepTriggers(a.Source.Quoted(), r))
 	for _, p := range a.Source.Partitions {
-		steps = append(steps, a.stepTriggers(p.Quoted(), r))
+		if sql := a.triggers(p.Quoted(), p.Triggers...); len(sql) > 0 || slices.Contains(a.done, stepTriggers+" "+p.Quoted()) {
+			steps = append(steps, a.stepPartition(p, sql, r))
+		}
 	}
 	steps = append(steps, Step{
 		Name: stepBackfill, Does: "lets nodes read the rows that are there, in batches",
@@ -236,10 +238,9 @@ func (a *Adoption) stepTriggers(table string, r Rights) Step {
 		Lock: strings.ReplaceAll(table, `"`, "") + ": SHARE ROW EXCLUSIVE, for a moment; keeps out writers, not readers",
 		SQL:  as(a.Source.Owner, r, a.triggers(table)...),
 	}
-	if slices.Contains(a.done, stepBackfill) && !slices.Contains(a.done, s.Name) {
-		s.Does += "; this partition is new, and its rows are read too"
-		s.SQL = append(s.SQL, as(r.SchemaOwner, r, fmt.Sprintf("update recoup.adoption set state = '%s', scanned_to = null, scan_end = null, scanned = 0, turn = turn + 1 where adoption_id = %d",
-			recoup.AdoptionBackfilling, a.ID))...)
+	if table == a.Source.Quoted() {
+		s.Does += ", and a row trigger for those that arrive by logical replication"
+		s.SQL = as(a.Source.Owner, r, append(a.triggers(table), a.rowTrigger()...)...)
 	}
 	return s
 }

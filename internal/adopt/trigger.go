@@ -15,7 +15,7 @@ const seen = "recoup_release_first"
 
 // noting are the functions of triggers that read rows, and the one that finds renamed columns.
 func (a *Adoption) noting() []Function {
-	return []Function{a.names(), a.onInsert(), a.onUpdate(), a.onDelete()}
+	return []Function{a.names(), a.onInsert(), a.onUpdate(), a.onDelete(), a.onReplicated()}
 }
 
 // view creates the view of the columns that triggers use. A view depends on exactly these
@@ -80,11 +80,7 @@ func (a *Adoption) usedByTriggers() (names []string) {
 // are found out by the one row too many, and are written in parts. After a column was renamed
 // the statement is made anew with the current names.
 func (a *Adoption) note(rows string, entities bool, tables ...string) string {
-	hashes := "null::bigint[]"
-	if entities {
-		hashes = "array_agg(hashtextextended(r.e, 0)) filter (where r.e is not null)"
-	}
-	into := fmt.Sprintf("insert into recoup.adopted_change (adoption_id, %s, entities) select %d, array_agg(r.k), %s", a.keyNoted(), a.ID, hashes)
+	into := a.intoChange(entities)
 	parts := fmt.Sprintf("%s from (select r.*, (row_number() over () - 1) / %d as part from (%s) r where r.k is not null) r group by r.part", into, changeKeys, rows)
 	renamed := make([]string, len(tables))
 	for i, table := range tables {
@@ -105,6 +101,15 @@ begin
   end if;
   return null;
 end `, into, rows, a.name("names"), changeKeys, tables[0], parts, strings.Join(renamed, ", "), literals(parts))
+}
+
+// intoChange is the beginning of a statement that writes changes down.
+func (a *Adoption) intoChange(entities bool) string {
+	hashes := "null::bigint[]"
+	if entities {
+		hashes = "array_agg(hashtextextended(r.e, 0)) filter (where r.e is not null)"
+	}
+	return fmt.Sprintf("insert into recoup.adopted_change (adoption_id, %s, entities) select %d, array_agg(r.k), %s", a.keyNoted(), a.ID, hashes)
 }
 
 // literals writes a long string in SQL in pieces, so that its lines can be folded.
@@ -152,15 +157,17 @@ func (a *Adoption) onInsert() Function {
 	return a.function("insert", "", "", "trigger", a.stableText(), a.note(a.rows(a.keyAndEntity(), newRows), a.namesEntities(), newRows))
 }
 
-// onUpdate notes the rows whose key, entity or watched columns have changed, and keys
-// that are gone.
 func (a *Adoption) onUpdate() Function {
+	return a.function("update", "", "", "trigger", a.stableText(), a.note(a.changed(), a.namesEntities(), newRows, oldRows))
+}
+
+// changed are the rows whose key, entity or watched columns have changed, and keys that are gone.
+func (a *Adoption) changed() string {
 	columns, key := a.keyAndEntity(), a.noted("s")+" as k, null"
 	for i, w := range a.watched("s") {
 		columns += fmt.Sprintf(", %s%s as w%d", w.expression, w.collation, i+1)
 	}
-	rows := fmt.Sprintf("select c.k, c.e from (%s except %s) c union all (%s except %s)", a.rows(columns, newRows), a.rows(columns, oldRows), a.rows(key, oldRows), a.rows(key, newRows))
-	return a.function("update", "", "", "trigger", a.stableText(), a.note(rows, a.namesEntities(), newRows, oldRows))
+	return fmt.Sprintf("select c.k, c.e from (%s except %s) c union all (%s except %s)", a.rows(columns, newRows), a.rows(columns, oldRows), a.rows(key, oldRows), a.rows(key, newRows))
 }
 
 func (a *Adoption) onDelete() Function {
@@ -174,18 +181,24 @@ func (a *Adoption) onTruncate() Function {
 end `, a.ID))
 }
 
+// statementTriggers are what the statement triggers of a table fire after, and their transition tables.
+var statementTriggers = []struct{ what, tables string }{
+	{"insert", " referencing new table as " + newRows},
+	{"update", " referencing old table as " + oldRows + " new table as " + newRows},
+	{"delete", " referencing old table as " + oldRows},
+	{"truncate", ""},
+}
+
 // triggers returns the statements that put the triggers on a table: the source, or one
-// of its partitions. They depend on the view: DROP COLUMN with CASCADE drops them too, and
-// writers go on.
-func (a *Adoption) triggers(table string) []string {
+// of its partitions. Those that it has already are left out. They depend on the view: DROP COLUMN
+// with CASCADE drops them too, and writers go on.
+func (a *Adoption) triggers(table string, has ...string) []string {
 	var list []string
-	for _, t := range []struct{ what, tables string }{
-		{"insert", " referencing new table as " + newRows},
-		{"update", " referencing old table as " + oldRows + " new table as " + newRows},
-		{"delete", " referencing old table as " + oldRows},
-		{"truncate", ""},
-	} {
+	for _, t := range statementTriggers {
 		name := a.name(t.what)
+		if slices.Contains(has, name) {
+			continue
+		}
 		list = append(list,
 			fmt.Sprintf("create trigger %[1]s after %[2]s on %[3]s%[4]s for each statement\nwhen ('recoup.%[5]s'::regclass is not null) execute function recoup.%[1]s()",
 				name, t.what, table, t.tables, a.name(seen)),

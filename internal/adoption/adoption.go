@@ -114,6 +114,7 @@ type state struct {
 	sweep   *sweep
 	moved   int64 // how far the queue of errors that moved was looked at
 
+	tended   time.Time // when its partitions were last looked at
 	retries  time.Time // until then the jobs of a queue are left alone
 	underway string    // the last key of those under way that was looked at
 	parked   store.Cursor
@@ -207,9 +208,9 @@ func (s *Service) pending(a *store.Adoption, st *state) bool {
 	case recoup.AdoptionReleasing:
 		return true
 	case recoup.AdoptionBackfilling:
-		return a.Changed || a.Moved || !s.Now().Before(st.slow) || s.retriesDue(a, st) || s.refusedDue(a)
+		return s.tends(a, st) || a.Changed || a.Moved || !s.Now().Before(st.slow) || s.retriesDue(a, st) || s.refusedDue(a)
 	case recoup.AdoptionGoverned:
-		return a.Changed || a.Moved || s.retriesDue(a, st) || s.sweeps(a, st) || s.refusedDue(a)
+		return s.tends(a, st) || a.Changed || a.Moved || s.retriesDue(a, st) || s.sweeps(a, st) || s.refusedDue(a)
 	}
 	return false
 }

@@ -24,6 +24,9 @@ func (s *Service) work(ctx context.Context, a *store.Adoption, st *state) (more 
 		return s.release(ctx, a, turn)
 	}
 	defer s.Store.LeaveSource(ctx, a.ID)
+	if err := s.tend(ctx, a, turn, st); err != nil {
+		return false, err
+	}
 	if more, err = s.changes(ctx, a, turn, st); err != nil {
 		return false, err
 	}

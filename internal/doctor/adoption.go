@@ -144,7 +144,7 @@ func judgeSource(in *Input, a store.AdoptionFact) (found []Ill) {
 }
 
 // unseen is a table without some of its triggers, or nodes without functions. Triggers of new
-// partitions are added by adopting it again; all others are made anew.
+// partitions are added by nodes, or by adopting it again; all others are made anew.
 func unseen(a store.AdoptionFact) Ill {
 	const why = "Rows of it fail unseen, because these are missing or disabled: "
 	for _, m := range a.Missing {
@@ -152,5 +152,29 @@ func unseen(a store.AdoptionFact) Ill {
 			return ill(recoup.FindingCritical, a.Source, why+strings.Join(a.Missing, ", ")+".", fixHere).with(Remedy{Remake: a.Source})
 		}
 	}
-	return ill(recoup.FindingCritical, a.Source, why+strings.Join(a.Missing, ", ")+".", "recoup adopt "+word(a.Source)+" --apply")
+	return ill(recoup.FindingCritical, a.Source, untriggered(a), "recoup adopt "+word(a.Source)+" --apply")
+}
+
+// untriggered describes partitions without triggers.
+func untriggered(a store.AdoptionFact) string {
+	const most = 5
+	var names []string
+	for _, m := range a.Missing {
+		if _, table, _ := strings.Cut(m, " on "); !slices.Contains(names, table) {
+			names = append(names, table)
+		}
+	}
+	shown := strings.Join(names[:min(len(names), most)], ", ")
+	if len(names) > most {
+		shown += ", …"
+	}
+	text := fmt.Sprintf("%d of %d partitions lack triggers, or have them disabled (%s): rows that are written into them directly, and not through %s, are not governed.", len(names), max(a.Partitions, len(names)), shown, a.Source)
+	if a.UnseenSince.IsZero() {
+		return text + " Nodes add missing triggers within a minute, if one runs. Enable those that are disabled with ALTER TABLE … ENABLE ALWAYS TRIGGER."
+	}
+	why := ""
+	if a.UnseenWhy != "" {
+		why = " (" + a.UnseenWhy + ")"
+	}
+	return text + fmt.Sprintf(" Nodes have not been able to add them since %s%s.", a.UnseenSince.UTC().Format("2006-01-02 15:04 MST"), why)
 }

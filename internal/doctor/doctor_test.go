@@ -90,8 +90,9 @@ func TestJudge(t *testing.T) {
 			in.Facts.Adoptions = []store.AdoptionFact{{Source: "shop.rejects", State: recoup.AdoptionGoverned, Given: true}}
 		}), recoup.FindingCritical, "adoptions", "It has another owner now"},
 		"a new partition": {onServer(func(in *doctor.Input) {
-			in.Facts.Adoptions = []store.AdoptionFact{{Source: "shop.rejects", State: recoup.AdoptionGoverned, Missing: []string{"adopted_1_insert on shop.rejects_2027"}}}
-		}), recoup.FindingCritical, "adoptions", "shop.rejects_2027"},
+			in.Facts.Adoptions = []store.AdoptionFact{{Source: "shop.rejects", State: recoup.AdoptionGoverned, Partitions: 14, UnseenSince: in.Facts.Clock.Add(-time.Hour), UnseenWhy: "permission denied for table rejects_2027",
+				Missing: []string{"adopted_1_insert on shop.rejects_2027", "adopted_1_update on shop.rejects_2027", "adopted_1_insert on shop.rejects_2028"}}}
+		}), recoup.FindingCritical, "adoptions", "2 of 14 partitions lack triggers, or have them disabled (shop.rejects_2027, shop.rejects_2028)"},
 		"bloat": {onServer(func(in *doctor.Input) {
 			in.Facts.Server.Tables = []store.TableHealth{{Name: "recoup.due", Live: 1000, Dead: 90_000}}
 		}), recoup.FindingWarning, "vacuum", "never vacuumed"},

@@ -14,14 +14,15 @@ var ErrOutOfTurn = errors.New("another node has the turn")
 // Adoption is an adoption as nodes work at it.
 type Adoption struct {
 	recoup.Adoption
-	Owner     string    // of the source
-	Defined   bool      // something of its definition is there
-	Changed   bool      // there are changes to look at
-	Moved     bool      // there are errors whose source row is to be notified
-	SweptAt   time.Time // when the last sweep for rows to be removed ended; zero: there was none
-	Tabled    bool      // the policy in force has its table
-	Bad       bool      // there are rows that could not be read
-	RefusedAt time.Time // when the first of the rows that refuse what became of their error is tried again; zero: there are none
+	Owner       string    // of the source
+	Partitioned bool      // the source is partitioned
+	Defined     bool      // something of its definition is there
+	Changed     bool      // there are changes to look at
+	Moved       bool      // there are errors whose source row is to be notified
+	SweptAt     time.Time // when the last sweep for rows to be removed ended; zero: there was none
+	Tabled      bool      // the policy in force has its table
+	Bad         bool      // there are rows that could not be read
+	RefusedAt   time.Time // when the first of the rows that refuse what became of their error is tried again; zero: there are none
 }
 
 // Scan is how far the backfill of an adoption is.

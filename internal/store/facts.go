@@ -80,6 +80,9 @@ type AdoptionFact struct {
 	Table        string    // of the policy
 	Retired      bool      // the policy in force has none of that name
 	Missing      []string  // triggers and functions of it that are missing or disabled
+	Partitions   int       // how many it has
+	UnseenSince  time.Time // since when nodes have found partitions without triggers that they cannot add; zero: none
+	UnseenWhy    string    // why they cannot
 	Altered      []string  // functions that are not as they were made
 	Unreachable  string    // why nodes cannot connect to it; empty: they can
 	Role         string    // as which nodes connect to it

@@ -33,6 +33,11 @@ type Adopter interface {
 	// keys together, and reports whether there are more.
 	Changes(ctx context.Context, adoption, limit int) (list []AdoptedChange, more bool, err error)
 
+	// TendPartitions adds triggers to partitions of a source that have none and has their rows
+	// read. It notes which partitions there are, and those that it could not add triggers to. If
+	// partitions are gone, every row that has an error is looked at again.
+	TendPartitions(ctx context.Context, turn Turn) error
+
 	// IndexChanges lets the gate find the entities of changes that wait by an index, about
 	// as many entities as said, and returns of how many changes. It needs no turn.
 	IndexChanges(ctx context.Context, adoption, entities int) (int, error)

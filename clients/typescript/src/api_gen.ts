@@ -67,6 +67,8 @@ export interface Adoption {
   key: Array<string> | null;
   /** which column means what */
   mapping: Mapping;
+  /** how many partitions it has; nodes look about every 15 seconds */
+  partitions?: number;
   /** changes of its rows that no node has looked at, counted up to 10000; those of blocking tables block their entities until then */
   pending: number;
   /** whose tables these are, such as river */
@@ -95,6 +97,12 @@ export interface Adoption {
   unreadable_key?: string;
   /** what the database says of it */
   unreadable_reason?: string;
+  /** partitions without triggers, to which nodes could not add them: what is written into these directly is not governed */
+  unseen_partitions?: Array<string> | null;
+  /** why nodes could not add the triggers of one of them */
+  unseen_reason?: string;
+  /** when a node first found one */
+  unseen_since?: string;
   /** rows that do not show yet what became of their error, counted up to 10000 */
   unwritten: number;
 }
@@ -2075,6 +2083,8 @@ export interface Mapping {
   resolved_when?: string;
   /** the column with the severity; default: the code's */
   severity?: string;
+  /** the time zone in which times without one are read, as the database names it; default: UTC */
+  time_zone?: string;
   /** an SQL condition; rows for which it holds are being worked at, and their errors wait for what comes of it; set by presets */
   underway_when?: string;
 }

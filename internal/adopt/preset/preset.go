@@ -58,7 +58,7 @@ var All = []Preset{
 		Columns: []Column{{"id", ""}, {"state", ""}, {"queue", ""}, {"worker", ""}, {"args", "jsonb"}, {"errors", "jsonb[]"}, {"attempt", ""}, {"max_attempts", ""},
 			{"discarded_at", ""}, {"scheduled_at", ""}, {"completed_at", ""}},
 		Mapping: recoup.Mapping{
-			Entity: "id", CodeValue: code, Message: "errors[last]->>'error'", CreatedAt: "discarded_at",
+			Entity: "id", CodeValue: code, Message: "errors[last]->>'error'", CreatedAt: "discarded_at", TimeZone: "UTC", // Ecto writes UTC, whatever the setting is
 			GovernedWhen: "state = 'discarded'",
 			UnderwayWhen: "state not in ('discarded', 'completed', 'cancelled')",
 		},

@@ -71,8 +71,16 @@ func harmless(p *adopt.Plan) *adopt.Plan {
 	for i := range safe.Refusals {
 		safe.Refusals[i].Why = visible(safe.Refusals[i].Why)
 	}
+	if p.Zone != nil {
+		zone := *p.Zone
+		zone.Origin, zone.Samples = visible(zone.Origin), slices.Clone(zone.Samples)
+		for i := range zone.Samples {
+			zone.Samples[i].Value = visible(zone.Samples[i].Value)
+		}
+		safe.Zone = &zone
+	}
 	m := &safe.Mapping
-	for _, text := range []*string{&m.Disposition, &m.ArchivedAt, &m.GovernedWhen, &m.ResolvedWhen, &m.UnderwayWhen} {
+	for _, text := range []*string{&m.Disposition, &m.ArchivedAt, &m.GovernedWhen, &m.ResolvedWhen, &m.UnderwayWhen, &m.CreatedAt} {
 		*text = visible(*text)
 	}
 	return &safe
@@ -105,6 +113,7 @@ func describe(p *adopt.Plan, width int) string {
 	refusals(page, p)
 	if len(p.Reading) > 0 {
 		mapping(page, p)
+		times(page, p)
 		rows(page, p)
 	}
 	if len(p.Notes) > 0 {
@@ -180,6 +189,23 @@ func mapping(page *command.Page, p *adopt.Plan) {
 		table = append(table, []string{"underway when", p.Mapping.UnderwayWhen, "their errors wait for what comes of it"})
 	}
 	page.Grid(table...)
+}
+
+// times shows how times without a time zone are read.
+func times(page *command.Page, p *adopt.Plan) {
+	if p.Zone == nil {
+		return
+	}
+	page.Heading("Times")
+	page.Text(fmt.Sprintf("Times in %s have no time zone. They are read as %s (%s). If they are written in another zone, say so with --time-zone NAME; some libraries write UTC whatever the setting is (Ecto, Rails).",
+		p.Mapping.CreatedAt, p.Zone.Name, p.Zone.Origin))
+	table := [][]string{{"in the table", "in UTC"}}
+	for _, s := range p.Zone.Samples {
+		table = append(table, []string{s.Value, cmp.Or(s.UTC, "no time")})
+	}
+	if len(table) > 1 {
+		page.Grid(table...)
+	}
 }
 
 func rows(page *command.Page, p *adopt.Plan) {

@@ -3,6 +3,9 @@ package overview_test
 import (
 	"encoding/json"
 	"fmt"
+	"net/http"
+	"net/http/httputil"
+	"net/url"
 	"strings"
 	"testing"
 	"time"
@@ -102,5 +105,30 @@ func TestAudit(t *testing.T) {
 	}
 	if out := n.Must("audit", "--actor", "nobody"); strings.Contains(out, "errors.resolve") {
 		t.Errorf("the audit of nobody is\n%s", out)
+	}
+}
+
+// TestStatusOfPartitions says which adopted tables have partitions that are not governed.
+func TestStatusOfPartitions(t *testing.T) {
+	n := clitest.Start(t, false)
+	if got := n.Run("status"); !strings.Contains(got.Out, "adoptions") || strings.Contains(got.Out, "! adoptions") {
+		t.Errorf("no adoptions: %s%s", got.Out, got.Err)
+	}
+	behind, err := url.Parse(n.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	proxy := httputil.NewSingleHostReverseProxy(behind)
+	n.URL = clitest.Stub(t, func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path != "/v1/adoptions" {
+			proxy.ServeHTTP(w, r)
+			return
+		}
+		w.Header().Set("Content-Type", "application/json")
+		fmt.Fprint(w, `{"adoptions": [{"source": "shop.jobs", "partitions": 14, "unseen_partitions": ["shop.a", "shop.b"], "unseen_since": "2026-01-02T03:04:00Z"}]}`)
+	}).URL
+	const want = "2 of 14 partitions of shop.jobs have no triggers since 2026-01-02 03:04:00: run recoup adopt shop.jobs --apply"
+	if got := n.Run("status"); got.Status != command.ExitRefused || !strings.Contains(strings.Join(strings.Fields(got.Out), " "), "! adoptions 1 partly governed "+want) {
+		t.Errorf("status %d: %s%s", got.Status, got.Out, got.Err)
 	}
 }

@@ -197,3 +197,17 @@ func tables(ctx context.Context, s *command.Session, _ *report) (line, error) {
 	}
 	return l, err
 }
+
+// adoptions looks at adopted tables some of whose partitions have no triggers.
+func adoptions(ctx context.Context, s *command.Session, _ *report) (line, error) {
+	l := line{What: "adoptions", State: "governed", Way: "recoup doctor"}
+	found, err := s.Adoptions(ctx)
+	bare := slices.DeleteFunc(found.Adoptions, func(a recoup.Adoption) bool { return len(a.Unseen) == 0 })
+	if len(bare) > 0 {
+		l.State, l.Needs = fmt.Sprintf("%d partly governed", len(bare)), true
+		l.Detail = some(bare, func(a *recoup.Adoption) string {
+			return fmt.Sprintf("%d of %d partitions of %s have no triggers since %s: run recoup adopt %[3]s --apply", len(a.Unseen), a.Partitions, a.Source, command.Stamp(a.UnseenSince))
+		})
+	}
+	return l, err
+}

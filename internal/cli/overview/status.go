@@ -74,7 +74,7 @@ func look(ctx context.Context, s *command.Session) (r report, err error) {
 		return r, err
 	}
 	r.Policy = current.Version
-	for _, section := range []func(context.Context, *command.Session, *report) (line, error){alerts, parked, deadlines, claiming, pace, deadLetters, replays, operations, jobs, notices, channels, tables} {
+	for _, section := range []func(context.Context, *command.Session, *report) (line, error){alerts, parked, deadlines, claiming, pace, deadLetters, replays, operations, jobs, notices, channels, tables, adoptions} {
 		l, err := section(ctx, s, &r)
 		if refused, ok := errors.AsType[*fault.Error](err); ok && refused.Code == fault.CodeInsufficientPermissions {
 			l.State, l.Detail = "unknown", "the key may not see it"

@@ -32,6 +32,7 @@ func first(table, key string) string {
 // it reads an empty table.
 var selectAdoptions = `select a.adoption_id, a.owner, a.table_name, a.source, a.key_columns, a.mapping, coalesce(a.preset, ''), a.state, a.scanned, a.rows,
 		a.begun_at, a.governed_at, a.begun_by, a.agreed, a.kept_back, coalesce(a.kept_why, ''), coalesce(a.swept_at, '0001-01-01'), cardinality(a.steps) > 0,
+		a.partitions is not null, coalesce(cardinality(a.partitions), 0), a.unseen, a.unseen_since, coalesce(a.unseen_why, ''),
 		` + first("adopted_change", "change_id") + `, ` + first("adopted_mirror", "mirror_id") + `, ` + first("adopted_unreadable", "key") + `,
 		exists (select from recoup.error_table t where t.table_name = a.table_name and not t.retired),
 		(select f.retry_at from recoup.adopted_refused f where f.adoption_id = a.adoption_id order by f.adoption_id, f.retry_at limit 1)
@@ -41,14 +42,18 @@ var selectAdoptions = `select a.adoption_id, a.owner, a.table_name, a.source, a.
 func (s *Store) Adoptions(ctx context.Context) ([]store.Adoption, error) {
 	rows, err := s.pool.Query(ctx, selectAdoptions)
 	return collectRows("read adoptions", rows, err, func(row pgx.CollectableRow) (a store.Adoption, err error) {
-		var governed, refused *time.Time
+		var governed, refused, unseen *time.Time
 		err = row.Scan(&a.ID, &a.Owner, &a.Table, &a.Source, &a.Key, &a.Mapping, &a.Preset, &a.State, &a.Scanned, &a.Rows,
-			&a.BegunAt, &governed, &a.BegunBy, &a.Agreed, &a.KeptBack, &a.KeptWhy, &a.SweptAt, &a.Defined, &a.Changed, &a.Moved, &a.Bad, &a.Tabled, &refused)
+			&a.BegunAt, &governed, &a.BegunBy, &a.Agreed, &a.KeptBack, &a.KeptWhy, &a.SweptAt, &a.Defined,
+			&a.Partitioned, &a.Partitions, &a.Unseen, &unseen, &a.UnseenReason, &a.Changed, &a.Moved, &a.Bad, &a.Tabled, &refused)
 		if governed != nil {
 			a.GovernedAt = governed.UTC()
 		}
 		if refused != nil {
 			a.RefusedAt = refused.UTC()
+		}
+		if unseen != nil {
+			a.UnseenSince = unseen.UTC()
 		}
 		a.BegunAt = a.BegunAt.UTC()
 		return a, err

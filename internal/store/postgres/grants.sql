@@ -107,7 +107,7 @@ grant insert, delete on recoup.adopted_mirror to recoup_app;
 grant insert, update (error_id, digest) on recoup.adopted_kept to recoup_app;
 grant delete on recoup.adopted_change, recoup.adopted_entity to recoup_app;
 grant insert (error_id, table_name, details, sealed, sealed_by) on recoup.source_detail to recoup_app;
-grant update (state, scanned_to, scan_end, scanned, governed_at, swept_at, kept_back, kept_why) on recoup.adoption to recoup_app;
+grant update (state, scanned_to, scan_end, scanned, governed_at, swept_at, kept_back, kept_why, partitions, unseen, unseen_since, unseen_why) on recoup.adoption to recoup_app;
 
 -- Functions. First no role but the owner may execute any, then each role gets those
 -- that it calls. No role ever gets a trigger function: to fire a trigger needs no privilege,

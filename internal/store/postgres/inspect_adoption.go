@@ -18,9 +18,9 @@ func readAdoptions(ctx context.Context, q querier, _ store.Inspection, f *store.
 		  not exists (select from recoup.error_table t where t.table_name = a.table_name and not t.retired),
 		  array(select t.name || ' on ' || p.relid::regclass::text
 		    from (select relid from pg_partition_tree(c.oid) union select c.oid) p (relid),
-		      unnest('{insert,update,delete,truncate}'::text[]) with ordinality as w (what, place),
+		      unnest('{insert,update,delete,truncate,replicated}'::text[]) with ordinality as w (what, place),
 		      format('adopted_%s_%s', a.adoption_id, w.what) as t (name)
-		    where c.oid is not null and not exists (select from pg_trigger g where g.tgrelid = p.relid and g.tgname = t.name and g.tgenabled = 'A' and g.tgfoid = to_regproc('recoup.' || t.name))
+		    where c.oid is not null and not exists (select from pg_trigger g where g.tgrelid = p.relid and g.tgname = t.name and g.tgenabled = case w.what when 'replicated' then 'R' else 'A' end and g.tgfoid = to_regproc('recoup.' || t.name))
 		    order by p.relid::regclass::text, w.place)
 		  || array(select 'function recoup.' || p.name from unnest('{read,scan}'::text[]) with ordinality as w (what, place),
 		      format('adopted_%s_%s', a.adoption_id, w.what) as p (name)
@@ -44,7 +44,8 @@ func readAdoptions(ctx context.Context, q querier, _ store.Inspection, f *store.
 		    where m.value is distinct from n.value and a.made <> '{}' order by 1),
 		  coalesce(l.role::text, ''), case when l.role is null then '' when starts_with(l.role::text, 'recoup_adopter_') and l.role <> format('recoup_adopter_%s_%s', (select d.oid from pg_database d where d.datname = current_database()), a.adoption_id) then 'foreign'
 		    when u.oid is null then 'missing' when not has_schema_privilege(u.oid, 'recoup', 'usage') or r.unusable then 'unusable' when r.public then 'public' else '' end,
-		  f.n, coalesce(f.key, ''), coalesce(f.cause, '')
+		  f.n, coalesce(f.key, ''), coalesce(f.cause, ''),
+		  (select count(*) from pg_partition_tree(c.oid) p where p.level > 0), a.unseen_since, coalesce(a.unseen_why, '')
 		from recoup.adoption a cross join lateral (`+unreadable+`) b cross join lateral (`+refused+`) f left join pg_class c on c.oid = recoup.adopted_source(a.adoption_id) left join pg_namespace s on s.oid = c.relnamespace
 		left join recoup.adoption_login l on l.adoption_id = a.adoption_id left join pg_roles u on u.rolname = l.role
 		left join lateral (select bool_or(p.proname ~ '_(read|scan|last|mirror)$' and not has_function_privilege(u.oid, p.oid, 'execute')) as unusable,
@@ -58,11 +59,15 @@ func readAdoptions(ctx context.Context, q querier, _ store.Inspection, f *store.
 		return err
 	}
 	f.Adoptions, err = pgx.CollectRows(rows, func(row pgx.CollectableRow) (a store.AdoptionFact, err error) {
-		var waiting *time.Time
+		var waiting, unseen *time.Time
 		err = row.Scan(&a.ID, &a.Source, &a.State, &a.BegunAt, &a.Gone, &a.Table, &a.Retired, &a.Missing, &waiting, &a.Unreadable, &a.Example.Key, &a.Example.Cause,
-			&a.Columns, &a.Lost, &a.Renamed, &a.Given, &a.Agreed, &a.KeptBack, &a.KeptWhy, &a.Noter, &a.Lacks, &a.Altered, &a.Role, &a.Login, &a.Refused, &a.Refuser.Key, &a.Refuser.Cause)
+			&a.Columns, &a.Lost, &a.Renamed, &a.Given, &a.Agreed, &a.KeptBack, &a.KeptWhy, &a.Noter, &a.Lacks, &a.Altered, &a.Role, &a.Login, &a.Refused, &a.Refuser.Key, &a.Refuser.Cause,
+			&a.Partitions, &unseen, &a.UnseenWhy)
 		if waiting != nil {
 			a.WaitingSince = *waiting
+		}
+		if unseen != nil {
+			a.UnseenSince = *unseen
 		}
 		return a, err
 	})

@@ -23,7 +23,7 @@ const selectOtherGrants = `
 	    from pg_attribute a join pg_class c on c.oid = a.attrelid join ours o on o.oid = c.relnamespace and o.owner = c.relowner where a.attacl is not null
 	  union all
 	  select 'function', p.oid::regprocedure::text, p.proacl from pg_proc p join ours o on o.oid = p.pronamespace and o.owner = p.proowner where p.prorettype <> 'trigger'::regtype)
-	select quote_ident(r.rolname), t.kind, t.name, array_agg(distinct lower(a.privilege_type) order by lower(a.privilege_type))
+	select quote_ident(r.rolname), t.kind, t.name, array_agg(distinct lower(a.privilege_type collate "C") order by lower(a.privilege_type collate "C"))
 	  from thing t cross join lateral aclexplode(t.acl) a join pg_roles r on r.oid = a.grantee
 	 where r.oid <> (select owner from ours limit 1) and r.rolname not in ('recoup_app', 'recoup_writer', 'recoup_reader')
 	   and not starts_with(r.rolname, 'recoup_adopter_') and t.name !~ '^recoup\.adopted_[0-9]+_'

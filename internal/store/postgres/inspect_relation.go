@@ -68,7 +68,7 @@ func readLookalikes(ctx context.Context, q querier, i store.Inspection, f *store
 	f.Lookalikes, err = readRelations(ctx, q, describeRelations+`
 		where c.relkind in ('r', 'p') and not c.relispartition and c.relpersistence <> 't'
 		  and n.nspname not in ('recoup', 'cl', 'pg_catalog', 'information_schema') and n.nspname !~ '^pg_(toast|temp)'
-		  and c.relname ~* '(error|fail|dead|dlq|^(river_job|oban_jobs|_private_jobs|job)$)' and format('%s.%s', n.nspname, c.relname) <> all ($1)
+		  and c.relname collate "C" ~* '(error|fail|dead|dlq|^(river_job|oban_jobs|_private_jobs|job)$)' and format('%s.%s', n.nspname, c.relname) <> all ($1)
 		  and not exists (select from recoup.adoption a where recoup.adopted_source(a.adoption_id) = c.oid)
 		  and not exists (select from pg_depend d where d.classid = 'pg_class'::regclass and d.objid = c.oid and d.deptype = 'e')
 		group by 1, 2 order by 1 limit $2`, governed(i.Policy), maxLookalikes)

@@ -131,7 +131,7 @@ const selectGrants = `
 	    where a.attacl is not null and not c.relispartition
 	  union all
 	  select p.oid::regprocedure::text, p.proowner, coalesce(p.proacl, acldefault('f', p.proowner)), p.prorettype = 'trigger'::regtype from pg_proc p join ours o on o.oid = p.pronamespace)
-	select 'grant', coalesce(r.rolname, 'public') || ' on ' || t.name, string_agg(distinct lower(a.privilege_type), ', ' order by lower(a.privilege_type)), ''
+	select 'grant', coalesce(r.rolname, 'public') || ' on ' || t.name, string_agg(distinct lower(a.privilege_type collate "C"), ', ' order by lower(a.privilege_type collate "C")), ''
 	  from thing t cross join lateral aclexplode(t.acl) a left join pg_roles r on r.oid = a.grantee
 	  where (a.grantee = 0 or r.rolname in ('recoup_app', 'recoup_writer', 'recoup_reader') or t.guards
 	    or starts_with(r.rolname, 'recoup_adopter_') and t.name <> 'schema recoup' and t.name !~ '^recoup\.adopted_[0-9]+_') and a.grantee <> t.owner

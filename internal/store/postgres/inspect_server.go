@@ -67,7 +67,7 @@ func readTables(ctx context.Context, q querier, _ store.Inspection, f *store.Fac
 	}
 	rows, err := q.Query(ctx, `
 		select format('%I.%I', s.schemaname, s.relname), s.n_live_tup, s.n_dead_tup, greatest(s.last_autovacuum, s.last_vacuum),
-		  coalesce((select lower(o.option_value) in ('false', 'off', '0', 'no') from pg_options_to_table(c.reloptions) o where o.option_name = 'autovacuum_enabled'), false)
+		  coalesce((select lower(o.option_value collate "C") in ('false', 'off', '0', 'no') from pg_options_to_table(c.reloptions) o where o.option_name = 'autovacuum_enabled'), false)
 		from pg_stat_user_tables s join pg_class c on c.oid = s.relid where s.schemaname in ('recoup', 'cl') order by 1`)
 	if err != nil {
 		return err
@@ -164,7 +164,7 @@ const selectRoleSettings = `
 	with wanted (role, name, setting) as (values ('recoup_app', 'search_path', 'recoup, cl, pg_temp'), ('recoup_writer', 'search_path', 'recoup, cl, public'),
 	  ('recoup_reader', 'search_path', 'recoup, cl, public'), ('recoup_app', 'timezone', 'UTC'), ('recoup_writer', 'timezone', 'UTC'), ('recoup_reader', 'timezone', 'UTC'),
 	  ('recoup_writer', 'idle_in_transaction_session_timeout', '30s')),
-	present as (select r.rolname::text as role, s.setdatabase <> 0 as here, lower(split_part(c, '=', 1)) as name, substr(c, strpos(c, '=') + 1) as setting
+	present as (select r.rolname::text as role, s.setdatabase <> 0 as here, lower(split_part(c, '=', 1) collate "C") as name, substr(c, strpos(c, '=') + 1) as setting
 	  from pg_db_role_setting s join pg_roles r on r.oid = s.setrole cross join unnest(s.setconfig) c
 	  where r.rolname in ('recoup_app', 'recoup_writer', 'recoup_reader') and s.setdatabase in (0, (select oid from pg_database where datname = current_database())))
 	select p.role, p.name, p.setting, 'alter role ' || p.role || case when p.here then format(' in database %I', current_database()) else '' end

@@ -58,7 +58,7 @@ func (s *Store) privileges(ctx context.Context) (p privileges, err error) {
 // exists, and says whether the session can write at all.
 const selectLost = `
 	select current_setting('transaction_read_only') = 'on', coalesce((
-	  select lower(privilege) || ' on ' || kind || ' ' || coalesce(
+	  select lower(privilege collate "C") || ' on ' || kind || ' ' || coalesce(
 	      (select oid::regclass::text from pg_class c where c.oid = object and kind = 'relation'),
 	      (select oid::regproc::text from pg_proc p where p.oid = object and kind = 'function'),
 	      (select nspname::text from pg_namespace n where n.oid = object and kind = 'schema'))

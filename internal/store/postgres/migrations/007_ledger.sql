@@ -288,10 +288,10 @@ end $$;
 -- id reads an id as people paste it, a UUID or a ULID: both are stored as uuid.
 create function recoup.id(written text) returns uuid
 language sql immutable strict parallel safe set search_path = pg_catalog, pg_temp as $$
-  select case when upper(written) !~ '^[0-7][0-9A-HJKMNP-TV-Z]{25}$' then written::uuid else (
+  select case when upper(written collate "C") !~ '^[0-7][0-9A-HJKMNP-TV-Z]{25}$' then written::uuid else (
     select string_agg(to_hex(substr(bits, 4 * i + 3, 4)::bit(4)::int), '' order by i)::uuid
     from generate_series(0, 31) i, (
-      select string_agg((strpos('0123456789ABCDEFGHJKMNPQRSTVWXYZ', substr(upper(written), i, 1)) - 1)::bit(5)::text, '' order by i) as bits
+      select string_agg((strpos('0123456789ABCDEFGHJKMNPQRSTVWXYZ', substr(upper(written collate "C"), i, 1)) - 1)::bit(5)::text, '' order by i) as bits
       from generate_series(1, 26) i) b) end
 $$;
 -- +goose StatementEnd

@@ -16,6 +16,8 @@
 --     rows that still have their marks, and says which it has and which are refused; the rest is
 --     gone, changed, or locked by others. These two are there only if the rows are to be removed
 --     (decision 0087)
+--   adopted_N_attach(gone boolean) returns setof recoup.attached_partition: adds triggers to partitions
+--     that have none. If partitions are gone it has every row that has an error looked at again
 
 -- A source row as the functions of an adoption return it: mapped, as text, not yet
 -- redacted. Nothing of it is stored here but its key.
@@ -38,6 +40,13 @@ create type recoup.source_row as (
 create type recoup.removed_row as (
   key     text,
   refused text -- by what; null: it was deleted
+);
+
+-- A partition of a source that had no triggers when a node looked.
+create type recoup.attached_partition as (
+  name    text,
+  filled  boolean, -- it has triggers now, and had rows before
+  refused text     -- why it has none; null: it has
 );
 
 -- An adoption. The mapping is the owner's; what follows it is what has been done.
@@ -68,7 +77,11 @@ create table recoup.adoption (
   kept_why    text,                        -- and why not, the last of them
   indexed_to  bigint not null default 0,   -- the gate finds the entities of changes up to this one by an index, or needs none (pass_changes)
   passed_at   timestamptz not null default '-infinity', -- older transactions index what they note from then on
-  made        jsonb not null default '{}'  -- its functions as they were made (recoup.adopted_functions)
+  made        jsonb not null default '{}', -- its functions as they were made (recoup.adopted_functions)
+  partitions  text[],                      -- of a partitioned source, when a node last looked; null: it is not partitioned
+  unseen      text[] not null default '{}', -- those of them without triggers, which nodes could not add
+  unseen_since timestamptz,                -- when there first were some
+  unseen_why  text                         -- why nodes could not add the triggers of one of them
 );
 
 -- The login role as which nodes call the functions of an adoption. Code of the table's owner can
@@ -257,6 +270,7 @@ begin
 end $$;
 create trigger owned before insert on recoup.adopted_change
   for each row execute function recoup.change_guard();
+alter table recoup.adopted_change enable always trigger owned; -- triggers note changes in sessions of replication too
 
 -- Errors whose source row is to be told.
 create table recoup.adopted_mirror (

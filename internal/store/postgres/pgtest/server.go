@@ -30,6 +30,9 @@ type Options struct {
 
 	// Settings are those of the server that a test wants otherwise, as NAME=VALUE.
 	Settings []string
+
+	// Environment is added to that of the server's programs, as NAME=VALUE.
+	Environment []string
 }
 
 // Server is a running PostgreSQL.
@@ -264,7 +267,7 @@ func (s *Server) running() bool {
 func (s *Server) command(name string, args ...string) *exec.Cmd {
 	cmd := exec.Command(name, args...)
 	cmd.Dir = s.dir
-	cmd.Env = append(os.Environ(), "LC_ALL=C", "TZ=UTC")
+	cmd.Env = s.environment()
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Credential: s.as}
 	return cmd
 }
