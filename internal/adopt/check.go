@@ -79,6 +79,7 @@ func (p *Plan) refuseOther(request Request) {
 		{"message", asked.Message, now.Message},
 		{"severity", asked.Severity, now.Severity},
 		{"created-at", asked.CreatedAt, now.CreatedAt},
+		{"last-seen", asked.LastSeen, now.LastSeen},
 		{"governed-when", asked.GovernedWhen, now.GovernedWhen},
 		{"resolved-when", asked.ResolvedWhen, now.ResolvedWhen},
 	} {
@@ -97,6 +98,7 @@ func (p *Plan) refuseMapping() {
 		{"message", m.Message},
 		{"severity", m.Severity},
 		{"created-at", m.CreatedAt},
+		{"last-seen", m.LastSeen},
 	} {
 		if _, ok := p.Facts.field(part.column); part.column != "" && !ok {
 			p.Refusals = append(p.Refusals, Refusal{

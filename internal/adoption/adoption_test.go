@@ -60,7 +60,7 @@ func TestASourceIsFollowed(t *testing.T) {
 		2 PARKED false
 		3 RESOLVED false
 		4 PARKED true`)
-	w.want("select key, length(digest) from recoup.adopted_row order by key", "1 16\n2 16\n3 0\n4 16")
+	w.want("select key, length(digest) from recoup.adopted_row order by key", "1 17\n2 17\n3 0\n4 17")
 
 	w.exec("truncate shop.failures")
 	w.settle()

@@ -321,3 +321,39 @@ func (w *world) arrive(prefix string, rows []engine.Past, piece int) string {
 	slices.Sort(lines)
 	return strings.Join(slices.Compact(lines), "")
 }
+
+// TestARowReplacesItsError holds that the error of a source row is replaced by the report of the
+// changed row, with another code and without an entity too; that what is only worse counts no
+// attempt and no event; and that a table that is kept for ever records both.
+func TestARowReplacesItsError(t *testing.T) {
+	everywhere(t, func(w *world) {
+		report := func(table, entity, code string, severity recoup.Severity, replaces recoup.ID, amends bool) recoup.Error {
+			r := failing(table, entity, code)
+			r.Severity = severity
+			p := engine.Past{Report: r, ID: w.ID(), CreatedAt: w.Now(), Live: true, Apart: true, Replaces: replaces, Amends: amends}
+			return w.imported(p)[0].Error
+		}
+		for _, c := range []struct {
+			table, entity string
+			stands        bool // the older error
+		}{{dol, "e1", false}, {orphans, "", false}, {"public.shq_master_error_log", "e1", true}} {
+			first := report(c.table, c.entity, "NETWORK_TIMEOUT", recoup.Low, recoup.ID{}, false)
+			w.Wait(time.Minute)
+			events := len(w.Events())
+			worse := report(c.table, c.entity, "NETWORK_TIMEOUT", recoup.High, first.ID, true)
+			if worse.Severity != recoup.High || !c.stands && (worse.RetryCount != 0 || !worse.CreatedAt.Equal(first.CreatedAt) || len(w.Events()) != events) {
+				w.Errorf("%s: worse: %+v, %d events", c.table, worse, len(w.Events())-events)
+			}
+			again := report(c.table, c.entity, "DNS_TIMEOUT", recoup.Low, worse.ID, false)
+			if again.Severity != recoup.High || again.Code != "DNS_TIMEOUT" || !c.stands && again.RetryCount != min(1, again.MaxRetries) {
+				w.Errorf("%s: again: %+v", c.table, again)
+			}
+			for i, older := range []recoup.Error{first, worse} {
+				next := []recoup.Error{worse, again}[i]
+				if got := w.Read(older.ID); (got.State != recoup.Archived) != c.stands || !c.stands && (got.ArchiveReason != recoup.SupersededByNext || got.SupersededBy != next.ID) {
+					w.Errorf("%s: the older error: %+v", c.table, got)
+				}
+			}
+		}
+	})
+}

@@ -47,7 +47,7 @@ func (in Report) applyPast(s *step) error {
 	default:
 		if !s.untouched(older) {
 			s.next = in.born(s, effective, in.Severity)
-			if held := s.inherit(older, recoup.ID{}); !held {
+			if held := s.inherit(older, recoup.ID{}, true); !held {
 				s.settle(insist(effective, older))
 			}
 			s.effects.Notices, s.reason = Notices{}, said

@@ -58,6 +58,7 @@ type SourceRow struct {
 	Underway  bool      // it is being worked at, by those of its queue
 	Pipeline  string    // of a job: the queue that it is in; empty: its table has but one
 	Stage     string    // and of what kind it is
+	LastSeen  string    // changes when the row fails again; empty: it does not say
 
 	// JSON objects of the columns that were asked for; nil: there are none.
 	Details   []byte
@@ -123,6 +124,7 @@ type AdoptedRow struct {
 	Table       string
 	EntityID    string
 	Code        recoup.Code
+	Severity    recoup.Severity
 	LeaseToken  recoup.ID
 	LeaseEndsAt time.Time
 

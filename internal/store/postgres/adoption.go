@@ -201,14 +201,14 @@ func (s *Store) SourceRows(ctx context.Context, adoption int, keys []string, rul
 
 // scanSource reads a source_row. What is too long is cut: the function may have been replaced.
 func scanSource(row pgx.CollectableRow) (r store.SourceRow, mark string, columns []byte, err error) {
-	var entity, code, severity, message, pipeline, stage, version *string
+	var entity, code, severity, message, pipeline, stage, version, seen *string
 	var created pgtype.Timestamptz
 	var governed, underway *bool
-	err = row.Scan(&r.Key, &entity, &code, &severity, &message, &created, &governed, &columns, &underway, &pipeline, &stage, &version)
+	err = row.Scan(&r.Key, &entity, &code, &severity, &message, &created, &governed, &columns, &underway, &pipeline, &stage, &version, &seen)
 	r.EntityID, r.Code, r.Severity = cut(entity, maxSourceText), cut(code, maxSourceText), cut(severity, maxSourceText)
 	r.Message, r.Pipeline, r.Stage = cut(message, maxSourceMessage), cut(pipeline, maxSourceText), cut(stage, maxSourceText)
 	r.Cut = message != nil && len(r.Message) < len(*message)
-	r.CreatedAt, r.Governed, r.Underway = finite(created), governed != nil && *governed, underway != nil && *underway
+	r.CreatedAt, r.LastSeen, r.Governed, r.Underway = finite(created), cut(seen, maxSourceText), governed != nil && *governed, underway != nil && *underway
 	return r, cut(version, maxSourceText), columns, err
 }
 
