@@ -50,6 +50,7 @@ func (in Report) apply(s *step) error {
 	}
 	s.before, s.next = recoup.Snapshot{}, in.born(s, effective, severity)
 	held := older != nil && s.inherit(older, in.Attempt, !in.Amends)
+	s.next.Historic = s.next.Historic && in.Past
 	var spent recoup.ParkReason
 	if older == nil || !in.Amends && !recorded(older, in.Attempt) {
 		s.effects.Event = in.Failure.Code

@@ -190,6 +190,18 @@ type Refusal struct {
 	RetryAt  time.Time
 }
 
+// AdoptionSum is what became of the rows that were there when a table was adopted: how many have
+// errors, and where these are now. It counts what stands where its past has put it.
+type AdoptionSum struct {
+	Source   string `json:"source,omitempty"`
+	Table    string `json:"table,omitempty"`
+	Rows     int64  `json:"rows,omitempty"` // that have errors
+	Parked   int64  `json:"parked"`         // escalated ones too
+	Retried  int64  `json:"retried"`        // wait for their retry
+	Archived int64  `json:"archived"`       // their TTL was over
+	Blocking int64  `json:"blocking"`       // hold their entity back until they end or expire
+}
+
 // AdoptionFigures is how far nodes are with an adoption.
 type AdoptionFigures struct {
 	Table   string

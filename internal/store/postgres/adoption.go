@@ -325,6 +325,15 @@ func (s *Store) SaveScan(ctx context.Context, turn store.Turn, to *string, rows 
 	})
 }
 
+// SumAdoption implements [store.Adopter].
+func (s *Store) SumAdoption(ctx context.Context, adoption int) (sum store.AdoptionSum, err error) {
+	err = s.pool.QueryRow(ctx, `select a.source, a.table_name, count(*) filter (where r.key is not null and (e.historic or e.error_id is null)), count(*) filter (where e.historic and e.state in ('PARKED', 'ESCALATED')),
+			count(*) filter (where e.historic and e.state = 'RETRY_PENDING'), count(*) filter (where r.key is not null and e.error_id is null), count(*) filter (where e.historic and e.blocking)
+		from recoup.adoption a left join recoup.adopted_row r using (adoption_id) left join recoup.error e on e.error_id = r.error_id
+		where a.adoption_id = $1 group by a.adoption_id`, adoption).Scan(&sum.Source, &sum.Table, &sum.Rows, &sum.Parked, &sum.Retried, &sum.Archived, &sum.Blocking)
+	return sum, failure("sum up an adoption", err)
+}
+
 // EndAdoption implements [store.Adopter].
 func (s *Store) EndAdoption(ctx context.Context, turn store.Turn) (ended bool, err error) {
 	err = s.pool.QueryRow(ctx, "select recoup.forget_adoption($1)", turn.Adoption).Scan(&ended)
