@@ -372,6 +372,11 @@ func TestHistoryStaysSilent(t *testing.T) {
 		if i := slices.IndexFunc(levels, func(l store.Level) bool { return l.Table == dol }); i < 0 || levels[i].Parked != 2 || levels[i].Past.Parked != 2 || levels[i].Past.Blocking != 4 {
 			w.Errorf("levels %+v", levels)
 		}
+		// One that expires within a day would have been announced: the job of reminders is not late for it.
+		soon := w.imported(past(failing(dol, "e5", "DATA_VALIDATION_ERROR"), "e5", now.Add(-29*day-12*time.Hour)))[0].Error
+		if e := w.Read(soon.ID); !e.Blocking || !e.NextReminderAt.IsZero() {
+			w.Errorf("a reminder is overdue: %+v", e)
+		}
 		sweep := func() {
 			w.Helper()
 			for _, d := range []store.Deadline{store.DueWindow, store.DueEscalation, store.DueReminder, store.DueExpiry} {
