@@ -28,7 +28,8 @@ type Mapping struct {
 	Severity  string `json:"severity,omitempty" doc:"the column with the severity; default: the code's"`
 	CreatedAt string `json:"created_at,omitempty" doc:"the column with the time of the failure; default: when it was first seen"`
 
-	TimeZone  string `json:"time_zone,omitempty" doc:"the time zone in which times without one are read, as the database names it; default: UTC"`
+	TimeZone string `json:"time_zone,omitempty" doc:"the time zone in which times without one are read, as the database names it; default: UTC"`
+	LastSeen string `json:"last_seen,omitempty" doc:"the column that changes when the row fails again: the time of the last failure, or a count of them; an update that changes it is a repeated report"`
 
 	// Conditions in the words of the source's own SQL.
 	GovernedWhen string `json:"governed_when,omitempty" doc:"an SQL condition; rows for which it does not hold are no failures"`

@@ -144,6 +144,10 @@ type Marks struct {
 	LastParkedAt  time.Time `json:"-"` // when it last entered the park queue
 	UnparkedAt    time.Time `json:"-"` // when it last left the park queue; zero while it is there
 	DeescalatedAt time.Time `json:"-"` // when it last ceased to be escalated; zero while it is
+
+	// Historic says that it stands where a report of the past has put it. Such errors count in
+	// no rate and no alert, and the clock moves them without notifying anybody.
+	Historic bool `json:"-"`
 }
 
 // Identity is what makes two reports reports of the same failure.

@@ -22,6 +22,7 @@ const (
 	NoticeJobRecovered  NoticeKind = "JOB_RECOVERED"  // it has caught up
 	NoticePolicyRefused NoticeKind = "POLICY_REFUSED" // a changed policy is bad, so the old one stays
 	NoticeReplayStopped NoticeKind = "REPLAY_STOPPED" // a replay has stopped itself and waits for a person
+	NoticeAdopted       NoticeKind = "ADOPTED"        // all rows of an adopted table are governed, with what became of them
 )
 
 // NoticeKinds returns all kinds.
@@ -29,7 +30,7 @@ func NoticeKinds() []NoticeKind {
 	return []NoticeKind{
 		NoticeParked, NoticeNotParked, NoticeEscalated, NoticeReviewMissed, NoticeExpiring, NoticeUnblocked, NoticePage, NoticePageOver,
 		NoticeAlert, NoticeAlertResolved, NoticeJobLate, NoticeJobRecovered, NoticePolicyRefused,
-		NoticeReplayStopped,
+		NoticeReplayStopped, NoticeAdopted,
 	}
 }
 

@@ -83,6 +83,7 @@ func (p *Plan) refuseOther(request Request) {
 		{"severity", asked.Severity, now.Severity},
 		{"created-at", asked.CreatedAt, now.CreatedAt},
 		{"time-zone", asked.TimeZone, now.TimeZone},
+		{"last-seen", asked.LastSeen, now.LastSeen},
 		{"governed-when", asked.GovernedWhen, now.GovernedWhen},
 		{"resolved-when", asked.ResolvedWhen, now.ResolvedWhen},
 	} {
@@ -101,6 +102,7 @@ func (p *Plan) refuseMapping() {
 		{"message", m.Message},
 		{"severity", m.Severity},
 		{"created-at", m.CreatedAt},
+		{"last-seen", m.LastSeen},
 	} {
 		if _, ok := p.Facts.field(part.column); part.column != "" && !ok {
 			p.Refusals = append(p.Refusals, Refusal{

@@ -86,6 +86,9 @@ func (a *Adoption) reading() []Reading {
 		{Part: "severity", Column: a.Mapping.Severity, Expression: a.severity()},
 		{Part: "created_at", Column: a.Mapping.CreatedAt, Expression: a.createdAt()},
 	}
+	if a.Mapping.LastSeen != "" {
+		list = append(list, Reading{Part: "last_seen", Column: a.Mapping.LastSeen, Expression: a.lastSeen()})
+	}
 	for i := range list {
 		c, ok := a.mapped(list[i].Column)
 		list[i].Type = c.Type

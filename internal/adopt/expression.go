@@ -165,6 +165,15 @@ func (a *Adoption) message() string {
 	return textual("s", c)
 }
 
+// lastSeen changes when a row fails again, if a column says so.
+func (a *Adoption) lastSeen() string {
+	c, ok := a.mapped(a.Mapping.LastSeen)
+	if !ok {
+		return "null::text"
+	}
+	return textual("s", c)
+}
+
 // severity knows the words that people use; what it does not know is the code's.
 func (a *Adoption) severity() string {
 	c, ok := a.mapped(a.Mapping.Severity)
@@ -266,13 +275,14 @@ type watch struct{ expression, collation string }
 func (a *Adoption) watched(row string) (list []watch) {
 	const byBytes = ` collate "C"`
 	m := a.Mapping
-	for _, name := range []string{m.Code, m.Message, m.Severity, m.CreatedAt} {
+	names := []string{m.Code, m.Message, m.Severity, m.CreatedAt, m.LastSeen}
+	for _, name := range names {
 		if c, ok := a.mapped(name); ok && c.path != "" {
 			list = append(list, watch{textual(row, c), byBytes})
 		}
 	}
 	for _, c := range a.Source.Columns {
-		if slices.Contains([]string{m.Code, m.Message, m.Severity, m.CreatedAt}, c.Name) || !a.Conditions.Safe && slices.Contains(a.Conditions.Columns, c.Name) {
+		if slices.Contains(names, c.Name) || !a.Conditions.Safe && slices.Contains(a.Conditions.Columns, c.Name) {
 			w := watch{row + "." + quote(c.Name), ""}
 			if c.Category != "N" && c.Category != "B" && c.Category != "D" {
 				w = watch{w.expression + "::text", byBytes}

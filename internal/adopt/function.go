@@ -62,8 +62,8 @@ func (a *Adoption) values(columns string) string {
 	return fmt.Sprintf(`%[1]s, left(%[2]s, %[12]d), left(%[3]s, %[12]d),
       %[4]s,
       left(%[5]s, %[13]d), %[6]s,
-      %[7]s, %[8]s, %[9]s, left(%[10]s, %[12]d), left(%[11]s, %[12]d), concat(s.tableoid, ' ', s.ctid, ' ', s.xmin)`,
-		a.keyText("s"), a.entity("s"), a.code(), a.severity(), a.message(), a.createdAt(), a.governed(), columns, a.underway(), a.pipeline(), a.stage(), maxText, maxMessage+1)
+      %[7]s, %[8]s, %[9]s, left(%[10]s, %[12]d), left(%[11]s, %[12]d), concat(s.tableoid, ' ', s.ctid, ' ', s.xmin), left(%[14]s, %[12]d)`,
+		a.keyText("s"), a.entity("s"), a.code(), a.severity(), a.message(), a.createdAt(), a.governed(), columns, a.underway(), a.pipeline(), a.stage(), maxText, maxMessage+1, a.lastSeen())
 }
 
 // The most characters of what is read of a row. A message has one more if it was cut.

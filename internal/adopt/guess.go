@@ -14,6 +14,7 @@ var (
 	messageNames  = strings.Fields("message error_message err_msg msg failure_message error_text error details detail description error_detail reason text note body")
 	severityNames = strings.Fields("severity error_severity level log_level sev priority")
 	createdNames  = strings.Fields("created_at occurred_at failed_at happened_at inserted_at errored_at recorded_at logged_at event_time error_time created createdat created_on date_created ts timestamp time at")
+	seenNames     = strings.Fields("last_seen last_seen_at last_occurred_at last_occurrence last_failed_at last_failure_at last_error_at last_attempt_at attempts attempt_count occurrences occurrence_count failure_count times_seen seen_count retry_count retries")
 )
 
 // Guess completes a mapping: what nobody has said is guessed from names, types and a
@@ -21,7 +22,7 @@ var (
 func Guess(s *Source, sample Sample, said recoup.Mapping, entityColumn string) recoup.Mapping {
 	g := guesser{source: s, sample: sample}
 	m := said
-	for _, name := range []string{m.Entity, m.Code, m.Message, m.Severity, m.CreatedAt} {
+	for _, name := range []string{m.Entity, m.Code, m.Message, m.Severity, m.CreatedAt, m.LastSeen} {
 		g.take(name)
 	}
 	if m.Entity == "" {
@@ -43,6 +44,9 @@ func Guess(s *Source, sample Sample, said recoup.Mapping, entityColumn string) r
 	}
 	if m.Severity == "" {
 		m.Severity = g.first(severityNames, func(c Column, _ Values) bool { return c.Category == "S" || c.Category == "E" })
+	}
+	if m.LastSeen == "" {
+		m.LastSeen = g.first(seenNames, func(c Column, _ Values) bool { return c.Category == "D" || c.Category == "N" })
 	}
 	return m
 }

@@ -170,6 +170,7 @@ func (p *Plan) complete(sample Sample, said recoup.Mapping, noMirror bool) recou
 		{"message", said.Message, m.Message},
 		{"severity", said.Severity, m.Severity},
 		{"created_at", said.CreatedAt, m.CreatedAt},
+		{"last_seen", said.LastSeen, m.LastSeen},
 	} {
 		if part.said == "" && part.now != "" {
 			p.Guessed = append(p.Guessed, part.name)

@@ -59,7 +59,7 @@ set search_path = pg_catalog, pg_temp as %s`, name, body(fmt.Sprintf(`
 func (a *Adoption) usedByTriggers() (names []string) {
 	m := a.Mapping
 	uses := slices.Clone(a.Conditions.Columns)
-	for _, name := range []string{m.Entity, m.Code, m.Message, m.Severity, m.CreatedAt} {
+	for _, name := range []string{m.Entity, m.Code, m.Message, m.Severity, m.CreatedAt, m.LastSeen} {
 		if c, ok := a.mapped(name); ok {
 			uses = append(uses, c.Name)
 		}

@@ -56,6 +56,7 @@ const By = "source"
 type Store interface {
 	store.Adopter
 	store.AuditWriter
+	store.NoticeWriter
 }
 
 // Options are what a service is made of.

@@ -35,7 +35,9 @@ func TestASourceIsFollowed(t *testing.T) {
 		2 PARKED false
 		3 - false
 		4 PARKED true`)
-	w.want("select count(*) from recoup.outbox", "0") // nobody is notified of history
+	// Of history the team gets one summary.
+	w.want(`select kind, recipient, b ->> 'rows' as rows, b ->> 'parked' as parked, b ->> 'archived' as archived, b ->> 'blocking' as blocking
+		from recoup.outbox, lateral (select body -> 'adopted' as b) x`, "ADOPTED dol-filings-team 3 1 1 1")
 
 	w.exec("insert into shop.failures (order_id, kind, at) values ('o5', 'TIMEOUT', '2026-02-02 09:00')")
 	w.exec("update shop.failures set order_id = 'o22' where id = 2")
@@ -60,7 +62,7 @@ func TestASourceIsFollowed(t *testing.T) {
 		2 PARKED false
 		3 RESOLVED false
 		4 PARKED true`)
-	w.want("select key, length(digest) from recoup.adopted_row order by key", "1 16\n2 16\n3 0\n4 16")
+	w.want("select key, length(digest) from recoup.adopted_row order by key", "1 17\n2 17\n3 0\n4 17")
 
 	w.exec("truncate shop.failures")
 	w.settle()

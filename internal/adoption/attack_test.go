@@ -121,9 +121,9 @@ func TestOwnersFunctionsReachNothing(t *testing.T) {
 		"invoker":  "alter function recoup.adopted_1_read(text[]) security invoker",
 		"settings": "alter function recoup.adopted_1_read(text[]) set search_path = trap, recoup",
 		"body": `create or replace function recoup.adopted_1_read(keys text[]) returns setof recoup.source_row language plpgsql as $f$ begin
-			perform trap.run('body'); return query select k, 'o', 'TIMEOUT', null::text, repeat('x', 100000), null::timestamptz, true, null::jsonb, false, null::text, null::text, null::text from unnest($1) k; end $f$`,
+			perform trap.run('body'); return query select k, 'o', 'TIMEOUT', null::text, repeat('x', 100000), null::timestamptz, true, null::jsonb, false, null::text, null::text, null::text, null::text from unnest($1) k; end $f$`,
 		"too many rows": `create or replace function recoup.adopted_1_read(keys text[]) returns setof recoup.source_row language sql as $f$
-			select n::text, 'o', 'TIMEOUT', null::text, 'x', null::timestamptz, true, null::jsonb, false, null::text, null::text, null::text from generate_series(1, 100000) n $f$`,
+			select n::text, 'o', 'TIMEOUT', null::text, 'x', null::timestamptz, true, null::jsonb, false, null::text, null::text, null::text, null::text from generate_series(1, 100000) n $f$`,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -2,8 +2,10 @@ package adoption
 
 import (
 	"context"
+	"fmt"
 	"time"
 
+	"recoup"
 	"recoup/internal/store"
 )
 
@@ -46,12 +48,39 @@ func (s *Service) backfill(ctx context.Context, a *store.Adoption, turn store.Tu
 	if !done {
 		last = &keys[len(keys)-1]
 	}
+	if done {
+		if err := s.announce(ctx, a); err != nil {
+			return false, err
+		}
+	}
 	if err := s.Store.SaveScan(ctx, turn, last, len(keys), done); err != nil || done {
 		return false, err
 	}
 	now := s.Now()
 	st.slow = now.Add(st.afterwards(now.Sub(begun)))
 	return !now.Before(st.slow), nil
+}
+
+// announce notifies the owner of a table's errors, once, of what became of the rows that were there:
+// nobody is notified of any of them. A table that is read again, because its triggers were repaired
+// or it moved to another table of the policy, was announced before.
+func (s *Service) announce(ctx context.Context, a *store.Adoption) error {
+	if !a.GovernedAt.IsZero() {
+		return nil
+	}
+	sum, err := s.Store.SumAdoption(ctx, a.ID)
+	if err != nil || sum.Rows == 0 {
+		return err
+	}
+	p := s.Engine.Policies.Current()
+	table, known := p.Table(a.Table)
+	if !known {
+		table = p.OrphanTable
+	}
+	_, err = s.Store.AddNotices(ctx, s.Now(), []recoup.Notice{{
+		Kind: recoup.NoticeAdopted, To: table.Owner(1), Key: fmt.Sprintf("adopted:%d:%d", a.ID, a.BegunAt.UnixMicro()), Body: recoup.EncodeJSON(map[string]any{"adopted": sum}),
+	}})
+	return err
 }
 
 // afterwards is how long the backfill rests behind a batch: a quarter of the time that it

@@ -175,7 +175,7 @@ func (s *Service) letterResult(r result, pair *store.AdoptedRow, row *cleaned) *
 	switch r {
 	case succeeded:
 		said.Outcome = deadletter.Succeeded
-	case failed:
+	case unsuccessful:
 		said = s.failedWork(pair.WorkID, pair.Attempt, pair.Stage, row)
 	case going:
 		if !s.endsSoon(pair) {

@@ -84,15 +84,21 @@ func (s *Service) follows(a *store.Adoption, turn store.Turn, b batch) (f follow
 		}
 		stands := row.standing(s.Engine.Policies.Current(), pair)
 		v := decide(row.source, row.memory(pair), stands)
+		if v.attempt == unsuccessful && row.worse(pair) {
+			v.report = amend // the failed attempt says nothing about the severity
+		}
 		if v.resolve == becauseMoved {
 			f.moved = append(f.moved, store.AdoptedRow{Key: key})
 		}
 		if v.resolve != "" {
 			f.resolve = append(f.resolve, ending(pair, v.resolve))
 		}
-		if v.report {
+		if v.report != silent {
 			past := row.past(s.Now(), pair != nil && stands != elsewhere, b.written[key])
 			past.ID = s.Engine.IDs.New(past.CreatedAt)
+			if v.report != anew {
+				past.Replaces, past.Amends = pair.ErrorID, v.report == amend
+			}
 			past.Pair = &store.Pair{Turn: turn, Key: key, Digest: row.digest}
 			if past.Pair.Kept, err = s.kept(past.ID, there[key]); err != nil {
 				return follow{}, err
@@ -122,7 +128,7 @@ func (s *Service) tell(f *follow, r result, pair *store.AdoptedRow, row *cleaned
 func (f *follow) save(key string, v verdict, pair *store.AdoptedRow, row *cleaned) {
 	switch v.pair {
 	case keep:
-		if pair != nil && row.source == failing && !v.report && !pair.Attempt.IsZero() {
+		if pair != nil && row.source == failing && v.report == silent && !pair.Attempt.IsZero() {
 			f.noted = append(f.noted, store.AdoptedRow{Key: key, Digest: pair.Digest}) // it is not under way
 		}
 	case watch:

@@ -66,9 +66,9 @@ func (s *Service) underway(ctx context.Context, a *store.Adoption, turn store.Tu
 	if err != nil {
 		return err
 	}
-	look := lookAt{seen: map[string]time.Time{}}
+	look, now := lookAt{seen: map[string]time.Time{}}, s.Now()
 	for i := range pairs {
-		look.add(pairs[i].Key, time.Time{})
+		look.add(pairs[i].Key, now) // looked at a second ago: what is new happened since
 	}
 	seen, err := s.lookAt(ctx, a, turn, st, look)
 	switch {
@@ -144,7 +144,7 @@ func (s *Service) result(r result, pair *store.AdoptedRow, row *cleaned) *engine
 	switch r {
 	case succeeded:
 		return &engine.Act{ID: pair.ErrorID, Input: lifecycle.Succeed{Token: pair.Attempt, Reason: becauseDone}}
-	case failed:
+	case unsuccessful:
 		return &engine.Act{ID: pair.ErrorID, Input: lifecycle.Fail{Token: pair.Attempt, Failure: s.failure(row.code), Reason: s.brief(row.report.Message)}}
 	case going:
 		if s.endsSoon(pair) {

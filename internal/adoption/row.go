@@ -35,6 +35,7 @@ type cleaned struct {
 	code   recoup.Code // as it is kept
 	at     time.Time   // zero: when it was first seen
 	digest []byte
+	rank   byte // of the severity that the row states; 0: none
 }
 
 // clean redacts a row, and puts a stand-in in the place of what cannot be kept: its
@@ -51,6 +52,7 @@ func (s *Service) clean(a *store.Adoption, key string, r *store.SourceRow, bad s
 	case r == nil:
 		return c
 	}
+	c.rank = rank(r)
 	c.digest = s.digest(r)
 	switch {
 	case r.Governed:
@@ -70,9 +72,7 @@ func (s *Service) clean(a *store.Adoption, key string, r *store.SourceRow, bad s
 	if c.report.Code = string(c.code); c.code == fault.CodeUnregisteredCode {
 		notes = append(notes, "code: it has none that can be kept")
 	}
-	if severity := recoup.Severity(strings.ToUpper(strings.TrimSpace(r.Severity))); severity.Valid() {
-		c.report.Severity = severity
-	}
+	c.report.Severity = severity(r)
 	if c.at = r.CreatedAt; !r.CreatedAt.IsZero() && r.CreatedAt.Before(engine.Earliest) || r.CreatedAt.After(s.Now().Add(engine.MaxAhead)) {
 		c.at = time.Time{}
 		notes = append(notes, "time: not between 2000 and now")
@@ -123,8 +123,25 @@ func (s *Service) message(r *store.SourceRow, notes []string) string {
 	return text
 }
 
+// severity returns the severity that a row states; empty: none.
+func severity(r *store.SourceRow) recoup.Severity {
+	if s := recoup.Severity(strings.ToUpper(strings.TrimSpace(r.Severity))); s.Valid() {
+		return s
+	}
+	return ""
+}
+
+// rank is how bad the stated severity of a row is; 0: it states none.
+func rank(r *store.SourceRow) byte {
+	if s := severity(r); s != "" {
+		return byte(s.Rank())
+	}
+	return 0
+}
+
 // digest tells whether the mapped columns of a row are what they were. It is keyed:
-// nobody can find out by trying what a short message was.
+// nobody can find out by trying what a short message was. The severity stands behind the keyed
+// part, because a change of the severity alone is no further failure.
 func (s *Service) digest(r *store.SourceRow) []byte {
 	h := hmac.New(sha256.New, s.key)
 	at := int64(0)
@@ -132,11 +149,11 @@ func (s *Service) digest(r *store.SourceRow) []byte {
 		at = r.CreatedAt.UnixMicro()
 	}
 	buf := binary.BigEndian.AppendUint64(nil, uint64(at))
-	for _, text := range []string{r.EntityID, r.Code, r.Severity, r.Message} {
+	for _, text := range []string{r.EntityID, r.Code, r.LastSeen, r.Message} {
 		buf = append(binary.BigEndian.AppendUint64(buf, uint64(len(text))), text...)
 	}
 	_, _ = h.Write(buf) // a hash never fails
-	return h.Sum(nil)[:digestSize]
+	return append(h.Sum(nil)[:digestSize], rank(r))
 }
 
 // memory compares a row with what is known of it.
@@ -146,10 +163,23 @@ func (c *cleaned) memory(pair *store.AdoptedRow) memory {
 		return unknown
 	case len(pair.Digest) == 0:
 		return blank
-	case c.digest != nil && hmac.Equal(c.digest, pair.Digest):
+	case len(c.digest) <= digestSize || len(pair.Digest) <= digestSize || !hmac.Equal(c.digest[:digestSize], pair.Digest[:digestSize]):
+		return changed
+	case c.rank == pair.Digest[digestSize]:
 		return same
+	case c.worse(pair):
+		return raised
 	}
-	return changed
+	return lowered
+}
+
+// worse reports whether the severity of a row is worse than that of its open error, or than the
+// row stated when its error ended.
+func (c *cleaned) worse(pair *store.AdoptedRow) bool {
+	if pair.Open {
+		return c.rank > 0 && int(c.rank) > pair.Severity.Rank()
+	}
+	return len(pair.Digest) > digestSize && c.rank > pair.Digest[digestSize]
 }
 
 // standing is the error that a row has. If the policy no longer has the table of its
@@ -176,7 +206,7 @@ func (c *cleaned) standing(p *policy.Policy, pair *store.AdoptedRow) standing {
 		return other
 	case known && pair.Table != table.Name:
 		return elsewhere
-	case pair.EntityID == c.report.EntityID && pair.Code == c.code:
+	case pair.EntityID == c.report.EntityID:
 		return open
 	}
 	return other
@@ -190,7 +220,7 @@ func (c *cleaned) past(now time.Time, again bool, written time.Time) engine.Past
 	if written.After(now) || !known {
 		written = now
 	}
-	p := engine.Past{Report: c.report, CreatedAt: c.at, Apart: true, Live: known}
+	p := engine.Past{Report: c.report, CreatedAt: c.at, Apart: true, Live: known, WrittenAt: written}
 	switch {
 	case c.at.IsZero():
 		p.CreatedAt = written

@@ -17,7 +17,15 @@ const (
 	unknown memory = 1 << iota // the row was never a failure when somebody looked
 	same
 	changed
-	blank // the row was no failure at the last look, and one before
+	raised  // only its severity has changed, and is worse than that of its error
+	lowered // only its severity has changed, and is not worse
+	blank   // the row was no failure at the last look, and one before
+)
+
+// The row is known, and known to have failed since somebody looked.
+const (
+	known  = same | changed | raised | lowered | blank
+	failed = changed | raised | blank
 )
 
 // standing is the error that a row has.
@@ -25,7 +33,7 @@ type standing int
 
 const (
 	none      standing = 1 << iota
-	open               // about the same entity and code as the row is now
+	open               // about the same entity as the row is now
 	other              // open, about another
 	elsewhere          // open, in another table than the policy has for it
 	trying             // open, and leased for the attempt for which the row's job was set off
@@ -53,13 +61,23 @@ const (
 	unknownYet result = iota
 	going             // it needs its lease
 	succeeded
-	failed
+	unsuccessful
+)
+
+// reporting is what is reported of a row. Every report writes down the pair.
+type reporting int
+
+const (
+	silent reporting = iota
+	anew             // a failure without an earlier one
+	repeat           // a further failure, which replaces the open error
+	amend            // the same failure, which is worse than the open error says
 )
 
 // verdict is what follows. An old error is resolved before a new one is reported.
 type verdict struct {
 	resolve string // why; empty: not
-	report  bool   // which writes down the pair
+	report  reporting
 	attempt result // of an error that is trying
 	pair    pairing
 }
@@ -81,35 +99,38 @@ var rules = []struct {
 	verdict
 }{
 	{gone, unknown, none, verdict{}},
-	{gone, same | changed | blank, trying, verdict{attempt: succeeded, pair: forget}},
-	{gone, same | changed | blank, open | other | elsewhere | letter, verdict{resolve: becauseGone, pair: forget}},
-	{gone, same | changed | blank, ended | replayed, verdict{pair: forget}},
+	{gone, known, trying, verdict{attempt: succeeded, pair: forget}},
+	{gone, known, open | other | elsewhere | letter, verdict{resolve: becauseGone, pair: forget}},
+	{gone, known, ended | replayed, verdict{pair: forget}},
 
 	{resting, unknown, none, verdict{}},
-	{resting, same | changed | blank, trying, verdict{attempt: succeeded, pair: empty}},
-	{resting, same | changed | blank, open | other | elsewhere | letter, verdict{resolve: becauseResting, pair: empty}},
-	{resting, same | changed, ended | replayed, verdict{pair: empty}},
+	{resting, known, trying, verdict{attempt: succeeded, pair: empty}},
+	{resting, known, open | other | elsewhere | letter, verdict{resolve: becauseResting, pair: empty}},
+	{resting, known &^ blank, ended | replayed, verdict{pair: empty}},
 	{resting, blank, ended | replayed, verdict{}},
 
 	{underway, unknown, none, verdict{}},
-	{underway, same | changed | blank, trying, verdict{attempt: going}},
-	{underway, same | changed | blank, open | other | elsewhere | letter, verdict{pair: watch}},
-	{underway, same | changed, ended | replayed, verdict{pair: empty}},
+	{underway, known, trying, verdict{attempt: going}},
+	{underway, known, open | other | elsewhere | letter, verdict{pair: watch}},
+	{underway, known &^ blank, ended | replayed, verdict{pair: empty}},
 	{underway, blank, ended | replayed, verdict{}},
 
-	{failing, unknown, none, verdict{report: true}},
-	{failing, same | changed | blank, trying, verdict{attempt: failed, pair: note}},
+	{failing, unknown, none, verdict{report: anew}},
+	{failing, known, trying, verdict{attempt: unsuccessful, pair: note}},
 	{failing, same, open | other | ended | letter | replayed, verdict{}}, // what a person or the clock has ended stays ended
-	{failing, same | changed | blank, elsewhere, verdict{resolve: becauseMoved, report: true}},
-	{failing, changed | blank, open | letter, verdict{pair: note}},
-	{failing, changed | blank, other, verdict{resolve: becauseOther, report: true}},
-	{failing, changed | blank, ended | replayed, verdict{report: true}}, // it has failed again
+	{failing, known, elsewhere, verdict{resolve: becauseMoved, report: anew}},
+	{failing, changed | blank, open, verdict{report: repeat}},
+	{failing, raised, open, verdict{report: amend}},
+	{failing, lowered, open | other | ended | letter | replayed, verdict{pair: note}}, // no repeat opens the gate
+	{failing, failed, letter, verdict{pair: note}},
+	{failing, failed, other, verdict{resolve: becauseOther, report: anew}},
+	{failing, failed, ended | replayed, verdict{report: anew}}, // it has failed again
 
 	// Whatever the job is by now: the replay looks when it sets it off.
-	{gone, same | changed | blank, replaying, verdict{}},
-	{resting, same | changed | blank, replaying, verdict{}},
-	{underway, same | changed | blank, replaying, verdict{}},
-	{failing, same | changed | blank, replaying, verdict{}},
+	{gone, known, replaying, verdict{}},
+	{resting, known, replaying, verdict{}},
+	{underway, known, replaying, verdict{}},
+	{failing, known, replaying, verdict{}},
 }
 
 // decide returns what follows from how a row is, how it was and which error it has.

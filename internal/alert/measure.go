@@ -72,7 +72,7 @@ func Scopes(metric string) []policy.Scope {
 // Read returns what a rule looks at: of every scope that it is counted for, or of
 // the hub that it names.
 func (f *Figures) Read(rule *policy.Alert) []Sample {
-	list := f.Measure(rule.Metric, rule.Window, rule.Per)
+	list := f.measure(rule.Metric, rule.Window, rule.Per, true)
 	if rule.Hub == "" {
 		return list
 	}
@@ -83,10 +83,15 @@ func (f *Figures) Read(rule *policy.Alert) []Sample {
 // hub and table has a value, also where nothing happened; what a metric cannot be
 // measured for has none.
 func (f *Figures) Measure(metric string, window time.Duration, per policy.Scope) []Sample {
+	return f.measure(metric, window, per, false)
+}
+
+// measure leaves errors of the past out where a rule is judged.
+func (f *Figures) measure(metric string, window time.Duration, per policy.Scope, judged bool) []Sample {
 	if !slices.Contains(Scopes(metric), per) {
 		return nil
 	}
-	sums := f.sums(metric, window, per)
+	sums := f.sums(metric, window, per, judged)
 	switch per {
 	case policy.PerPlatform:
 		sums.at("")
@@ -150,7 +155,7 @@ func (s sums) add(scope string, part, whole float64, samples int64) {
 	at.samples += samples
 }
 
-func (f *Figures) sums(metric string, window time.Duration, per policy.Scope) sums {
+func (f *Figures) sums(metric string, window time.Duration, per policy.Scope, judged bool) sums {
 	out := sums{}
 	switch source(metric) {
 	case fromTables:
@@ -161,7 +166,7 @@ func (f *Figures) sums(metric string, window time.Duration, per policy.Scope) su
 		}
 	case fromLevels:
 		for _, l := range f.levels {
-			part, n := level(metric, l)
+			part, n := level(metric, l, judged)
 			out.add(f.scope(per, l.Table), part, float64(n), n)
 		}
 	case fromRequests:
@@ -243,20 +248,26 @@ func share(metric string, a *store.Activity) (part, whole int64) {
 	return a.Succeeded, a.Attempts
 }
 
-// addWaiting adds what is in the park queue now, since whenever.
+// addWaiting adds what is in the park queue now, since whenever. What a report of the past has
+// parked is in no rate.
 func (f *Figures) addWaiting(out sums, metric string, per policy.Scope) {
 	for _, l := range f.levels {
 		scope := f.scope(per, l.Table)
 		switch metric {
 		case "park_rate":
-			out.add(scope, float64(l.Parked), float64(l.Parked), l.Parked)
+			parked := l.Parked - l.Past.Parked
+			out.add(scope, float64(parked), float64(parked), parked)
 		case "escalation_rate":
-			out.add(scope, float64(l.Escalated), float64(l.Parked), l.Parked)
+			parked := l.Parked - l.Past.Parked
+			out.add(scope, float64(l.Escalated-l.Past.Escalated), float64(parked), parked)
 		}
 	}
 }
 
-func level(metric string, l store.Level) (value float64, n int64) {
+func level(metric string, l store.Level, judged bool) (value float64, n int64) {
+	if judged {
+		l.Parked, l.Blocking = l.Parked-l.Past.Parked, l.Blocking-l.Past.Blocking
+	}
 	switch metric {
 	case "parked_errors":
 		return float64(l.Parked), l.Parked

@@ -35,6 +35,13 @@ type Past struct {
 	// same failure.
 	Apart bool
 
+	// Replaces is the error of the same row of an adopted table, whose place this one takes as
+	// long as it is open; zero: none. Amends says that the row states the same failure with a
+	// worse severity, which is no further failure. WrittenAt is when the row was written.
+	Replaces  recoup.ID
+	Amends    bool
+	WrittenAt time.Time
+
 	// Pair is the row of an adopted table that it is of; nil: none.
 	Pair *store.Pair
 }
@@ -121,8 +128,9 @@ func (e *Engine) preparePast(c Caller, p *Past, now time.Time) (store.Report, re
 		return store.Report{}, nil, err
 	}
 	in.CreatedAt, in.Past, in.Apart = p.CreatedAt, !p.Live, p.Apart
+	in.Replaces, in.Amends, in.WrittenAt = !p.Replaces.IsZero(), p.Amends, p.WrittenAt
 	r := e.decided(in)
-	r.ID, r.Pair = p.ID, p.Pair
+	r.ID, r.Pair, r.Replaces = p.ID, p.Pair, p.Replaces
 	return r, evidence, nil
 }
 

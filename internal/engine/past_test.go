@@ -45,10 +45,6 @@ func (w *world) silent() {
 	w.Must(w.DB.FoldActivity(w.Context()))
 	counted, err := w.DB.Activity(w.Context(), store.Span{From: epoch.AddDate(-1, 0, 0), To: epoch.AddDate(1, 0, 0)})
 	w.Must(err)
-	for i := range counted { // errors count, not what happened to them
-		a := &counted[i]
-		a.Retried, a.Exhausted, a.NeverParked, a.LastParked, a.Unparked, a.Deescalated = 0, 0, 0, 0, 0, 0
-	}
 	counted = slices.DeleteFunc(counted, func(a store.Activity) bool { return a == store.Activity{Table: a.Table, Minute: a.Minute} })
 	if len(notices) > 0 || len(counted) > 0 {
 		w.Errorf("notices %+v, counted %+v", notices, counted)
@@ -320,4 +316,116 @@ func (w *world) arrive(prefix string, rows []engine.Past, piece int) string {
 	}
 	slices.Sort(lines)
 	return strings.Join(slices.Compact(lines), "")
+}
+
+// TestARowReplacesItsError holds that the error of a source row is replaced by the report of the
+// changed row, with another code and without an entity too; that what is only worse counts no
+// attempt and no event; and that a table that is kept for ever records both.
+func TestARowReplacesItsError(t *testing.T) {
+	everywhere(t, func(w *world) {
+		report := func(table, entity, code string, severity recoup.Severity, replaces recoup.ID, amends bool) recoup.Error {
+			r := failing(table, entity, code)
+			r.Severity = severity
+			p := engine.Past{Report: r, ID: w.ID(), CreatedAt: w.Now(), Live: true, Apart: true, Replaces: replaces, Amends: amends}
+			return w.imported(p)[0].Error
+		}
+		for _, c := range []struct {
+			table, entity string
+			stands        bool // the older error
+		}{{dol, "e1", false}, {orphans, "", false}, {"public.shq_master_error_log", "e1", true}} {
+			first := report(c.table, c.entity, "NETWORK_TIMEOUT", recoup.Low, recoup.ID{}, false)
+			w.Wait(time.Minute)
+			events := len(w.Events())
+			worse := report(c.table, c.entity, "NETWORK_TIMEOUT", recoup.High, first.ID, true)
+			if worse.Severity != recoup.High || !c.stands && (worse.RetryCount != 0 || !worse.CreatedAt.Equal(first.CreatedAt) || len(w.Events()) != events) {
+				w.Errorf("%s: worse: %+v, %d events", c.table, worse, len(w.Events())-events)
+			}
+			again := report(c.table, c.entity, "DNS_TIMEOUT", recoup.Low, worse.ID, false)
+			if again.Severity != recoup.High || again.Code != "DNS_TIMEOUT" || !c.stands && again.RetryCount != min(1, again.MaxRetries) {
+				w.Errorf("%s: again: %+v", c.table, again)
+			}
+			for i, older := range []recoup.Error{first, worse} {
+				next := []recoup.Error{worse, again}[i]
+				if got := w.Read(older.ID); (got.State != recoup.Archived) != c.stands || !c.stands && (got.ArchiveReason != recoup.SupersededByNext || got.SupersededBy != next.ID) {
+					w.Errorf("%s: the older error: %+v", c.table, got)
+				}
+			}
+		}
+	})
+}
+
+// TestHistoryStaysSilent lets the clock move imported errors through windows, tiers, reviews and
+// expiry: nobody is notified, and they are in no rate. What a person or an attempt moves notifies
+// as ever.
+func TestHistoryStaysSilent(t *testing.T) {
+	everywhere(t, func(w *world) {
+		now := w.Now()
+		critical := func(entity string) engine.Past {
+			r := failing(dol, entity, "NETWORK_TIMEOUT")
+			r.Severity = recoup.Critical
+			return past(r, entity, now.Add(-time.Hour))
+		}
+		waiting := past(failing(dol, "e3", "NETWORK_TIMEOUT"), "e3", now.Add(-time.Hour))
+		list := w.imported(critical("e1"), critical("e2"), waiting, past(failing(dol, "e4", "NETWORK_TIMEOUT"), "e4", now.Add(-time.Hour)))
+		levels, err := w.DB.(store.FigureReader).Levels(w.Context(), now)
+		w.Must(err)
+		if i := slices.IndexFunc(levels, func(l store.Level) bool { return l.Table == dol }); i < 0 || levels[i].Parked != 2 || levels[i].Past.Parked != 2 || levels[i].Past.Blocking != 4 {
+			w.Errorf("levels %+v", levels)
+		}
+		// One that expires within a day would have been announced: the job of reminders is not late for it.
+		soon := w.imported(past(failing(dol, "e5", "DATA_VALIDATION_ERROR"), "e5", now.Add(-29*day-12*time.Hour)))[0].Error
+		if e := w.Read(soon.ID); !e.Blocking || !e.NextReminderAt.IsZero() {
+			w.Errorf("a reminder is overdue: %+v", e)
+		}
+		sweep := func() {
+			w.Helper()
+			for _, d := range []store.Deadline{store.DueWindow, store.DueEscalation, store.DueReminder, store.DueExpiry} {
+				_, err := w.Engine.Sweep(w.Context(), d, 1000)
+				w.Must(err)
+			}
+		}
+		for range 8 {
+			w.Wait(day)
+			sweep()
+		}
+		if notices, _, err := w.DB.Notices(w.Context(), recoup.NoticeFilter{}, store.Page{}); err != nil || len(notices) > 0 {
+			w.Errorf("notices %+v, %v", notices, err)
+		}
+		w.Must(w.DB.FoldActivity(w.Context()))
+		counted, err := w.DB.Activity(w.Context(), store.Span{From: epoch.AddDate(-1, 0, 0), To: epoch.AddDate(1, 0, 0)})
+		w.Must(err)
+		for _, a := range counted {
+			if a.Retried+a.Exhausted+a.NeverParked+a.LastParked+a.Unparked+a.Deescalated != 0 {
+				w.Errorf("in rates: %+v", a)
+			}
+		}
+		if e := w.Read(list[0].Error.ID); e.State != recoup.Escalated || e.EscalationLevel != 3 || !e.Historic {
+			w.Errorf("after eight days: %+v", e)
+		}
+		if e := w.Read(list[2].Error.ID); !e.State.InParkQueue() || e.ParkReason != recoup.RetryWindowClosed || !e.Historic {
+			w.Errorf("its window has closed: %+v", e)
+		}
+		w.Act(engine.Act{ID: list[1].Error.ID, Input: lifecycle.Assign{To: "ben"}})
+		w.Act(engine.Act{ID: list[3].Error.ID, Input: lifecycle.Unpark{Reason: "fixed"}})
+		w.Act(engine.Act{ID: list[3].Error.ID, Input: lifecycle.Park{Reason: "broken again"}})
+		if e := w.Read(list[3].Error.ID); e.Historic {
+			w.Errorf("moved by a person: %+v", e)
+		}
+		w.Wait(2 * day)
+		sweep()
+		notices, _, err := w.DB.Notices(w.Context(), recoup.NoticeFilter{}, store.Page{})
+		w.Must(err)
+		to := map[string]bool{}
+		for _, n := range notices {
+			to[string(n.Kind)+" "+n.To] = true
+		}
+		if !to["REVIEW_MISSED ben"] || !to["PARKED dol-filings-team"] {
+			w.Errorf("notices %v", to)
+		}
+		w.Wait(40 * day)
+		sweep()
+		if e := w.Read(list[0].Error.ID); e.State != recoup.Archived {
+			w.Errorf("at the end of its TTL: %+v", e)
+		}
+	})
 }

@@ -222,6 +222,7 @@ var (
 		depends("blocking", func(e *recoup.Error) bool { return e.Blocking }),
 		depends("assigned_to", func(e *recoup.Error) string { return e.AssignedTo }),
 		depends("escalated_to", func(e *recoup.Error) string { return e.EscalatedTo }),
+		depends("historic", func(e *recoup.Error) bool { return e.Historic }),
 	)
 	dependsFailed = append(dependsResult[:len(dependsResult):len(dependsResult)],
 		depends("category", func(e *recoup.Error) recoup.Category { return e.Category }),

@@ -136,6 +136,9 @@ func (Remind) apply(s *step) error {
 func (s *step) refreshReminder() {
 	e := &s.next
 	e.NextReminderAt = time.Time{}
+	if s.unattended() {
+		return
+	}
 	for _, t := range [...]time.Time{e.ReviewDueAt, s.expiryNotice()} {
 		if t.After(e.RemindedAt) && (e.NextReminderAt.IsZero() || t.Before(e.NextReminderAt)) {
 			e.NextReminderAt = t

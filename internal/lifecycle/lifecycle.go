@@ -156,6 +156,9 @@ func (s *step) begin(kind Kind, actor, reason string) error {
 func (s *step) leave() {
 	s.derive()
 	e := &s.next
+	if s.quiet() {
+		s.effects.Notices = Notices{}
+	}
 	if s.over != "" {
 		s.effects.Ended = s.ended(e, s.over, s.successor)
 	}
@@ -176,6 +179,7 @@ func (s *step) derive() {
 	e.Blocking = s.over != recoup.TTLExpired && blocks(s.table, e)
 	apart := s.apart || was != nil && was.ID == e.ID && was.State.Open() && !was.Replaceable
 	e.Replaceable = e.State.Open() && s.over == "" && !apart && supersedes(s.table, e.EntityID)
+	s.keepHistoric()
 	if e.State.Open() {
 		s.refreshReminder()
 	}

@@ -15,6 +15,9 @@ func mark(was, e *recoup.Error, now time.Time) {
 			e.ExhaustedAt = now
 		}
 	}
+	if e.Historic || was.Historic && was.State.InParkQueue() {
+		return // it was not counted as parked, so it does not count as having left
+	}
 	switch before, after := was.State.InParkQueue(), e.State.InParkQueue(); {
 	case after && !before:
 		e.LastParkedAt, e.UnparkedAt = e.ParkedAt, time.Time{}

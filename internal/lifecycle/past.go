@@ -35,6 +35,7 @@ func (in Report) applyPast(s *step) error {
 	said := s.reason
 	s.before = recoup.Snapshot{}
 	s.next = in.born(s, effective, in.Severity)
+	s.next.Historic = true
 	s.settle(effective)
 	s.reason = said
 	s.effects = Effects{Event: in.Failure.Code, Past: true}
@@ -47,7 +48,8 @@ func (in Report) applyPast(s *step) error {
 	default:
 		if !s.untouched(older) {
 			s.next = in.born(s, effective, in.Severity)
-			if held := s.inherit(older, recoup.ID{}); !held {
+			s.next.Historic = older.Historic
+			if held := s.inherit(older, recoup.ID{}, true); !held {
 				s.settle(insist(effective, older))
 			}
 			s.effects.Notices, s.reason = Notices{}, said

@@ -23,6 +23,9 @@ type Report struct {
 	CreatedAt     time.Time // zero: now
 	Past          bool      // it is history, judged as of CreatedAt, of which nobody is notified
 	Apart         bool      // it replaces nothing, and nothing replaces it
+	Replaces      bool      // of one that is apart: the current error is of the same source row, and is replaced
+	Amends        bool      // of one that replaces: the failure is the same one, only its severity is worse
+	WrittenAt     time.Time // of one that replaces: when its source row was written; zero: unknown
 	Stands        bool      // it is a row of its table already, with or without an entity
 	ReportedTable string    // of a row that stands among the orphans: where it was written
 	By            string
@@ -36,18 +39,20 @@ func (in Report) apply(s *step) error {
 	if err := s.begin(Reported, in.By, ""); err != nil {
 		return err
 	}
-	if in.Past {
+	if in.Past && !in.replaces(s.current) {
 		return in.applyPast(s)
 	}
+	in = in.ofRow(s.current)
 	severity := in.severity(s.current)
 	older, effective, err := in.resolve(s, severity)
 	if err != nil {
 		return err
 	}
 	s.before, s.next = recoup.Snapshot{}, in.born(s, effective, severity)
-	held := older != nil && s.inherit(older, in.Attempt)
+	held := older != nil && s.inherit(older, in.Attempt, !in.Amends)
+	s.next.Historic = s.next.Historic && in.Past
 	var spent recoup.ParkReason
-	if older == nil || !recorded(older, in.Attempt) {
+	if older == nil || !in.Amends && !recorded(older, in.Attempt) {
 		s.effects.Event = in.Failure.Code
 		spent = s.countStreak(effective.Family, in.Failure)
 	}
@@ -57,6 +62,7 @@ func (in Report) apply(s *step) error {
 	if older != nil {
 		s.supersede(older)
 	}
+	in.noteChange(s, older)
 	return nil
 }
 
@@ -69,11 +75,11 @@ func (in Report) resolve(s *step, severity recoup.Severity) (older *recoup.Error
 	})
 	s.table, s.apart = effective.Table, in.Apart
 	switch {
-	case s.current == nil || in.Apart:
+	case s.current == nil || in.Apart && !in.Replaces:
 		return nil, effective, nil
 	case !in.repeats(s.current, effective):
 		return nil, effective, ErrMismatch
-	case !supersedes(s.table, in.EntityID):
+	case !supersedes(s.table, in.EntityID) && !(in.Replaces && replaceableRow(s.table)):
 		return nil, effective, nil
 	}
 	return s.current, effective, nil
@@ -81,6 +87,9 @@ func (in Report) resolve(s *step, severity recoup.Severity) (older *recoup.Error
 
 // repeats reports whether the report is of the same failure as an open error.
 func (in Report) repeats(older *recoup.Error, effective policy.Effective) bool {
+	if in.Replaces {
+		return older.Table == effective.Table.Name && older.EntityID == in.EntityID
+	}
 	return older.Table == effective.Table.Name &&
 		older.Identity() == recoup.Identity{Table: in.Table, Entity: in.EntityID, Code: in.Failure.Code}
 }
@@ -107,7 +116,7 @@ func recorded(older *recoup.Error, attempt recoup.ID) bool {
 // severity is the worse of the report's and of the error it replaces: a repeat
 // that calls itself harmless does not open the gate.
 func (in Report) severity(older *recoup.Error) recoup.Severity {
-	if older != nil && !in.Apart && older.Severity.Rank() > in.Severity.Rank() {
+	if older != nil && (!in.Apart || in.Replaces) && older.Severity.Rank() > in.Severity.Rank() {
 		return older.Severity
 	}
 	return in.Severity
@@ -190,11 +199,11 @@ func (s *step) rest(effective policy.Effective) {
 // must not win back: used attempts, the budget, the window, a later expiry, and
 // a place in the park, of which it reports whether there was one. The older
 // error's lease goes with it and counts as an attempt; the failure of an attempt
-// that was already counted does not count again.
-func (s *step) inherit(older *recoup.Error, attempt recoup.ID) (held bool) {
+// that was already counted does not count again. Without counts only a lease counts.
+func (s *step) inherit(older *recoup.Error, attempt recoup.ID, counts bool) (held bool) {
 	e := &s.next
 	count := older.RetryCount
-	if !older.LeaseToken.IsZero() || !counted(older, attempt) {
+	if !older.LeaseToken.IsZero() || counts && !counted(older, attempt) {
 		count++
 	}
 	e.MaxRetries = min(e.MaxRetries, older.MaxRetries)

@@ -35,6 +35,7 @@ type body struct {
 	InForce string `json:"in_force"`
 	store.ReplayStop
 	store.Digest
+	Adopted store.AdoptionSum `json:"adopted"`
 }
 
 // readBody reads what it can: a body that says something else says nothing.
@@ -221,6 +222,11 @@ func (c *composer) other(n *outgoing, b *body) Item {
 	if !b.ReplayID.IsZero() {
 		item.Key, item.Link = "replay:"+b.ReplayID.String(), c.link("replays", b.ReplayID)
 		item.Hint = fmt.Sprintf("%s: %d of %d items are left; recoup replays show %s", clean(b.Why), b.Left, b.Members, b.ReplayID)
+	}
+	if a := &b.Adopted; a.Source != "" {
+		item.Key, item.Table = "adopted:"+clean(a.Source), clean(a.Table)
+		item.Hint = fmt.Sprintf("%s is adopted: %d rows have errors, of which %d are parked, %d wait for a retry and %d are archived; %d block their entities until they end or expire; recoup errors list --parked --table %s",
+			clean(a.Source), a.Rows, a.Parked, a.Retried, a.Archived, a.Blocking, item.Table)
 	}
 	if b.InForce != "" {
 		item.Key, item.Hint = "policy", "version "+clean(b.InForce)+" is in force"

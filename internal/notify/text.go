@@ -76,6 +76,8 @@ func title(kind recoup.NoticeKind, count int) string {
 		return "a changed policy was refused, the old one stays in force"
 	case recoup.NoticeReplayStopped:
 		return n + " replay" + s + " stopped, waiting for you"
+	case recoup.NoticeAdopted:
+		return "the rows of an adopted table are governed"
 	}
 	return n + " notice" + s + " of the kind " + clean(string(kind))
 }

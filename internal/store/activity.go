@@ -123,6 +123,16 @@ type Level struct {
 	Escalated int64
 	Used      float64 // the sum over open errors that expire of age per TTL
 	Expiring  int64   // how many those are
+
+	// Of these, errors that stand where a report of the past has put them: they are in the levels,
+	// and count in no rate and no alert.
+	Past Historic
+}
+
+// Historic is how many errors of the past a table has.
+type Historic struct {
+	Table                       string
+	Parked, Escalated, Blocking int64
 }
 
 // LevelSum is what a store keeps count of: the errors of a table that are in a
@@ -169,6 +179,19 @@ func Levels(now time.Time, sums []LevelSum) []Level {
 	list = slices.DeleteFunc(list, func(l Level) bool { return l == Level{Table: l.Table} })
 	slices.SortFunc(list, func(a, b Level) int { return strings.Compare(a.Table, b.Table) })
 	return list
+}
+
+// AddPast adds what of levels is of the past. Counts lag behind errors by a moment, so it is never
+// more than there is.
+func AddPast(levels []Level, past []Historic) {
+	for _, h := range past {
+		i := slices.IndexFunc(levels, func(l Level) bool { return l.Table == h.Table })
+		if i < 0 {
+			continue
+		}
+		l := &levels[i]
+		l.Past = Historic{Table: h.Table, Parked: min(h.Parked, l.Parked), Escalated: min(h.Escalated, l.Escalated), Blocking: min(h.Blocking, l.Blocking)}
+	}
 }
 
 func (l *Level) add(now time.Time, s LevelSum) {

@@ -59,6 +59,7 @@ type SourceRow struct {
 	Underway  bool      // it is being worked at, by those of its queue
 	Pipeline  string    // of a job: the queue that it is in; empty: its table has but one
 	Stage     string    // and of what kind it is
+	LastSeen  string    // changes when the row fails again; empty: it does not say
 
 	// JSON objects of the columns that were asked for; nil: there are none.
 	Details   []byte
@@ -124,6 +125,7 @@ type AdoptedRow struct {
 	Table       string
 	EntityID    string
 	Code        recoup.Code
+	Severity    recoup.Severity
 	LeaseToken  recoup.ID
 	LeaseEndsAt time.Time
 
@@ -187,6 +189,18 @@ type Refusal struct {
 	Cause    string // redacted
 	Attempts int
 	RetryAt  time.Time
+}
+
+// AdoptionSum is what became of the rows that were there when a table was adopted: how many have
+// errors, and where these are now. It counts what stands where its past has put it.
+type AdoptionSum struct {
+	Source   string `json:"source,omitempty"`
+	Table    string `json:"table,omitempty"`
+	Rows     int64  `json:"rows,omitempty"` // that have errors
+	Parked   int64  `json:"parked"`         // escalated ones too
+	Retried  int64  `json:"retried"`        // wait for their retry
+	Archived int64  `json:"archived"`       // their TTL was over
+	Blocking int64  `json:"blocking"`       // hold their entity back until they end or expire
 }
 
 // AdoptionFigures is how far nodes are with an adoption.

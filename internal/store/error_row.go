@@ -76,6 +76,7 @@ var (
 		row.Time("last_parked_at", func(e *recoup.Error) *time.Time { return &e.LastParkedAt }),
 		row.Time("unparked_at", func(e *recoup.Error) *time.Time { return &e.UnparkedAt }),
 		row.Time("deescalated_at", func(e *recoup.Error) *time.Time { return &e.DeescalatedAt }),
+		row.Bool("historic", func(e *recoup.Error) *bool { return &e.Historic }),
 	}
 
 	// OpenErrors are the errors that are not archived, with their marks.

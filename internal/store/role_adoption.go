@@ -100,6 +100,9 @@ type Adopter interface {
 	// SaveScan notes how far the backfill is, and that it is done.
 	SaveScan(ctx context.Context, turn Turn, to *string, rows int, done bool) error
 
+	// SumAdoption counts what became of the rows of an adoption. It reads all of its pairs.
+	SumAdoption(ctx context.Context, adoption int) (AdoptionSum, error)
+
 	// Mirror writes into the source what became of its errors, from the queue of those that
 	// have moved, behind an entry of it. It waits for no lock: what others hold stays in the queue.
 	Mirror(ctx context.Context, turn Turn, after int64, limit int) (Mirrored, error)

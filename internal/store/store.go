@@ -85,6 +85,10 @@ type Report struct {
 	Decide  Decide
 	EventOf EventOf // nil: the ledger gets no event
 
+	// Replaces is the error of a source row that has changed. The report is decided on it as long
+	// as it is open, whatever its code is; zero: on the open error of the same key.
+	Replaces recoup.ID
+
 	Receipt *Receipt // nil: none
 
 	// Pair is written down with the error of a row of an adopted table; nil: it is of

@@ -66,7 +66,7 @@ var marks = []struct {
 
 // reportedAt is when an error that was never parked was reported.
 func reportedAt(e *recoup.Error) time.Time {
-	if !e.LastParkedAt.IsZero() {
+	if e.Historic || !e.LastParkedAt.IsZero() {
 		return time.Time{}
 	}
 	return e.CreatedAt

@@ -160,7 +160,7 @@ func (w *Work) report(in Report) Outcome {
 		return Outcome{Err: ErrNotFound}
 	}
 	var current *recoup.Error
-	if r := w.open[in.Key()]; r != nil {
+	if r := w.replaced(&in); r != nil {
 		current = &r.Error
 	}
 	out := w.decide(in.Decide, in.EventOf, current, StreakKey{in.Family, in.Entity})
@@ -189,6 +189,17 @@ func (w *Work) report(in Report) Outcome {
 		out.Error.Marks = recoup.Marks{} // the archive has none
 	}
 	return out
+}
+
+// replaced returns the open error that a report is decided on; nil: there is none.
+func (w *Work) replaced(in *Report) *errorRow {
+	if in.Replaces.IsZero() {
+		return w.open[in.Key()]
+	}
+	if r := w.rows[in.Replaces]; r != nil && r.State.Open() {
+		return r
+	}
+	return nil
 }
 
 // tally counts a transition among what happens now. Of the past only the errors count, not what

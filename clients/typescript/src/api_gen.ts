@@ -2077,6 +2077,8 @@ export interface Mapping {
   entity: string;
   /** an SQL condition; rows for which it does not hold are no failures */
   governed_when?: string;
+  /** the column that changes when the row fails again: the time of the last failure, or a count of them; an update that changes it is a repeated report */
+  last_seen?: string;
   /** the column with the message */
   message?: string;
   /** an SQL condition; rows for which it holds are resolved */

@@ -55,6 +55,7 @@ both owners, of the table and of the schema recoup. 'recoup release' takes every
 	cmd.Flags().StringVar(&m.Severity, "severity", "", "`COLUMN` with the severity (default: the code's)")
 	cmd.Flags().StringVar(&m.CreatedAt, "created-at", "", "`COLUMN` with the time of the failure")
 	cmd.Flags().StringVar(&m.TimeZone, "time-zone", "", "time zone `NAME` of times without one, such as Europe/Berlin (default: the setting TimeZone of the table's owner)")
+	cmd.Flags().StringVar(&m.LastSeen, "last-seen", "", "`COLUMN` that changes when the row fails again: the time of the last failure, or a count of them")
 	cmd.Flags().StringVar(&m.GovernedWhen, "governed-when", "", "SQL `CONDITION` over its columns; rows for which it does not hold are no failures")
 	cmd.Flags().StringVar(&m.ResolvedWhen, "resolved-when", "", "SQL `CONDITION` over its columns; rows for which it holds are resolved")
 	cmd.Flags().BoolVar(&f.request.NoMirror, "no-mirror", false, "add no columns: its own SQL does not see what the policy decides (with --preset the default)")

@@ -206,14 +206,14 @@ func (s *Store) SourceRows(ctx context.Context, adoption int, keys []string, rul
 
 // scanSource reads a source_row. What is too long is cut: the function may have been replaced.
 func scanSource(row pgx.CollectableRow) (r store.SourceRow, mark string, columns []byte, err error) {
-	var entity, code, severity, message, pipeline, stage, version *string
+	var entity, code, severity, message, pipeline, stage, version, seen *string
 	var created pgtype.Timestamptz
 	var governed, underway *bool
-	err = row.Scan(&r.Key, &entity, &code, &severity, &message, &created, &governed, &columns, &underway, &pipeline, &stage, &version)
+	err = row.Scan(&r.Key, &entity, &code, &severity, &message, &created, &governed, &columns, &underway, &pipeline, &stage, &version, &seen)
 	r.EntityID, r.Code, r.Severity = cut(entity, maxSourceText), cut(code, maxSourceText), cut(severity, maxSourceText)
 	r.Message, r.Pipeline, r.Stage = cut(message, maxSourceMessage), cut(pipeline, maxSourceText), cut(stage, maxSourceText)
 	r.Cut = message != nil && len(r.Message) < len(*message)
-	r.CreatedAt, r.Governed, r.Underway = finite(created), governed != nil && *governed, underway != nil && *underway
+	r.CreatedAt, r.LastSeen, r.Governed, r.Underway = finite(created), cut(seen, maxSourceText), governed != nil && *governed, underway != nil && *underway
 	return r, cut(version, maxSourceText), columns, err
 }
 
@@ -328,6 +328,15 @@ func (s *Store) SaveScan(ctx context.Context, turn store.Turn, to *string, rows 
 			where adoption_id = $1 and state = 'BACKFILLING'`, turn.Adoption, to, rows, done)
 		return nil
 	})
+}
+
+// SumAdoption implements [store.Adopter].
+func (s *Store) SumAdoption(ctx context.Context, adoption int) (sum store.AdoptionSum, err error) {
+	err = s.pool.QueryRow(ctx, `select a.source, a.table_name, count(*) filter (where r.key is not null and (e.historic or e.error_id is null)), count(*) filter (where e.historic and e.state in ('PARKED', 'ESCALATED')),
+			count(*) filter (where e.historic and e.state = 'RETRY_PENDING'), count(*) filter (where r.key is not null and e.error_id is null), count(*) filter (where e.historic and e.blocking)
+		from recoup.adoption a left join recoup.adopted_row r using (adoption_id) left join recoup.error e on e.error_id = r.error_id
+		where a.adoption_id = $1 group by a.adoption_id`, adoption).Scan(&sum.Source, &sum.Table, &sum.Rows, &sum.Parked, &sum.Retried, &sum.Archived, &sum.Blocking)
+	return sum, failure("sum up an adoption", err)
 }
 
 // EndAdoption implements [store.Adopter].

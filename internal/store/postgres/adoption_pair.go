@@ -17,7 +17,7 @@ import (
 // open: what is in the archive, or not even there, has ended. Errors are looked up one
 // by one: a plan for a batch that is thought to be large would read all there are. What
 // has a group is no dead letter.
-const selectPairs = `select r.key, r.error_id, r.digest, r.attempt, coalesce(e.state <> 'RESOLVED', false), coalesce(e.table_name, ''), coalesce(e.entity_id, ''), coalesce(e.code, ''), coalesce(d.lease_token, l.lease_token), coalesce(d.lease_ends_at, l.lease_ends_at), l.work_id, coalesce(l.stage, ''), coalesce(l.step, '')
+const selectPairs = `select r.key, r.error_id, r.digest, r.attempt, coalesce(e.state <> 'RESOLVED', false), coalesce(e.table_name, ''), coalesce(e.entity_id, ''), coalesce(e.code, ''), coalesce(e.severity, ''), coalesce(d.lease_token, l.lease_token), coalesce(d.lease_ends_at, l.lease_ends_at), l.work_id, coalesce(l.stage, ''), coalesce(l.step, '')
 	from %s r left join lateral (select * from recoup.error where error_id = r.error_id limit 1) e on true
 	left join lateral (select * from recoup.due where error_id = r.error_id limit 1) d on true
 	left join lateral (select l.work_id, l.stage, l.step, w.lease_token, w.lease_ends_at from recoup.dead_letter l left join recoup.work w using (work_id)
@@ -64,7 +64,7 @@ func (s *Store) PairsAfter(ctx context.Context, adoption int, after *string, lim
 func scanPair(row pgx.CollectableRow) (p store.AdoptedRow, err error) {
 	var attempt, token, work *recoup.ID
 	var ends *time.Time
-	err = row.Scan(&p.Key, &p.ErrorID, &p.Digest, &attempt, &p.Open, &p.Table, &p.EntityID, &p.Code, &token, &ends, &work, &p.Stage, &p.Step)
+	err = row.Scan(&p.Key, &p.ErrorID, &p.Digest, &attempt, &p.Open, &p.Table, &p.EntityID, &p.Code, &p.Severity, &token, &ends, &work, &p.Stage, &p.Step)
 	if work != nil {
 		p.WorkID = *work
 	}

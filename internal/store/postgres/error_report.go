@@ -14,14 +14,17 @@ import (
 // their receipts: whoever held the lock before has left them by then.
 func (s *Store) lockReports(ctx context.Context, t *tx, reports []store.Report) (*store.Work, error) {
 	var tables, entities, codes []string
-	var admits [][]byte
+	var named [][]byte // errors that are locked by their ids
 	var keys []store.StreakKey
 	for _, r := range reports {
 		if r.Entity != "" {
 			tables, entities, codes = append(tables, r.Table), append(entities, r.Entity), append(codes, string(r.Code))
 		}
 		if !r.Admits.IsZero() {
-			admits = append(admits, r.Admits[:])
+			named = append(named, r.Admits[:])
+		}
+		if !r.Replaces.IsZero() {
+			named = append(named, r.Replaces[:])
 		}
 		if r.Family != "" && r.Entity != "" {
 			keys = append(keys, store.StreakKey{Family: r.Family, Entity: r.Entity})
@@ -51,8 +54,8 @@ func (s *Store) lockReports(ctx context.Context, t *tx, reports []store.Report) 
 		return nil, err
 	}
 	var locked []recoup.Error
-	if len(open)+len(admits) > 0 {
-		s.lock(t, append(admits, raw(open)...), &locked)
+	if len(open)+len(named) > 0 {
+		s.lock(t, append(named, raw(open)...), &locked)
 		if err := rest(); err != nil {
 			return nil, err
 		}

@@ -100,7 +100,7 @@ func (s *remembered) end(step *store.Step, decisions []*lifecycle.Decision, out 
 var overColumns = slices.DeleteFunc(slices.Clone(errorColumns), func(c column) bool {
 	return !slices.Contains([]string{
 		"error_id", "correlation_id", "table_name", "policy_version", "state", "blocking", "code", "last_failure_code", "assigned_to", "escalated_to",
-		"created_at", "expires_at", "group_id",
+		"created_at", "expires_at", "group_id", "historic",
 	}, c.name)
 })
 

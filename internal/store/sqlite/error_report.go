@@ -35,14 +35,16 @@ func (a act) LoadReports(reports []store.Report) (*store.Work, error) {
 			return nil, err
 		}
 		rows = append(rows, open...)
-		if r.Admits.IsZero() {
-			continue
+		for _, named := range []recoup.ID{r.Admits, r.Replaces} {
+			if named.IsZero() {
+				continue
+			}
+			found, err := t.stored(selectStored+` where error_id = ?`, id{&named})
+			if err != nil {
+				return nil, err
+			}
+			rows = append(rows, found...)
 		}
-		written, err := t.stored(selectStored+` where error_id = ?`, id{&r.Admits})
-		if err != nil {
-			return nil, err
-		}
-		rows = append(rows, written...)
 	}
 	w := store.NewWork(t.now, rows)
 	for _, r := range reports {

@@ -27,8 +27,18 @@ func (v Verbs) Levels(ctx context.Context, now time.Time) ([]store.Level, error)
 	sums, err := rows(ctx, v, ask("read levels", `
 		select table_name, state, `+store.CoarseTTL+`, sum(n)::bigint, sum(blocking)::bigint, sum(born_s)::bigint, sum(born_us)::bigint
 		from (select *, `+store.TTLUnit+` as ttl_unit from recoup.error_count) c group by 1, 2, 3`), levelSums...)
-	return store.Levels(now, sums), err
+	if err != nil {
+		return nil, err
+	}
+	past, err := rows(ctx, v, ask("read levels of the past", `select table_name, sum(case when state in ('PARKED', 'ESCALATED') then 1 else 0 end)::bigint,
+			sum(case when state = 'ESCALATED' then 1 else 0 end)::bigint, sum(case when blocking then 1 else 0 end)::bigint
+		from recoup.error where historic and state in ('RETRY_PENDING', 'PARKED', 'ESCALATED') group by 1`), historicSums...)
+	levels := store.Levels(now, sums)
+	store.AddPast(levels, past)
+	return levels, err
 }
+
+var historicSums = row.Fields(func(h *store.Historic) []any { return []any{&h.Table, &h.Parked, &h.Escalated, &h.Blocking} })
 
 var activities = store.Activities.But("minute")
 

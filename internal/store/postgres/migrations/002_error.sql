@@ -178,5 +178,7 @@ alter table recoup.error
   add column exhausted_at   timestamptz,
   add column last_parked_at timestamptz,
   add column unparked_at    timestamptz, -- null while it is in the park queue
-  add column deescalated_at timestamptz; -- null while it is escalated
+  add column deescalated_at timestamptz, -- null while it is escalated
+  add column historic       boolean not null default false; -- it stands where a report of the past has put it
+create index error_historic_idx on recoup.error (table_name, state, blocking) where historic;
 -- +goose StatementEnd

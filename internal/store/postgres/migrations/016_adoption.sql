@@ -33,7 +33,8 @@ create type recoup.source_row as (
   underway   boolean, -- it is being worked at: what comes of that is not known yet
   pipeline   text,    -- of a job: the queue that it is in
   stage      text,    -- and of what kind it is
-  mark       text     -- of this version of the row: any change of the row makes another
+  mark       text,    -- of this version of the row: any change of the row makes another
+  last_seen  text     -- changes when the row fails again; null: the row does not say
 );
 
 -- A source row that was deleted, or why it was not.

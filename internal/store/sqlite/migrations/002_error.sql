@@ -78,6 +78,7 @@ create table error (
   last_parked_at       integer,
   unparked_at          integer, -- null while it is in the park queue
   deescalated_at       integer, -- null while it is escalated
+  historic             integer not null default 0 check (historic in (0, 1)), -- it stands where a report of the past has put it
 
   constraint error_retry_budget check (retry_count <= max_retries),
   constraint error_parked_by check (state not in ('PARKED', 'ESCALATED')
@@ -92,6 +93,7 @@ create index error_id_end_idx on error (substr(error_id, 14));
 create index error_due_idx on error (table_name, next_retry_at) where state = 'RETRY_PENDING' and lease_token is null;
 create index error_lease_idx on error (lease_ends_at) where lease_token is not null;
 -- Deadlines.
+create index error_historic_idx on error (table_name, state, blocking) where historic;
 create index error_expiry_idx on error (expires_at) where expires_at is not null;
 create index error_window_idx on error (retry_window_ends_at) where state = 'RETRY_PENDING';
 create index error_escalation_idx on error (next_escalation_at) where next_escalation_at is not null;
