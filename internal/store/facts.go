@@ -191,6 +191,7 @@ type ServerFacts struct {
 	Unsecured   []string  // tables without row security while others have it
 	Roles       []RoleFact
 	RoleAdmins  []RoleAdmin
+	Owner       SchemaOwner
 
 	// RoleSettings are settings of Recoup's roles that differ from those that migrations make.
 	RoleSettings []RoleSetting
