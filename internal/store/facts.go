@@ -111,6 +111,7 @@ const (
 	LoginForeign  Login = "foreign"  // it belongs to another database, of which this one is a copy
 	LoginUnusable Login = "unusable" // it may not call the functions
 	LoginPublic   Login = "public"   // every role may call the functions
+	LoginOwn      Login = "own"      // there is none: nodes use the login of the schema's owner
 )
 
 // NameFact is what has a name that the policy gives: of a table, or of its archive.
