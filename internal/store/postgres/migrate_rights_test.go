@@ -2,12 +2,14 @@ package postgres_test
 
 import (
 	"errors"
+	"os"
 	"strings"
 	"testing"
 
 	"recoup/internal/store"
 	"recoup/internal/store/postgres"
 	"recoup/internal/store/postgres/pgtest"
+	"recoup/internal/test/conformance"
 )
 
 // migratedBy migrates a database and returns what its owner is and may do.
@@ -107,4 +109,27 @@ func TestMigrateWithoutTheRightToCreateSchemas(t *testing.T) {
 	name = at(t, other).Config().Database
 	admin.run("alter database " + name + " owner to postgres; grant create on database " + name + " to single")
 	migratedBy(t, other)
+}
+
+// TestConformanceWithOneRole runs the store as nodes do that connect as the owner of the schema, on a
+// server without roles of Recoup. The verbs of the service are tried for each change, all verbs in
+// make soak.
+func TestConformanceWithOneRole(t *testing.T) {
+	t.Parallel()
+	single := func(t *testing.T) *opened {
+		s, url := pgtest.OpenOneRole(t)
+		return &opened{Store: s, url: url}
+	}
+	conformance.RunService(t, func(t *testing.T) conformance.Service { return single(t) })
+	t.Run("every verb", func(t *testing.T) {
+		if os.Getenv("RECOUP_SOAK") == "" {
+			t.Skip("takes minutes: make soak runs this, or RECOUP_SOAK=1")
+		}
+		conformance.Run(t, func(t *testing.T) conformance.Store { return single(t) })
+		conformance.RunLedger(t, func(t *testing.T) conformance.Ledger { return single(t) })
+		conformance.RunDeadLetters(t, func(t *testing.T) conformance.DeadLetters { return single(t) })
+		conformance.RunGate(t, func(t *testing.T) conformance.Gate { return single(t) })
+		conformance.RunAlerts(t, func(t *testing.T) conformance.Alerting { return single(t) })
+		conformance.RunTogether(t, func(t *testing.T) conformance.Remembering { return single(t) })
+	})
 }

@@ -30,28 +30,46 @@ func OneRole(t testing.TB) string {
 // OneRole returns the URL of a fresh, empty database on this server, whose owner may not create roles.
 func (s *Server) OneRole(t testing.TB) string {
 	t.Helper()
-	s.addSingle(t)
+	s.Admin(t, addSingle)
 	name := s.create(t, "")
 	s.Admin(t, fmt.Sprintf("alter database %s owner to %s", name, Single))
 	return s.url(Single, name)
 }
 
 // addSingle creates the role if the server has none yet.
-func (s *Server) addSingle(t testing.TB) {
-	t.Helper()
-	s.Admin(t, "do $$ begin create role "+Single+" login; exception when duplicate_object or unique_violation then null; end $$")
-}
+const addSingle = "do $$ begin create role " + Single + " login; exception when duplicate_object or unique_violation then null; end $$"
 
 // OpenOneRole opens a fresh, migrated database as its owner, who may not create roles. It is closed
 // with the test.
-func OpenOneRole(t testing.TB) *postgres.Store {
+func OpenOneRole(t testing.TB) (s *postgres.Store, url string) {
 	t.Helper()
-	url := OneRole(t)
-	if err := postgres.Migrate(t.Context(), url); err != nil {
+	server, err := bare()
+	if err != nil {
 		t.Fatal(err)
 	}
-	if err := tolerate(context.WithoutCancel(t.Context()), url, forever); err != nil {
+	source, err := singleTemplate()
+	if err != nil {
 		t.Fatal(err)
 	}
-	return OpenURL(t, url)
+	name := server.create(t, "template "+source)
+	server.Admin(t, fmt.Sprintf("alter database %s owner to %s", name, Single))
+	url = server.url(Single, name)
+	return OpenURL(t, url), url
 }
+
+// singleTemplate makes a database that was migrated with one role, and that others are cloned from.
+var singleTemplate = sync.OnceValues(func() (string, error) {
+	const name = "single_template"
+	s, err := bare()
+	if err != nil {
+		return "", err
+	}
+	ctx := context.Background()
+	if err := s.admin(ctx, addSingle, "create database "+name+" owner "+Single); err != nil {
+		return "", err
+	}
+	if err := postgres.Migrate(ctx, s.url(Single, name)); err != nil {
+		return "", err
+	}
+	return name, tolerate(ctx, s.url(Single, name), forever)
+})
