@@ -1,6 +1,7 @@
 package app_test
 
 import (
+	"net/url"
 	"slices"
 	"strings"
 	"testing"
@@ -17,7 +18,7 @@ import (
 func TestOneRole(t *testing.T) {
 	server := pgtest.Start(t, pgtest.Options{Settings: []string{"fsync=on", "full_page_writes=on", "archive_mode=on", "archive_command=/bin/true"}})
 	single := server.OneRole(t)
-	execute(t, superuser(single), "revoke create on schema public from public") // which PostgreSQL 13 and 14 grant
+	execute(t, superuser(single), "revoke create on schema public from public", "grant create on schema public to single") // PUBLIC has it on PostgreSQL 13 and 14
 	if applied, err := app.MigrateUp(t.Context(), single, ""); err != nil || len(applied) == 0 {
 		t.Fatalf("migrated: %v, %v", applied, err)
 	}
@@ -63,5 +64,37 @@ func TestOneRole(t *testing.T) {
 	again.Key = node.Key
 	if got, err := again.Client().Report(t.Context(), recoup.Report{Table: "app.errors", EntityID: "order-1", Code: "NETWORK_TIMEOUT", Message: "it failed"}); err != nil {
 		t.Errorf("reported to a node of recoup_app: %+v, %v", got, err)
+	}
+}
+
+// TestOneRoleWithoutSchemas runs a node as a role that owns the schemas recoup and cl and may create no
+// other. Errors are governed, and the doctor names the statement that gives each view its place.
+func TestOneRoleWithoutSchemas(t *testing.T) {
+	server := pgtest.Start(t, pgtest.Options{Settings: []string{"fsync=on", "full_page_writes=on", "archive_mode=on", "archive_command=/bin/true"}})
+	single := server.OneRole(t)
+	admin := superuser(single)
+	execute(t, admin, "revoke create on schema public from public", "create schema recoup authorization single", "create schema cl authorization single")
+	name, err := url.Parse(single)
+	if err != nil {
+		t.Fatal(err)
+	}
+	execute(t, admin, "alter database "+strings.TrimPrefix(name.Path, "/")+" owner to postgres")
+	node := live.Start(t, healthy(t, single))
+	drive(t, node)
+	found := examine(t, healthy(t, single)).Findings
+	for _, f := range found {
+		schema, _, _ := strings.Cut(f.Subject, ".")
+		want := map[string]string{"app": "'CREATE SCHEMA app AUTHORIZATION single'", "pipeline": "'CREATE SCHEMA pipeline AUTHORIZATION single'", "public": "'GRANT USAGE, CREATE ON SCHEMA public TO single'"}[schema]
+		if f.Subject != "one role" && (f.Check != "tables" || want == "" || !strings.Contains(f.Fix, want) || f.Safe) {
+			t.Errorf("found %+v", f)
+		}
+	}
+	if len(found) != 7 { // three tables with their archives
+		t.Errorf("found %+v", found)
+	}
+	execute(t, admin, "create schema app authorization single", "create schema pipeline authorization single", "grant create on schema public to single")
+	fix(t, healthy(t, single))
+	if found := examine(t, healthy(t, single)).Findings; len(found) != 1 {
+		t.Errorf("after the schemas were created: %+v", found)
 	}
 }

@@ -41,7 +41,7 @@ func newOneRole(t *testing.T) *oneRole {
 		return conn
 	}
 	o.sql, o.admin = connect(address), connect(strings.Replace(address, pgtest.Single+"@", "postgres@", 1))
-	o.exec(o.admin, "revoke create on schema public from public") // which PostgreSQL 13 and 14 grant
+	o.exec(o.admin, "revoke create on schema public from public; grant create on schema public to single") // PUBLIC has it on PostgreSQL 13 and 14
 	return o
 }
 

@@ -119,7 +119,14 @@ type NameFact struct {
 	Name  string
 	Is    string // "": nothing; NameOurs; else what others have under it: a table, a view
 	Known bool   // the mirror of the policy has it
+
+	// Barred is why the owner of Recoup's schema may not create a view of this name: "schema", in
+	// which it has no right, or NameSchemaMissing. Empty: it may.
+	Barred string
 }
+
+// NameSchemaMissing is a schema that does not exist and may not be created.
+const NameSchemaMissing = "missing schema"
 
 // NameOurs is what a name is that carries our view, or a table that was adopted.
 const NameOurs = "our view"
