@@ -8,7 +8,6 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 
 	"github.com/jackc/pgx/v5"
 
@@ -142,9 +141,8 @@ func (o *oneRole) works() {
 	must(first(c.Resolve(ctx, reported.Error.ID, client.Act{Reason: "done by hand"})))
 	must(first(c.Promote(ctx, recoup.Promotion{EntityID: "CO-1", Phase: "ship"})))
 
-	now := time.Now()
 	d, err := c.RecordDeadLetter(ctx, recoup.StageFailure{WorkID: recoup.ID{9, 15: 1}, Pipeline: "images", Stage: "resize", Class: "VALIDATION_ERROR", Exhausted: true, LastStack: "none",
-		Context: map[string]any{"attempts": map[string]any{"resize": 1}}, FirstFailureAt: now, LastFailureAt: now, Payload: []byte("a picture"), EntityID: "CO-2"})
+		Context: map[string]any{"attempts": map[string]any{"resize": 1}}, FirstFailureAt: reported.Error.CreatedAt, LastFailureAt: reported.Error.CreatedAt, Payload: []byte("a picture"), EntityID: "CO-2"})
 	must(err)
 	must(first(c.Triage(ctx, d.ErrorID, recoup.Triage{Cause: recoup.CauseData, Stage: d.Stage, Class: d.Class, Exhausted: &d.Exhausted})))
 	must(first(c.Remediate(ctx, d.ErrorID, recoup.Remediation{Link: "INC-1", Corrected: "the picture"})))
