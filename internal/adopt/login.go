@@ -76,11 +76,10 @@ func (p *Plan) lacksRole() bool {
 	return !p.rights.CreatesRole && !p.logins.prepared && p.chooseLogin() != ""
 }
 
-// refuseRole says what an administrator has to run before nodes can reach the table. Grants are
-// further statements for the user.
-func (p *Plan) refuseRole(grants ...string) Refusal {
+// refuseRole says what an administrator has to run before nodes can reach the table.
+func (p *Plan) refuseRole() Refusal {
 	role, user := quote(p.logins.role), quote(p.rights.User)
-	statements := append(grants, fmt.Sprintf("CREATE ROLE %s LOGIN NOINHERIT CONNECTION LIMIT %d", role, pgsession.AdopterConnections), fmt.Sprintf("GRANT %s TO %s", role, user))
+	statements := []string{fmt.Sprintf("CREATE ROLE %s LOGIN NOINHERIT CONNECTION LIMIT %d", role, pgsession.AdopterConnections), fmt.Sprintf("GRANT %s TO %s", role, user)}
 	return Refusal{
 		Why: p.rights.User + " cannot create roles: each adoption needs a login role of its own, as which nodes reach the table",
 		Way: fmt.Sprintf("an administrator runs the statements below, then repeat the command. It sets a password for the role. Or run ALTER ROLE %s CREATEROLE as an administrator, and revoke it afterwards with NOCREATEROLE\n%s;", user, strings.Join(statements, ";\n")),
