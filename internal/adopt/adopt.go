@@ -92,7 +92,7 @@ func (s *Source) Column(name string) (Column, bool) {
 // Adoption is what the functions and triggers of an adoption are made of.
 type Adoption struct {
 	ID         int
-	Role       string // login role as which nodes call its functions
+	Role       string // login role as which nodes call its functions; empty: the owner of the schema recoup
 	Source     *Source
 	Mapping    recoup.Mapping
 	Default    recoup.Disposition // of the policy's table, which new rows get

@@ -37,9 +37,11 @@ func (p *Plan) refuseKind() {
 		refuse(s.String()+" is partitioned and has no key: none can be built beside its writers", "give it a primary key first")
 	case !p.rights.MayActAs:
 		p.Refusals = append(p.Refusals, p.rights.refuse())
-	case !p.rights.CreatesRole && p.Adopted == nil:
-		refuse(p.rights.User+" cannot create roles: each adoption needs a login role of its own, as which nodes reach the table",
-			fmt.Sprintf("run ALTER ROLE %s CREATEROLE as an administrator, and revoke it afterwards with NOCREATEROLE", quote(p.rights.User)))
+		if p.logins.role != "" && p.lacksRole() {
+			p.Refusals = append(p.Refusals, p.refuseRole())
+		}
+	case p.Adopted == nil && p.lacksRole():
+		p.Refusals = append(p.Refusals, p.refuseRole())
 	case !s.OwnerUses:
 		refuse(fmt.Sprintf("%s owns %s and may not use the schema %s: its functions would not reach the table", s.Owner, s, s.Schema),
 			fmt.Sprintf("run GRANT USAGE ON SCHEMA %s TO %s as %s", quote(s.Schema), quote(s.Owner), s.SchemaOwner))
@@ -136,6 +138,7 @@ func (p *Plan) note() {
 		notef("Foreign keys point to it (%s). They stay as they are: rows are neither deleted nor do their keys change.", strings.Join(s.Referrers, ", "))
 	}
 	p.noteRules()
+	p.noteLogin()
 	if s.RowSecurity && !s.Forced {
 		notef("Row security is on. It does not hold the owner, whose functions read every row; nodes have no right to the table itself.")
 	}

@@ -50,6 +50,7 @@ type Plan struct {
 	Facts    *Source `json:"-"`
 	adoption *Adoption
 	rights   Rights
+	logins   logins
 }
 
 // Refusal is why a table cannot be adopted as it is, and what to do about it.
@@ -57,6 +58,9 @@ type Refusal struct {
 	Why string `json:"why"`
 	Way string `json:"way"`
 }
+
+// err is the refusal as an error.
+func (r Refusal) err() error { return fmt.Errorf("%s: %s: %w", r.Why, r.Way, ErrRefused) }
 
 // Table is the policy's table, as the nodes have noted it.
 type Table struct {
@@ -87,6 +91,9 @@ func MakePlan(ctx context.Context, conn *pgx.Conn, request Request) (*Plan, erro
 			if p.Adopted, err = p.readRecord(ctx, tx); err != nil {
 				return err
 			}
+		}
+		if err := p.readLogins(ctx, tx); err != nil {
+			return err
 		}
 		if p.refuseKind(); len(p.Refusals) > 0 {
 			return nil
@@ -138,9 +145,7 @@ func (p *Plan) make(ctx context.Context, tx pgx.Tx, request Request) error {
 		return err
 	}
 	p.adoption = &Adoption{Source: p.Facts, Mapping: mapping, Default: p.Table.Default, Conditions: conditions, Preset: queue, Rules: p.Table.Source}
-	if err := p.number(ctx, tx); err != nil {
-		return err
-	}
+	p.number()
 	if p.Moves {
 		p.adoption.MoveTo = p.Table.Name
 	}
@@ -196,23 +201,17 @@ func (s *Source) free(name string) string {
 	return name
 }
 
-// number is that of an adoption that was begun, or the next.
-func (p *Plan) number(ctx context.Context, tx pgx.Tx) error {
+// number sets the number and the login of an adoption that was begun, or of the next. A restored or
+// copied database names a role that belongs to the database which it is a copy of: see
+// [Plan.replaceRole].
+func (p *Plan) number() {
 	if p.Adopted != nil {
-		p.adoption.ID, p.adoption.done, p.adoption.agreed = p.Adopted.ID, p.Adopted.Steps, p.Adopted.Agreed
+		p.adoption.done, p.adoption.agreed = p.Adopted.Steps, p.Adopted.Agreed
 	}
-	err := actAs(ctx, tx, p.rights.SchemaOwner)
-	if err != nil {
-		return err
+	p.adoption.ID, p.adoption.Role = p.logins.number, p.chooseLogin()
+	if p.Adopted != nil && p.logins.noted != p.logins.role {
+		p.adoption.former = p.logins.noted
 	}
-	if p.Adopted != nil {
-		return p.readRole(ctx, tx)
-	}
-	const next = "select 1 + coalesce(pg_sequence_last_value(pg_get_serial_sequence('recoup.adoption', 'adoption_id')), 0)"
-	if err = tx.QueryRow(ctx, next).Scan(&p.adoption.ID); err == nil {
-		p.adoption.Role, err = nameRole(ctx, tx, p.adoption.ID)
-	}
-	return err
 }
 
 // forgetKey lets a source whose key is of our making be one that has none, so that its

@@ -66,11 +66,11 @@ func (p *Plan) begin(ctx context.Context, tx pgx.Tx, actor string) error {
 	if err == nil {
 		_, err = tx.Exec(ctx, findAgain, a.ID, s.Quoted(), p.Table.Name)
 	}
-	if err == nil {
+	if err == nil && a.Role != "" {
 		a.Role, err = nameRole(ctx, tx, a.ID)
 	}
 	if err == nil {
-		_, err = tx.Exec(ctx, "insert into recoup.adoption_login (adoption_id, role) values ($1, $2)", a.ID, a.Role)
+		_, err = tx.Exec(ctx, "insert into recoup.adoption_login (adoption_id, role) values ($1, nullif($2, '')::name)", a.ID, a.Role)
 	}
 	if err == nil {
 		_, err = tx.Exec(ctx, `insert into recoup.audit (at, actor, act, target, details)

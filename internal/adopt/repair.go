@@ -9,21 +9,6 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// readRole reads the login role of the adoption. A restored or copied database names a role that
-// belongs to the database which it is a copy of: see [Plan.replaceRole].
-func (p *Plan) readRole(ctx context.Context, tx pgx.Tx) error {
-	a := p.adoption
-	var noted string
-	if err := tx.QueryRow(ctx, "select role from recoup.adoption_login where adoption_id = $1", a.ID).Scan(&noted); err != nil {
-		return err
-	}
-	role, err := nameRole(ctx, tx, a.ID)
-	if a.Role = role; noted != role {
-		a.former = noted
-	}
-	return err
-}
-
 // replaceRole notes a new login for the adoption, and takes the rights in this database from the
 // role that belongs to another one. That role itself stays: the other database needs it.
 func (p *Plan) replaceRole(ctx context.Context, tx pgx.Tx) error {
@@ -32,7 +17,7 @@ func (p *Plan) replaceRole(ctx context.Context, tx pgx.Tx) error {
 	}
 	var exists bool
 	err := tx.QueryRow(ctx, `with noted as (update recoup.adoption_login set role = $2, password = default where adoption_id = $1)
-		select to_regrole(quote_ident($3)) is not null`, p.adoption.ID, p.adoption.Role, p.adoption.former).Scan(&exists)
+		select to_regrole(quote_ident(nullif($3, ''))) is not null`, p.adoption.ID, p.adoption.Role, p.adoption.former).Scan(&exists)
 	if err != nil {
 		return err
 	}
@@ -56,8 +41,11 @@ func (r *Runner) RepairRole(ctx context.Context, source string) error {
 	if err != nil {
 		return err
 	}
-	if !p.rights.CreatesRole {
-		return fmt.Errorf("%s cannot create roles: run ALTER ROLE %s CREATEROLE as an administrator, repeat the command, and revoke it afterwards with NOCREATEROLE: %w", p.rights.User, quote(p.rights.User), ErrRefused)
+	if p.adoption.Role == "" && p.logins.noted != "" {
+		return r.do(ctx, p, p.adoption.stepOwnLogin(p.rights))
+	}
+	if !p.rights.CreatesRole && !p.logins.prepared {
+		return p.refuseRole().err()
 	}
 	return r.do(ctx, p, p.adoption.stepRole(p.rights))
 }
@@ -73,7 +61,7 @@ func (r *Runner) adopted(ctx context.Context, source string) (*Plan, error) {
 	case p.Adopted == nil:
 		return nil, fmt.Errorf("%s: %w", source, ErrNotAdopted)
 	case len(p.Refusals) > 0:
-		return nil, fmt.Errorf("%s: %s: %w", p.Refusals[0].Why, p.Refusals[0].Way, ErrRefused)
+		return nil, p.Refusals[0].err()
 	}
 	p.adoption.Rules = p.adoption.agreed
 	return p, nil

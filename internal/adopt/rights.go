@@ -21,7 +21,8 @@ select session_user::text, o.rolname,
   pg_catalog.pg_has_role(session_user, o.oid, m.kind), pg_catalog.pg_has_role(session_user, s.oid, m.kind),
   pg_catalog.has_schema_privilege(s.oid, n.oid, 'usage')
     and (select pg_catalog.bool_and(pg_catalog.has_column_privilege(s.oid, t.oid, c, 'insert')) from pg_catalog.unnest($2::text[]) c),
-  pg_catalog.has_schema_privilege(s.oid, n.oid, 'create'), (select u.rolsuper or u.rolcreaterole from pg_catalog.pg_roles u where u.rolname = session_user)
+  pg_catalog.has_schema_privilege(s.oid, n.oid, 'create'), (select u.rolsuper or u.rolcreaterole from pg_catalog.pg_roles u where u.rolname = session_user),
+  pg_catalog.to_regrole('recoup_app') is null
 from pg_catalog.pg_namespace n join pg_catalog.pg_class t on t.relnamespace = n.oid and t.relname = 'adopted_change'
 join pg_catalog.pg_roles o on o.oid = n.nspowner join pg_catalog.pg_roles s on s.rolname = $1,
   (select case when pg_catalog.current_setting('server_version_num')::int >= 160000 then 'SET' else 'MEMBER' end as kind) m
@@ -36,7 +37,7 @@ var errNotMigrated = fmt.Errorf("this database has no schema recoup, or an old o
 func ReadRights(ctx context.Context, tx pgx.Tx, sourceOwner, stated string) (Rights, error) {
 	var r Rights
 	var schema, source bool
-	err := tx.QueryRow(ctx, findRights, sourceOwner, strings.Split(changeColumns, ", ")).Scan(&r.User, &r.SchemaOwner, &schema, &source, &r.HasUsage, &r.HasCreate, &r.CreatesRole)
+	err := tx.QueryRow(ctx, findRights, sourceOwner, strings.Split(changeColumns, ", ")).Scan(&r.User, &r.SchemaOwner, &schema, &source, &r.HasUsage, &r.HasCreate, &r.CreatesRole, &r.OneRole)
 	if errors.Is(err, pgx.ErrNoRows) {
 		return r, errNotMigrated
 	}
@@ -88,6 +89,5 @@ func (r Rights) err() error {
 	if r.MayActAs {
 		return nil
 	}
-	said := r.refuse()
-	return fmt.Errorf("%s: %s: %w", said.Why, said.Way, ErrRefused)
+	return r.refuse().err()
 }

@@ -52,7 +52,7 @@ func (a *Adoption) grant(f Function) string {
 // again what the role needs.
 func (r *Runner) makeRole(ctx context.Context, p *Plan, s Step) error {
 	reached := false
-	if slices.Contains(p.adoption.done, s.Name) && p.adoption.former == "" {
+	if slices.Contains(p.adoption.done, s.Name) && p.logins.noted == p.adoption.Role {
 		if conn, err := r.connectSource(ctx, p); err == nil {
 			reached = conn.Close(ctx) == nil
 		}
@@ -77,10 +77,10 @@ func (r *Runner) makeRole(ctx context.Context, p *Plan, s Step) error {
 	})
 }
 
-// setRole replaces the role of another database, limits a role that can log in, and creates
+// setRole replaces the role of another database or the login of the schema's owner, limits a role that can log in, and creates
 // or alters any other one.
 func (p *Plan) setRole(ctx context.Context, tx pgx.Tx, reached, done bool) error {
-	if p.adoption.former != "" {
+	if p.Adopted != nil && p.logins.noted != p.adoption.Role {
 		done = false
 		if err := p.replaceRole(ctx, tx); err != nil {
 			return err
@@ -130,6 +130,9 @@ func (a *Adoption) made() []Function {
 // alterRole creates the role of an adoption, or sets its password and settings again. A role
 // that exists before the adoption has created it belongs to another program.
 func (p *Plan) alterRole(ctx context.Context, tx pgx.Tx, done bool) error {
+	if p.lacksRole() {
+		return p.refuseRole().err()
+	}
 	login, salt, err := p.login(ctx, tx)
 	if err != nil {
 		return err
@@ -138,7 +141,7 @@ func (p *Plan) alterRole(ctx context.Context, tx pgx.Tx, done bool) error {
 	if err := tx.QueryRow(ctx, "select to_regrole(quote_ident($1)) is not null", login.role).Scan(&exists); err != nil {
 		return err
 	}
-	if exists && !done {
+	if exists && !done && !p.logins.prepared {
 		return fmt.Errorf("the role %[1]s exists already and does not belong to this adoption: run DROP ROLE %[1]s as an administrator, then repeat the command", login.role)
 	}
 	secret, err := verifier(login.password, salt)
@@ -147,7 +150,9 @@ func (p *Plan) alterRole(ctx context.Context, tx pgx.Tx, done bool) error {
 	}
 	role := quote(login.role)
 	statements := []string{"create role " + role + roleOptions + " password " + literal(secret)}
-	if exists {
+	if p.logins.prepared {
+		statements = setPassword(role, secret, tx.Conn().Config().Database)
+	} else if exists {
 		statements = []string{"alter role " + role + roleOptions + " password " + literal(secret) + " valid until 'infinity'", "alter role " + role + " reset all",
 			"alter role " + role + " in database " + quote(tx.Conn().Config().Database) + " reset all"}
 	}
@@ -168,7 +173,8 @@ func (p *Plan) limitRole(ctx context.Context, tx pgx.Tx) error {
 	return err
 }
 
-// login is the name and the password of the role of an adoption.
+// login is the name and the password of the role of an adoption. Without a name it is the login of the
+// schema's owner.
 type login struct{ role, password string }
 
 // login reads the login of the adoption, and makes a salt.
@@ -176,7 +182,7 @@ func (p *Plan) login(ctx context.Context, tx pgx.Tx) (l login, salt []byte, err 
 	if err := actAs(ctx, tx, p.rights.SchemaOwner); err != nil {
 		return l, nil, err
 	}
-	err = tx.QueryRow(ctx, "select role, password, uuid_send(gen_random_uuid()) from recoup.adoption_login where adoption_id = $1", p.adoption.ID).Scan(&l.role, &l.password, &salt)
+	err = tx.QueryRow(ctx, "select coalesce(role, ''), password, uuid_send(gen_random_uuid()) from recoup.adoption_login where adoption_id = $1", p.adoption.ID).Scan(&l.role, &l.password, &salt)
 	if err == nil {
 		_, err = tx.Exec(ctx, leaveRole)
 	}
@@ -213,6 +219,9 @@ func (r *Runner) connectSource(ctx context.Context, p *Plan) (*pgx.Conn, error) 
 		return nil, err
 	}
 	config := r.Conn.Config()
+	if as.role == "" {
+		as = login{config.User, config.Password}
+	}
 	if r.Adoption != "" {
 		if config, err = pgx.ParseConfig(r.Adoption); err != nil {
 			return nil, err

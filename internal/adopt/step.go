@@ -1,6 +1,7 @@
 package adopt
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -58,6 +59,7 @@ type Rights struct {
 	HasUsage    bool   // the source's owner may use the schema recoup, and note changes
 	HasCreate   bool   // and make functions there
 	CreatesRole bool   // the user can create roles
+	OneRole     bool   // the role of nodes does not exist: they connect as the owner of the schema
 
 	// Untrusted says why the user must not run what is in the schema recoup; nil: the user trusts
 	// its owner.
@@ -70,7 +72,11 @@ func (a *Adoption) Steps(r Rights) []Step {
 	if !r.HasUsage {
 		steps = append(steps, a.stepRights(r))
 	}
-	steps = append(steps, a.stepRole(r))
+	if a.Role == "" {
+		steps = append(steps, a.stepOwnLogin(r))
+	} else {
+		steps = append(steps, a.stepRole(r))
+	}
 	if len(a.Source.Key) == 0 {
 		steps = append(steps, a.stepsKey(r)...)
 	}
@@ -137,7 +143,7 @@ func (a *Adoption) stepsKey(r Rights) []Step {
 				fmt.Sprintf("alter table %s alter column %s set default gen_random_uuid()", table, column)), a.asOwnerInSchema(r, a.define(a.fill()))...),
 		},
 		{
-			Name: stepKeyFill, Does: "gives the rows that are there a value, a few hundred pages at a time, as " + a.Role, Alone: aloneFill,
+			Name: stepKeyFill, Does: "gives the rows that are there a value, a few hundred pages at a time, as " + cmp.Or(a.Role, r.SchemaOwner), Alone: aloneFill,
 			Lock: "the rows of a batch, for the time of the batch; every row is written once",
 			SQL:  []string{"select recoup." + a.name("fill") + "($1, $2)"},
 		},
@@ -209,10 +215,10 @@ func (a *Adoption) stepFunctions(r Rights) Step {
 	return s
 }
 
-// define creates a function that only the role of the adoption can call.
+// define creates a function that only the role of the adoption can call, besides its owner.
 func (a *Adoption) define(f Function) []string {
 	made := []string{f.Text, fmt.Sprintf("revoke execute on function %s(%s) from public", f.Name, f.Arguments)}
-	if f.Called {
+	if f.Called && a.Role != "" {
 		made = append(made, a.grant(f))
 	}
 	return made

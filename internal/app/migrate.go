@@ -69,3 +69,12 @@ func RoleAdmins(ctx context.Context, database, direct string) ([]store.RoleAdmin
 	}
 	return postgres.RoleAdmins(ctx, cmp.Or(direct, rest))
 }
+
+// SchemaOwner is the owner of the schema recoup on PostgreSQL. An SQLite file has none, and no roles.
+func SchemaOwner(ctx context.Context, database, direct string) (owner store.SchemaOwner, err error) {
+	kind, rest, err := splitDatabase(database)
+	if err != nil || kind == "sqlite" {
+		return owner, err
+	}
+	return postgres.ReadSchemaOwner(ctx, cmp.Or(direct, rest))
+}

@@ -88,10 +88,13 @@ func openStore(ctx context.Context, o *Options, logger *slog.Logger) (Store, err
 		return opened(s, older, logger)
 	}
 	logger.Info("migrating the schema")
+	var rights *postgres.RightsError
 	switch err := postgres.Migrate(ctx, cmp.Or(o.Direct, rest)); {
-	case errors.Is(err, postgres.ErrNotOwner): // whoever is has to
+	case errors.As(err, &rights): // it says what is missing
+		return nil, err
+	case errors.Is(err, postgres.ErrNotOwner): // the owner has to migrate
 		return nil, older
-	case err != nil && !errors.Is(err, postgres.ErrNoAppRole):
+	case err != nil:
 		return nil, err
 	}
 	if taken, err := postgres.ReadTakenOver(ctx, cmp.Or(o.Direct, rest)); err != nil {
@@ -105,6 +108,13 @@ func openStore(ctx context.Context, o *Options, logger *slog.Logger) (Store, err
 	}
 	for _, a := range admins {
 		logger.Warn(a.String(), "fix", a.Revoke)
+	}
+	owner, err := postgres.ReadSchemaOwner(ctx, cmp.Or(o.Direct, rest))
+	if err != nil {
+		return nil, err
+	}
+	if owner.OneRole() {
+		logger.Warn("one role: the user of --database may not create roles, so nodes connect as the owner of the schema; 'recoup doctor' lists what is weaker", "owner", owner.Name)
 	}
 	s, err = postgres.Open(ctx, rest, options)
 	return opened(s, err, logger)

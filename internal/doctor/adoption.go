@@ -37,7 +37,7 @@ func judgeAdoptions(in *Input) (found []Ill) {
 		case a.State == recoup.AdoptionAdopting:
 		case len(a.Lacks) > 0:
 			found = append(found, mute(in, a))
-		case a.Unreachable != "" && a.Login == "":
+		case a.Unreachable != "" && (a.Login == "" || a.Login == store.LoginOwn && oneRole(in)):
 			found = append(found, ill(recoup.FindingCritical, a.Source, "Nodes cannot connect to it: "+a.Unreachable+
 				". Its changes are noted and wait. Adopt it again, which repairs its login role, or let the role log in (pg_hba.conf).", "recoup adopt "+word(a.Source)+" --apply"))
 		case len(a.Lost) > 0:
@@ -66,7 +66,7 @@ func judgeAdoptions(in *Input) (found []Ill) {
 				sqlCommand(&in.Facts, a.Unlimited)).with(Remedy{Statements: []string{a.Unlimited}}))
 		}
 		if !a.Gone && a.State != recoup.AdoptionReleasing && a.State != recoup.AdoptionAdopting {
-			found = append(append(found, judgeLogin(a)...), slices.Concat(judgeRefused(a), judgeSource(in, a))...)
+			found = append(append(found, judgeLogin(in, a)...), slices.Concat(judgeRefused(a), judgeSource(in, a))...)
 		}
 	}
 	return found
@@ -85,9 +85,16 @@ func mute(in *Input, a store.AdoptionFact) Ill {
 
 // judgeLogin looks at the role as which nodes connect to an adopted table. A restore on another
 // server loses it, or its rights, and a copy of a database uses the role of the original.
-func judgeLogin(a store.AdoptionFact) []Ill {
+func judgeLogin(in *Input, a store.AdoptionFact) []Ill {
 	severity, why := recoup.FindingCritical, ""
 	switch a.Login {
+	case store.LoginOwn:
+		if oneRole(in) {
+			return nil
+		}
+		if why = "It has no login role of its own, because none could be created when it was adopted. Nodes that do not connect as the owner of the schema cannot reach it."; a.Unreachable == "" {
+			severity = recoup.FindingWarning
+		}
 	case store.LoginMissing:
 		why = "Nodes cannot connect to it: its login role " + a.Role + " does not exist. Its changes are noted and wait."
 	case store.LoginUnusable:
@@ -99,8 +106,11 @@ func judgeLogin(a store.AdoptionFact) []Ill {
 	default:
 		return nil
 	}
-	return []Ill{ill(severity, a.Source, why+" The user of --database needs CREATEROLE to repair it.", fixHere).with(Remedy{Login: a.Source})}
+	return []Ill{ill(severity, a.Source, why+" The user of --database needs CREATEROLE to repair it, or a role that an administrator has created: the command prints the statements.", fixHere).with(Remedy{Login: a.Source})}
 }
+
+// oneRole reports whether nodes connect as the owner of the schema, because no other role can be created.
+func oneRole(in *Input) bool { return in.Facts.Server != nil && in.Facts.Server.Owner.OneRole() }
 
 // judgeRefused looks at rows that do not take what the policy decides.
 func judgeRefused(a store.AdoptionFact) []Ill {

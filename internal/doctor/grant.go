@@ -20,9 +20,13 @@ func judgeGrants(in *Input) (found []Ill) {
 	if !f.Seen(store.FactRoles) {
 		lacking = nil
 	}
+	bare := bareRoles(f)
+	for _, role := range bare {
+		found = append(found, ill(recoup.FindingWarning, "role "+role, "It has none of the privileges that migrations grant it: it was created after the last migration.", fixMigrate).with(Remedy{Grants: true}))
+	}
 	for _, o := range lacking {
 		role, on := relation(o)
-		if slices.ContainsFunc(f.Server.Roles, func(r store.RoleFact) bool { return r.Name == role && r.Missing }) || !there(f, on) {
+		if slices.ContainsFunc(f.Server.Roles, func(r store.RoleFact) bool { return r.Name == role && r.Missing }) || slices.Contains(bare, role) || !there(f, on) {
 			continue
 		}
 		has := ""
@@ -39,6 +43,22 @@ func judgeGrants(in *Input) (found []Ill) {
 		found = append(found, privileges(f, role, on, "", o.Definition)...)
 	}
 	return found
+}
+
+// bareRoles lists roles of ours that exist and have none of the privileges that they should have.
+func bareRoles(f *store.Facts) (names []string) {
+	if !f.Seen(store.FactRoles) || !f.Seen(store.FactGrants) {
+		return nil
+	}
+	for _, r := range f.Server.Roles {
+		granted := func(o store.Object) bool {
+			return o.Kind == store.ObjectGrant && strings.HasPrefix(o.Name, r.Name+" on ")
+		}
+		if !r.Missing && slices.ContainsFunc(f.Expected, granted) && !slices.ContainsFunc(f.Present, granted) {
+			names = append(names, r.Name)
+		}
+	}
+	return names
 }
 
 // there reports whether a thing that is granted exists: what is missing is found as such.
@@ -101,16 +121,38 @@ func without(list, other string) (left []string) {
 	return left
 }
 
+// roleUse says what a role that does not exist would be for.
+var roleUse = map[string]string{
+	"recoup_app":    "Nodes that connect as the schema's owner are held back by triggers alone.",
+	"recoup_writer": "Pipelines in plain SQL have no role of their own.",
+	"recoup_reader": "Analysts in plain SQL have no role of their own.",
+}
+
+// judgeOneRole describes an installation whose nodes connect as the owner of the schema, because no
+// other role can be created.
+func judgeOneRole(f *store.Facts) Ill {
+	owner := f.Server.Owner
+	return ill(recoup.FindingNote, "one role", fmt.Sprintf("%s may not create roles, and Recoup works with this one role. %s To change this, an administrator runs the command below. Then run recoup migrate up, and let nodes connect as recoup_app.",
+		owner.Name, strings.Join(owner.Weaker(), " ")), sqlCommand(f, strings.TrimSuffix(owner.CreateRoles(), ";")))
+}
+
 // judgeRoles looks at what roles may do beyond what they were granted.
 func judgeRoles(in *Input) (found []Ill) {
 	if in.Facts.Server == nil {
 		return nil
 	}
+	owner := in.Facts.Server.Owner
+	if owner.OneRole() {
+		found = append(found, judgeOneRole(&in.Facts))
+	}
 	for _, r := range in.Facts.Server.Roles {
 		switch {
+		case r.Missing && owner.OneRole():
+		case r.Missing && !owner.CreatesRoles:
+			found = append(found, ill(recoup.FindingNote, "role "+r.Name, "It does not exist, and the owner of the schema may not create it. "+roleUse[r.Name]+" An administrator creates it, then run recoup migrate up.",
+				sqlCommand(&in.Facts, "CREATE ROLE "+r.Name+" LOGIN")))
 		case r.Missing:
-			found = append(found, ill(recoup.FindingNote, "role "+r.Name, "It does not exist. Nodes that connect as the schema's owner are held back by triggers alone.",
-				fixMigrate))
+			found = append(found, ill(recoup.FindingNote, "role "+r.Name, "It does not exist. "+roleUse[r.Name], fixMigrate))
 		case len(r.Powers) > 0:
 			found = append(found, ill(recoup.FindingWarning, "role "+r.Name, "It is "+strings.Join(r.Powers, ", ")+": guards and row security do not hold it.",
 				sqlCommand(&in.Facts, "alter role "+r.Name+" nosuperuser nobypassrls")))

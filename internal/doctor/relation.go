@@ -1,6 +1,7 @@
 package doctor
 
 import (
+	"cmp"
 	"fmt"
 	"regexp"
 	"slices"
@@ -21,6 +22,8 @@ func judgeNames(in *Input) (found []Ill) {
 		case !n.Known:
 			found = append(found, ill(recoup.FindingWarning, n.Name, "The policy has it, and the database does not know it yet: no node has put this policy in force here.",
 				fixHere).with(Remedy{Views: true}))
+		case n.Is == "" && n.Barred != "":
+			found = append(found, barred(in, n))
 		case n.Is == "":
 			found = append(found, ill(recoup.FindingWarning, n.Name, "It does not exist: reports are kept, but SQL that names it fails.", fixHere).with(Remedy{Views: true}))
 		default:
@@ -29,6 +32,20 @@ func judgeNames(in *Input) (found []Ill) {
 		}
 	}
 	return found
+}
+
+// barred is a name in a schema in which the owner of Recoup's schema may not create views.
+func barred(in *Input, n store.NameFact) Ill {
+	schema, _, _ := strings.Cut(n.Name, ".")
+	owner, why, statement := "OWNER", fmt.Sprintf("may not create views in the schema %s", schema), "GRANT USAGE, CREATE ON SCHEMA %s TO %s"
+	if in.Facts.Server != nil {
+		owner = cmp.Or(in.Facts.Server.Owner.Name, owner)
+	}
+	if n.Barred == store.NameSchemaMissing {
+		why, statement = fmt.Sprintf("may not create schemas, and there is no schema %s", schema), "CREATE SCHEMA %s AUTHORIZATION %s"
+	}
+	return ill(recoup.FindingWarning, n.Name, fmt.Sprintf("It does not exist: %s %s. Reports are kept, but SQL that names it fails. An administrator runs the command; nodes then create it.", owner, why),
+		sqlCommand(&in.Facts, fmt.Sprintf(statement, schema, owner)))
 }
 
 // adopt is the command that puts a table of others under the policy; in a file, where

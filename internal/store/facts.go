@@ -115,6 +115,7 @@ const (
 	LoginForeign  Login = "foreign"  // it belongs to another database, of which this one is a copy
 	LoginUnusable Login = "unusable" // it may not call the functions
 	LoginPublic   Login = "public"   // every role may call the functions
+	LoginOwn      Login = "own"      // there is none: nodes use the login of the schema's owner
 )
 
 // NameFact is what has a name that the policy gives: of a table, or of its archive.
@@ -122,7 +123,14 @@ type NameFact struct {
 	Name  string
 	Is    string // "": nothing; NameOurs; else what others have under it: a table, a view
 	Known bool   // the mirror of the policy has it
+
+	// Barred is why the owner of Recoup's schema may not create a view of this name: "schema", in
+	// which it has no right, or NameSchemaMissing. Empty: it may.
+	Barred string
 }
+
+// NameSchemaMissing is a schema that does not exist and may not be created.
+const NameSchemaMissing = "missing schema"
 
 // NameOurs is what a name is that carries our view, or a table that was adopted.
 const NameOurs = "our view"
@@ -195,6 +203,7 @@ type ServerFacts struct {
 	Unsecured   []string  // tables without row security while others have it
 	Roles       []RoleFact
 	RoleAdmins  []RoleAdmin
+	Owner       SchemaOwner
 
 	// RoleSettings are settings of Recoup's roles that differ from those that migrations make.
 	RoleSettings []RoleSetting

@@ -86,8 +86,10 @@ taken over with their rows; rows that break a rule are listed and left as they a
 		for _, a := range admins {
 			s.Notef("warning: %s If it is not an administrator of the server, a superuser runs: %s", a, a.Revoke)
 		}
+		if err := noteRoles(cmd.Context(), s, options, len(applied) > 0); err != nil {
+			return err
+		}
 		if len(applied) == 0 {
-			s.Notef("the schema is up to date")
 			return nil
 		}
 		taken, err := app.GateZeroTakenOver(cmd.Context(), options.Database, options.Direct)
@@ -97,4 +99,25 @@ taken over with their rows; rows that break a rule are listed and left as they a
 		return err
 	}
 	return cmd
+}
+
+// noteRoles describes an installation with one role once, after migrations that were applied. A
+// schema that was up to date is reported in one line.
+func noteRoles(ctx context.Context, s command.Session, o app.Options, applied bool) error {
+	owner, err := app.SchemaOwner(ctx, o.Database, o.Direct)
+	switch {
+	case err != nil:
+		return err
+	case !applied && owner.OneRole():
+		s.Notef("the schema is up to date, with one role: recoup doctor lists what is weaker")
+	case !applied:
+		s.Notef("the schema is up to date")
+	case owner.OneRole():
+		s.Notef("one role: %s may not create roles, and %s does not exist. Recoup works with this one role. What is weaker:", owner.Name, owner.Missing[0])
+		for _, line := range owner.Weaker() {
+			s.Notef("  - %s", line)
+		}
+		s.Notef("To change this, an administrator runs\n  %s\nThen run recoup migrate up again, and let nodes connect as %s.", owner.CreateRoles(), owner.Missing[0])
+	}
+	return nil
 }

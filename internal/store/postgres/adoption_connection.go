@@ -34,6 +34,7 @@ const (
 // owner can run in the role's sessions (decision 0105).
 type sources struct {
 	config *pgx.ConnConfig
+	own    *pgx.ConnConfig // with the user and the password of this node
 	mu     sync.Mutex
 	open   map[int]*source
 }
@@ -49,12 +50,18 @@ type source struct {
 // newSources makes the connections' settings from the address of the store's own, or another.
 func newSources(config *pgx.ConnConfig, o Options) (*sources, error) {
 	config = config.Copy()
-	if url := cmp.Or(o.Adoption, o.Direct); url != "" {
+	own := config
+	for _, url := range []string{o.Direct, o.Adoption} {
+		if url == "" {
+			continue
+		}
 		given, err := parse(url)
 		if err != nil {
 			return nil, err
 		}
-		config = given
+		if config = given; url == o.Direct {
+			own = given
+		}
 	}
 	config.RuntimeParams = map[string]string{
 		"application_name":  "recoup adoption",
@@ -65,7 +72,7 @@ func newSources(config *pgx.ConnConfig, o Options) (*sources, error) {
 	config.RuntimeParams["datestyle"] = "ISO, YMD"
 	config.DefaultQueryExecMode, config.StatementCacheCapacity, config.DescriptionCacheCapacity = pgx.QueryExecModeExec, 0, 0
 	config.OnNotice, config.OnNotification = nil, nil
-	return &sources{config: config, open: map[int]*source{}}, nil
+	return &sources{config: config, own: own, open: map[int]*source{}}, nil
 }
 
 // bounded is a connection that fails once a call has returned too much.
@@ -102,20 +109,56 @@ func (s *Store) connectSource(ctx context.Context, adoption int) (*pgx.Conn, *bo
 		dialed.Store(read)
 		return read, nil
 	}
-	err := s.pool.QueryRow(ctx, "select role, password from recoup.adoption_login where adoption_id = $1", adoption).Scan(&config.User, &config.Password)
-	if errors.Is(err, pgx.ErrNoRows) {
-		return nil, nil, fmt.Errorf("adoption %d has no login role", adoption)
-	}
+	ownLogin, err := s.readLogin(ctx, adoption, config)
 	if err != nil {
-		return nil, nil, failure("read the login of an adoption", err)
+		return nil, nil, err
 	}
 	conn, err := pgx.ConnectConfig(ctx, config)
 	if err != nil {
 		return nil, nil, failure("connect to an adopted table as "+config.User, err)
 	}
+	if ownLogin {
+		if err := checkSchemaOwner(ctx, conn); err != nil {
+			return nil, nil, err
+		}
+	}
 	conn.PgConn().Frontend().SetMaxBodyLen(maxSourceMessageBytes)
 	return conn, dialed.Load(), nil
 }
+
+// readLogin sets the user and the password for an adopted table: those of the adoption's login role,
+// or, if it has none, those of this node.
+func (s *Store) readLogin(ctx context.Context, adoption int, config *pgx.ConnConfig) (ownLogin bool, err error) {
+	var role *string
+	err = s.pool.QueryRow(ctx, "select role, password from recoup.adoption_login where adoption_id = $1", adoption).Scan(&role, &config.Password)
+	switch {
+	case errors.Is(err, pgx.ErrNoRows):
+		return false, fmt.Errorf("adoption %d has no login", adoption)
+	case err != nil:
+		return false, failure("read the login of an adoption", err)
+	case role == nil:
+		config.User, config.Password = s.sources.own.User, s.sources.own.Password
+		return true, nil
+	}
+	config.User = *role
+	return false, nil
+}
+
+// checkSchemaOwner closes a session that is not one of the schema's owner. Code of the adopted table's
+// owner can run in it, and would gain the rights of any other user.
+func checkSchemaOwner(ctx context.Context, conn *pgx.Conn) error {
+	var owner bool
+	err := conn.QueryRow(ctx, "select pg_catalog.pg_get_userbyid(n.nspowner) = session_user from pg_catalog.pg_namespace n where n.nspname = 'recoup'").Scan(&owner)
+	if err == nil && owner {
+		return nil
+	}
+	_ = conn.Close(context.WithoutCancel(ctx))
+	return cmp.Or(failure("read the owner of the schema", err), errNoLoginRole)
+}
+
+// errNoLoginRole is returned to a node that is not the schema's owner, for a table that was adopted
+// where no role could be created.
+var errNoLoginRole = errors.New("the adoption has no login role of its own: run recoup doctor --fix as the owner of the schema recoup")
 
 // of returns the entry of an adoption.
 func (s *sources) of(adoption int) *source {

@@ -161,12 +161,13 @@ func beforeCommit(err error) error {
 func ours(err error) bool {
 	var repeat *store.Repeat
 	var obstacles *ObstacleError
+	var rights *RightsError
 	var owner *pgsession.OwnerError
 	var foreign *pgsession.ForeignError
-	if errors.As(err, &repeat) || errors.As(err, &obstacles) || errors.As(err, &owner) || errors.As(err, &foreign) {
+	if errors.As(err, &repeat) || errors.As(err, &obstacles) || errors.As(err, &rights) || errors.As(err, &owner) || errors.As(err, &foreign) {
 		return true
 	}
-	for _, known := range []error{store.ErrSchemaNewer, store.ErrSchemaOlder, store.ErrSchemaForeign, store.ErrNotFound, store.ErrBlocked, store.ErrConflict, store.ErrRefused, store.ErrTermOver, store.ErrLeaseLost, ErrNoAppRole, ErrNotOwner, ErrBadURL, ErrStatementMode, pgsession.ErrRole} {
+	for _, known := range []error{store.ErrSchemaNewer, store.ErrSchemaOlder, store.ErrSchemaForeign, store.ErrNotFound, store.ErrBlocked, store.ErrConflict, store.ErrRefused, store.ErrTermOver, store.ErrLeaseLost, ErrNotOwner, ErrBadURL, ErrStatementMode, pgsession.ErrRole} {
 		if errors.Is(err, known) {
 			return true
 		}

@@ -42,7 +42,7 @@ func readAdoptions(ctx context.Context, q querier, _ store.Inspection, f *store.
 		      (2, 'insert (' || o.columns || ') on recoup.adopted_change', o.may)) w (place, lacks, has) where not w.has order by w.place),
 		  array(select coalesce(m.key, n.key) from jsonb_each(a.made) m full join jsonb_each(recoup.adopted_functions(a.adoption_id)) n on n.key = m.key
 		    where m.value is distinct from n.value and a.made <> '{}' order by 1),
-		  coalesce(l.role::text, ''), case when l.role is null then '' when starts_with(l.role::text, 'recoup_adopter_') and l.role <> format('recoup_adopter_%s_%s', (select d.oid from pg_database d where d.datname = current_database()), a.adoption_id) then 'foreign'
+		  coalesce(l.role::text, ''), case when l.adoption_id is null then '' when l.role is null then 'own' when starts_with(l.role::text, 'recoup_adopter_') and l.role <> format('recoup_adopter_%s_%s', (select d.oid from pg_database d where d.datname = current_database()), a.adoption_id) then 'foreign'
 		    when u.oid is null then 'missing' when not has_schema_privilege(u.oid, 'recoup', 'usage') or r.unusable then 'unusable' when r.public then 'public' else '' end,
 		  f.n, coalesce(f.key, ''), coalesce(f.cause, ''),
 		  (select count(*) from pg_partition_tree(c.oid) p where p.level > 0), a.unseen_since, coalesce(a.unseen_why, '')

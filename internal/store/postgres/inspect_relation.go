@@ -24,7 +24,8 @@ func readNames(ctx context.Context, q querier, i store.Inspection, f *store.Fact
 	rows, err := q.Query(ctx, `
 		select n.name, case when c.oid is null then '' when recoup.is_view_of(n.name, n.source::regclass) or exists (select from recoup.adoption a where recoup.adopted_source(a.adoption_id) = c.oid) then $3
 		    when c.relkind in ('r', 'p') then 'table' when c.relkind in ('v', 'm') then 'view' else 'thing' end,
-		  exists (select from recoup.error_table t where n.name in (t.table_name, t.archive_name) and not t.retired)
+		  exists (select from recoup.error_table t where n.name in (t.table_name, t.archive_name) and not t.retired),
+		  coalesce((select s.kind from recoup.names() s where s.name = n.name and s.standing = 'TAKEN' and s.kind in ('schema', 'missing schema')), '')
 		from unnest($1::text[], $2::text[]) with ordinality as n (name, source, place)
 		  left join pg_class c on c.oid = to_regclass(format('%I.%I', split_part(n.name, '.', 1), split_part(n.name, '.', 2)))
 		order by n.place`, names, sources, store.NameOurs)
@@ -32,7 +33,7 @@ func readNames(ctx context.Context, q querier, i store.Inspection, f *store.Fact
 		return err
 	}
 	f.Names, err = pgx.CollectRows(rows, func(row pgx.CollectableRow) (n store.NameFact, err error) {
-		err = row.Scan(&n.Name, &n.Is, &n.Known)
+		err = row.Scan(&n.Name, &n.Is, &n.Known, &n.Barred)
 		return n, err
 	})
 	return err

@@ -150,6 +150,9 @@ func readRoles(ctx context.Context, q querier, _ store.Inspection, f *store.Fact
 	if err != nil {
 		return err
 	}
+	if err := scanSchemaOwner(q.QueryRow(ctx, selectSchemaOwner), &f.Server.Owner); err != nil {
+		return err
+	}
 	rows, err = q.Query(ctx, selectRoleAdmins)
 	if err != nil {
 		return err

@@ -26,6 +26,9 @@ var schema = store.Schema{Folder: migrationFiles, Record: "insert into recoup.sc
 //go:embed grants.sql
 var grants string
 
+//go:embed grants_app.sql
+var grantsOfNodes string
+
 const (
 	// AppRole is the role that nodes connect as.
 	AppRole = "recoup_app"
@@ -39,11 +42,6 @@ const (
 	migrationAttempts    = 20
 )
 
-// ErrNoAppRole is returned by [Migrate] when the schema is up to date, but the
-// role that nodes connect as is missing and may not be made by this user.
-var ErrNoAppRole = errors.New("the role " + AppRole + " does not exist and this user may not create it: " +
-	"run CREATE ROLE " + AppRole + " LOGIN as an administrator and migrate again")
-
 // ErrNotOwner is returned by [Migrate] to a user who may not change the schema, as
 // nodes may not.
 var ErrNotOwner = errors.New("this user may not change the schema: run recoup migrate up as its owner")
@@ -53,7 +51,9 @@ var ErrNotOwner = errors.New("this user may not change the schema: run recoup mi
 // binary is refused with [store.ErrSchemaNewer], one that was made by other
 // migrations with [store.ErrSchemaForeign], and both are left alone, as is a database
 // that has something else under names of ours, with an [*ObstacleError]. Each migration
-// is one transaction. Through a pooler it fails with [ErrPooled].
+// is one transaction. Through a pooler it fails with [ErrPooled]. Roles that are missing and that
+// the user may not create are left out: see [store.SchemaOwner]. A user who may not create the schemas either
+// gets a [*RightsError].
 func Migrate(ctx context.Context, url string) error {
 	config, err := parse(url)
 	if err != nil {
@@ -137,26 +137,31 @@ func applyPending(ctx context.Context, db *sql.DB) error {
 	return err
 }
 
-// grant runs the whole script as one transaction, and under a lock, because two
-// that grant the same at once collide.
+// grant runs the scripts in one transaction, and under a lock, because two that grant the same at
+// once collide. Without the role of nodes there is nothing to grant to it.
 func grant(ctx context.Context, db *sql.DB) error {
 	conn, err := db.Conn(ctx)
 	if err != nil {
 		return err
 	}
 	defer func() { _ = conn.Close() }()
-	err = conn.Raw(func(driver any) error {
+	return conn.Raw(func(driver any) error {
 		session, ok := driver.(*stdlib.Conn)
 		if !ok {
 			return fmt.Errorf("%T is not a connection of pgx", driver)
 		}
-		_, err := session.Conn().Exec(ctx, lockSchema+"; "+grants, pgx.QueryExecModeSimpleProtocol)
-		return err
+		return pgx.BeginFunc(ctx, session.Conn(), func(tx pgx.Tx) error {
+			if _, err := tx.Exec(ctx, lockSchema+"; "+grants, pgx.QueryExecModeSimpleProtocol); err != nil {
+				return err
+			}
+			var nodes bool
+			if err := tx.QueryRow(ctx, "select to_regrole($1) is not null", AppRole).Scan(&nodes); err != nil || !nodes {
+				return err
+			}
+			_, err := tx.Exec(ctx, grantsOfNodes, pgx.QueryExecModeSimpleProtocol)
+			return err
+		})
 	})
-	if state(err) == insufficientPrivilege {
-		return ErrNoAppRole
-	}
-	return err
 }
 
 // Status returns every migration that this binary knows, and when it was

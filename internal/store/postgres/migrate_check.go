@@ -42,8 +42,8 @@ func (e *ObstacleError) Error() string {
 	return text.String()
 }
 
-// checkPending says what is in the way of migrations, before the first change: [ErrNotOwner], or an
-// [*ObstacleError]. What was applied and what is there are read from one snapshot, because others may
+// checkPending says what is in the way of migrations, before the first change: [ErrNotOwner], a
+// [*RightsError] or an [*ObstacleError]. What was applied and what is there are read from one snapshot, because others may
 // migrate meanwhile. Owners are checked first: reading a table of others can run their code.
 func checkPending(ctx context.Context, db *sql.DB) error {
 	if err := checkRole(ctx, db); err != nil {
@@ -74,17 +74,6 @@ func checkPending(ctx context.Context, db *sql.DB) error {
 func refuse(found []Obstacle, err error) error {
 	if err == nil && len(found) > 0 {
 		return &ObstacleError{found}
-	}
-	return err
-}
-
-// checkMayCreate refuses a role that can change nothing.
-func checkMayCreate(ctx context.Context, db reader) error {
-	var mayCreate bool
-	err := db.QueryRowContext(ctx, `select case when exists (select from pg_namespace where nspname = 'recoup')
-		then has_schema_privilege('recoup', 'create') else has_database_privilege(current_database(), 'create') end`).Scan(&mayCreate)
-	if err == nil && !mayCreate {
-		return ErrNotOwner
 	}
 	return err
 }

@@ -35,9 +35,6 @@ const selectGateZero = `
 	     when w.type = 'integer' then t.typname not in ('int2', 'int4', 'int8')
 	     else t.typname <> w.type end
 	   group by 1)
-	select 'cl', 'missing schema', pg_get_userbyid(datdba), format('have it made for this role: create schema cl authorization %I', current_user)
-	  from base where not open and not exists (select from place)
-	union all
 	select 'cl_before', 'schema', pg_get_userbyid(nspowner), 'the tables of Gate Zero that are there would be kept in a new schema of that name: rename this one'
 	  from pg_namespace where nspname = 'cl_before' and exists (select from found)
 	union all

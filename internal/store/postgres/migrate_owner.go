@@ -63,7 +63,9 @@ func checkOwners(ctx context.Context, db reader, tables []string) ([]Obstacle, e
 
 const selectOwners = `
 	with self as (select r.oid, quote_ident(r.rolname) as name from pg_roles r where r.rolname = session_user)
-	select n.nspname::text, 'schema', pg_get_userbyid(n.nspowner)::text, case n.nspname when 'recoup'
+	select n.nspname::text, 'schema', pg_get_userbyid(n.nspowner)::text, case when n.nspname = 'recoup' and not exists (select from pg_depend d where d.refclassid = 'pg_namespace'::regclass and d.refobjid = n.oid)
+	    then format('it must belong to %1$s, the role that migrates. It is empty: an administrator runs alter schema recoup owner to %1$s', s.name)
+	  when n.nspname = 'recoup'
 	    then format('it must belong to %1$s, the role that migrates. Run recoup migrate up as %2$s if Recoup was installed by that role; if not, drop or rename the schema. '
 	      || 'Do not only change its owner: %2$s may own tables and functions in it', s.name, quote_ident(pg_get_userbyid(n.nspowner)))
 	    else format('it must belong to %1$s, the role that migrates. An administrator reviews what is in it and runs alter schema cl owner to %1$s; or rename it', s.name) end

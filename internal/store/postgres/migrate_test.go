@@ -101,27 +101,6 @@ func TestSchemaBeside(t *testing.T) {
 	}
 }
 
-// An owner who may not create the nodes' role gets a schema and an error that says what
-// to ask for; once somebody has created the role, migrating again completes it.
-func TestMigrateWithoutTheRightToMakeRoles(t *testing.T) {
-	t.Parallel()
-	server := pgtest.Start(t, pgtest.Options{})
-	owner := at(t, server.New(t))
-	owner.run("create role humble login createdb")
-	address := as(t, owner.Config().ConnString(), "humble", "")
-	at(t, address).run("create database humble")
-	address = as(t, address, "humble", "/humble")
-	if err := postgres.Migrate(t.Context(), address); !errors.Is(err, postgres.ErrNoAppRole) {
-		t.Fatalf("got %v", err)
-	}
-	open(t, address)
-	owner.run("create role recoup_app login")
-	if err := postgres.Migrate(t.Context(), address); err != nil {
-		t.Fatal(err)
-	}
-	open(t, as(t, address, "recoup_app", ""))
-}
-
 // A role that created ours before the migration may grant them to itself from PostgreSQL 16 on.
 // Migrations and the doctor name it, and the statement that ends it.
 func TestAdminsOfRolesAreNamed(t *testing.T) {

@@ -9,8 +9,8 @@
 -- are inlined into their caller have none, and name every function and operator with
 -- its schema. A trigger function that runs as the owner refuses any table but its own:
 -- the columns of another one may have types whose casts run a stranger's code. Who may
--- do what is granted in grants.sql, after every migration.
-create schema if not exists recoup;
+-- do what is granted in grants.sql and grants_app.sql, after every migration. The schema is created
+-- before: CREATE SCHEMA IF NOT EXISTS needs CREATE on the database even if the schema exists.
 comment on schema recoup is 'Recoup: recorded failures and their lifecycle';
 
 -- The text of each migration that was applied, as a checksum. Each file records its

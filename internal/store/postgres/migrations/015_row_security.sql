@@ -128,6 +128,9 @@ $$;
 create function recoup.secure(relation regclass, condition text) returns void
 language plpgsql set search_path = pg_catalog, pg_temp as $$
 begin
+  if to_regrole('recoup_app') is null then
+    raise exception using errcode = 'RC001', message = 'row security needs the role recoup_app: an administrator creates it with CREATE ROLE recoup_app LOGIN, then run recoup migrate up';
+  end if;
   perform recoup.release(relation);
   execute format('create policy node on %s to recoup_app using (true) with check (true)', relation);
   if condition is not null then

@@ -86,10 +86,11 @@ create table recoup.adoption (
 );
 
 -- The login role as which nodes call the functions of an adoption. Code of the table's owner can
--- run in its sessions, so each adoption has a role of its own.
+-- run in its sessions, so each adoption has a role of its own. Where no role can be created and
+-- the table belongs to the owner of this schema, nodes use that owner's own login (decision 0114).
 create table recoup.adoption_login (
   adoption_id int primary key references recoup.adoption on delete cascade,
-  role        name not null unique,
+  role        name unique, -- null: the login of the schema's owner
   password    text not null default replace(gen_random_uuid()::text || gen_random_uuid()::text, '-', '')
 );
 
