@@ -93,10 +93,13 @@ set search_path = pg_catalog, pg_temp as $$
 $$;
 
 -- table_named is the table that has a name; null if there is none. Names with escapes, which
--- to_regclass cannot read, are those of no table.
+-- parse_ident cannot read, are those of no table. It needs no right to the table's schema, which
+-- nodes do not have.
 create function recoup.table_named(name text) returns oid language sql stable
 set search_path = pg_catalog, pg_temp as $$
-  select c.oid from pg_class c where c.relkind in ('r', 'p') and c.oid = case when name !~ '(^|\.)U&"' then to_regclass(name) end
+  select c.oid from (select case when name !~ '(^|\.)U&"' then parse_ident(name, false) end) p (parts)
+      join pg_namespace n on n.nspname = p.parts[1] join pg_class c on c.relnamespace = n.oid and c.relname = p.parts[2]
+    where c.relkind in ('r', 'p') and cardinality(p.parts) = 2
 $$;
 
 -- bind_adoption binds an adoption to the table that its row names by oid. The view adopted_N_source
