@@ -111,7 +111,12 @@ func (w *world) runner() *adopt.Runner {
 
 func (w *world) adopt(source string, m recoup.Mapping) {
 	w.t.Helper()
-	plan, err := adopt.MakePlan(w.t.Context(), w.owner, adopt.Request{Source: source, As: "shop.errors", Mapping: m})
+	w.adoptAs("shop.errors", source, m)
+}
+
+func (w *world) adoptAs(table, source string, m recoup.Mapping) {
+	w.t.Helper()
+	plan, err := adopt.MakePlan(w.t.Context(), w.owner, adopt.Request{Source: source, As: table, Mapping: m})
 	if err != nil {
 		w.t.Fatal(err)
 	}

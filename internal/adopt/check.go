@@ -35,6 +35,9 @@ func (p *Plan) refuseKind() {
 		refuse(fmt.Sprintf("%s has rewrite rules (%s): what they make of a statement, no trigger sees", s, strings.Join(s.Rules, ", ")), "replace them by triggers")
 	case s.Kind == "p" && len(s.Key) == 0:
 		refuse(s.String()+" is partitioned and has no key: none can be built beside its writers", "give it a primary key first")
+	case p.Adopted != nil && p.Adopted.Owner != s.Owner:
+		refuse(fmt.Sprintf("%s belongs to %s and was adopted as a table of %s, whose rights the functions of its adoption have", s, s.Owner, p.Adopted.Owner),
+			fmt.Sprintf("run recoup release %s, then adopt it again", quote(s.Schema, s.Name)))
 	case !p.rights.MayActAs:
 		p.Refusals = append(p.Refusals, p.rights.refuse())
 		if p.logins.role != "" && p.lacksRole() {

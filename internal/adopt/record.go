@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/jackc/pgx/v5"
 
@@ -22,29 +23,44 @@ type Record struct {
 
 const selectRecord = `select adoption_id, table_name, source, key_columns, mapping, coalesce(preset, ''), state, scanned, rows, begun_at,
   coalesce(governed_at, '0001-01-01'), begun_by, agreed, coalesce(recoup.adopted_source(adoption_id), 0),
-  to_regclass(format('recoup.adopted_%s_recoup_release_first', adoption_id)) is not null or source_oid is not distinct from recoup.adopted_source(adoption_id),
+  recoup.bound_source(adoption_id) is not null or source_oid is not distinct from recoup.adopted_source(adoption_id),
   owner, steps from recoup.adoption where `
 
-// ReadRecord returns the adoption of a table, or nil.
+// errSeveral is wrapped by what names the adoptions of a table that has more than one.
+var errSeveral = errors.New("release each by the name under which it was adopted")
+
+// ReadRecord returns the adoption of a table, or nil. Several are an error.
 func ReadRecord(ctx context.Context, q querier, oid uint32) (*Record, error) {
-	return readRecord(ctx, q, "recoup.adopted_source(adoption_id) = $1", oid)
+	return readRecord(ctx, q, "recoup.adopted_source(adoption_id) = $1 order by adoption_id", oid)
 }
 
 type querier interface {
-	QueryRow(ctx context.Context, sql string, args ...any) pgx.Row
+	Query(ctx context.Context, sql string, args ...any) (pgx.Rows, error)
 }
 
 func readRecord(ctx context.Context, q querier, where string, arg any) (*Record, error) {
-	r := new(Record)
-	err := q.QueryRow(ctx, selectRecord+where, arg).Scan(&r.ID, &r.Table, &r.Source, &r.Key, &r.Mapping, &r.Preset, &r.State, &r.Scanned, &r.Rows,
-		&r.BegunAt, &r.GovernedAt, &r.BegunBy, &r.Agreed, &r.OID, &r.Sure, &r.Owner, &r.Steps)
-	if errors.Is(err, pgx.ErrNoRows) {
-		return nil, nil
-	}
+	rows, err := q.Query(ctx, selectRecord+where, arg)
 	if err != nil {
 		return nil, fmt.Errorf("read the adoption: %w", err)
 	}
-	return r, nil
+	list, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (*Record, error) {
+		r := new(Record)
+		return r, row.Scan(&r.ID, &r.Table, &r.Source, &r.Key, &r.Mapping, &r.Preset, &r.State, &r.Scanned, &r.Rows,
+			&r.BegunAt, &r.GovernedAt, &r.BegunBy, &r.Agreed, &r.OID, &r.Sure, &r.Owner, &r.Steps)
+	})
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("read the adoption: %w", err)
+	case len(list) == 0:
+		return nil, nil
+	case len(list) == 1:
+		return list[0], nil
+	}
+	names := make([]string, len(list))
+	for i, r := range list {
+		names[i] = fmt.Sprintf("%d (%s)", r.ID, r.Source)
+	}
+	return nil, fmt.Errorf("adoptions %s have the same table: %w", strings.Join(names, " and "), errSeveral)
 }
 
 // findAgain gives rows of a table ($2) that was adopted before the errors that they have still, because
@@ -63,6 +79,9 @@ func (p *Plan) begin(ctx context.Context, tx pgx.Tx, actor string) error {
 	err := tx.QueryRow(ctx, `insert into recoup.adoption (table_name, source, source_oid, owner, key_columns, mapping, preset, rows, begun_by, partitions)
 		values ($1, $2, $3, $4, $5, $6, nullif($7, ''), $8, $9, $10) returning adoption_id`,
 		p.Table.Name, s.Quoted(), s.OID, s.Owner, names, a.Mapping, p.Preset, max(p.Rows.Rows, 0), actor, s.partitions()).Scan(&a.ID)
+	if err == nil {
+		_, err = tx.Exec(ctx, "select recoup.bind_adoption($1)", a.ID)
+	}
 	if err == nil {
 		_, err = tx.Exec(ctx, findAgain, a.ID, s.Quoted(), p.Table.Name)
 	}

@@ -36,6 +36,7 @@ func (r *Runner) Release(ctx context.Context, source string) (forgotten bool, er
 	if err := r.ask(ctx, func(tx pgx.Tx) error { return out.find(ctx, tx, source) }); err != nil {
 		return false, err
 	}
+	r.released = out.record.ID
 	for _, part := range []struct {
 		name string
 		do   func(context.Context, pgx.Tx) error
@@ -63,7 +64,7 @@ func (r *Runner) Release(ctx context.Context, source string) (forgotten bool, er
 			return false, err
 		}
 	}
-	return out.forget(ctx)
+	return r.Forget(ctx)
 }
 
 func (o *release) find(ctx context.Context, tx pgx.Tx, source string) error {
@@ -78,8 +79,11 @@ func (o *release) find(ctx context.Context, tx pgx.Tx, source string) error {
 	if missing == nil {
 		o.record, err = ReadRecord(ctx, tx, oid)
 	}
-	if o.record == nil && err == nil {
-		o.record, err = readRecord(ctx, tx, "source = $1", source) // the table is gone, or has another name
+	if several := err; o.record == nil && (err == nil || errors.Is(err, errSeveral)) {
+		// The table is gone, has another name, or has several adoptions.
+		if o.record, err = readRecord(ctx, tx, "source = $1", source); o.record == nil && err == nil {
+			err = several
+		}
 	}
 	if err != nil {
 		return err
@@ -225,12 +229,12 @@ func (o *release) dropFunctions(ctx context.Context, tx pgx.Tx) error {
 		fmt.Sprint(o.record.ID), o.bodies, o.record.Owner)
 }
 
-// dropView drops the view of the adoption.
+// dropView drops the views of the adoption. The owner of the source can move the one that triggers use.
 func (o *release) dropView(ctx context.Context, tx pgx.Tx) error {
 	a := Adoption{ID: o.record.ID}
 	return o.dropObjects(ctx, tx, `select 'view', format('%I.%I', n.nspname, c.relname), n.nspname <> 'recoup'
 		from pg_class c join pg_namespace n on n.oid = c.relnamespace
-		where c.relkind = 'v' and c.relname = $1 and (n.nspname = 'recoup' or pg_get_userbyid(c.relowner) = $2) order by 2`, a.name(seen), o.record.Owner)
+		where c.relkind = 'v' and (n.nspname = 'recoup' and c.relname in ($1, $2) or c.relname = $1 and pg_get_userbyid(c.relowner) = $3) order by 2`, a.name(seen), a.name(bound), o.record.Owner)
 }
 
 // dropObjects drops the objects that a query finds. What the owner has moved to another schema is
@@ -282,8 +286,9 @@ func (r *Record) columns() (drops []string) {
 	return drops
 }
 
-// dropColumns drops the columns that the adoption has added, and in the same transaction the view,
-// which says which table has them. Another table that has got the name of the source keeps its columns.
+// dropColumns drops the columns that the adoption has added, and in the same transaction the view
+// that says which table has them. Another table that has got the name of the source keeps its columns,
+// and so does a table with another owner, whose they may be.
 func (o *release) dropColumns(ctx context.Context, tx pgx.Tx) error {
 	record, err := readRecord(ctx, tx, "adoption_id = $1 for update", o.record.ID)
 	if err != nil || record == nil {
@@ -296,8 +301,8 @@ func (o *release) dropColumns(ctx context.Context, tx pgx.Tx) error {
 	if len(drops) == 0 {
 		return nil
 	}
-	if o.table != "" && !record.Sure {
-		o.report(Progress{Step: stepColumns, Note: fmt.Sprintf("%s is not the table that was adopted, so its columns stay. If they are Recoup's, run ALTER TABLE %[1]s %s.", o.table, strings.Join(drops, ", "))})
+	if unsure := o.unsure(record); o.table != "" && unsure != "" {
+		o.report(Progress{Step: stepColumns, Note: fmt.Sprintf("%s %s, so its columns stay. If they are Recoup's, run ALTER TABLE %[1]s %[3]s.", o.table, unsure, strings.Join(drops, ", "))})
 	} else if o.table != "" {
 		if err := actAs(ctx, tx, o.owner); err != nil {
 			return err
@@ -312,6 +317,17 @@ func (o *release) dropColumns(ctx context.Context, tx pgx.Tx) error {
 	_, err = tx.Exec(ctx, "update recoup.adoption set steps = array_remove(array_remove(steps, $2), $3) where adoption_id = $1",
 		o.record.ID, stepColumns, stepKeyColumn)
 	return err
+}
+
+// unsure is why the columns of the table are perhaps not those that the adoption has added; empty: they are.
+func (o *release) unsure(record *Record) string {
+	switch {
+	case !record.Sure:
+		return "is not the table that was adopted"
+	case o.owner != record.Owner:
+		return fmt.Sprintf("belongs to %s and was adopted as a table of %s", o.owner, record.Owner)
+	}
+	return ""
 }
 
 // addedColumns are what a view of the owner can use.
@@ -355,27 +371,14 @@ func (o *release) revoke(ctx context.Context, tx pgx.Tx) error {
 	return err
 }
 
-// Forget ends the release of a source once nodes have ended its errors, and reports
-// whether they have.
-func (r *Runner) Forget(ctx context.Context, source string) (forgotten bool, err error) {
-	out := &release{Runner: r}
-	err = r.ask(ctx, func(tx pgx.Tx) error { return out.find(ctx, tx, source) })
-	if errors.Is(err, ErrNotAdopted) {
-		return true, nil
-	}
-	if err != nil {
-		return false, err
-	}
-	return out.forget(ctx)
-}
-
-// forget deletes the adoption, once nodes have ended its errors.
-func (o *release) forget(ctx context.Context) (forgotten bool, err error) {
-	err = o.transact(ctx, func(tx pgx.Tx) error {
-		if err := actAs(ctx, tx, o.rights.SchemaOwner); err != nil {
+// Forget deletes the adoption that Release has released last, once nodes have ended its errors, and
+// reports whether they have.
+func (r *Runner) Forget(ctx context.Context) (forgotten bool, err error) {
+	err = r.transact(ctx, func(tx pgx.Tx) error {
+		if err := r.actAsSchemaOwner(ctx, tx); err != nil {
 			return err
 		}
-		return tx.QueryRow(ctx, "select recoup.forget_adoption($1)", o.record.ID).Scan(&forgotten)
+		return tx.QueryRow(ctx, "select recoup.forget_adoption($1)", r.released).Scan(&forgotten)
 	})
 	return forgotten, err
 }

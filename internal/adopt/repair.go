@@ -91,6 +91,9 @@ func (r *Runner) Remake(ctx context.Context, source string) error {
 		_, err := tx.Exec(ctx, `with forgotten as (update recoup.adoption set source_oid = $4,
 				steps = array(select s from unnest(steps) with ordinality as w (s, place) where s <> $2 and not starts_with(s, $3) order by w.place) where adoption_id = $1)
 			insert into recoup.adopted_change (adoption_id) values ($1)`, p.adoption.ID, stepFunctions, stepTriggers+" ", p.Facts.OID)
+		if err == nil {
+			_, err = tx.Exec(ctx, "select recoup.bind_adoption($1)", p.adoption.ID)
+		}
 		return err
 	})
 	if err != nil {

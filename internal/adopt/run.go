@@ -37,6 +37,8 @@ type Runner struct {
 
 	// SchemaOwner is the owner of the schema recoup, if the user states it: see [pgsession.Owner].
 	SchemaOwner string
+
+	released int // adoption of the last release
 }
 
 // Progress is what a runner has to say.

@@ -13,6 +13,10 @@ const changeKeys = 1000
 // database refuses to drop such a column or to change its type.
 const seen = "recoup_release_first"
 
+// bound is the view that says which table was adopted. It belongs to the owner of the schema recoup:
+// see recoup.bind_adoption.
+const bound = "source"
+
 // noting are the functions of triggers that read rows, and the one that finds renamed columns.
 func (a *Adoption) noting() []Function {
 	return []Function{a.names(), a.onInsert(), a.onUpdate(), a.onDelete(), a.onReplicated()}

@@ -220,7 +220,12 @@ func TestRemake(t *testing.T) {
 	w.exec("insert into shop.failures (order_id, kind, at) values ('a', 'VALIDATION_ERROR', '2026-02-02'), ('b', 'VALIDATION_ERROR', '2026-02-02')")
 	w.adopt(mapping)
 	w.settle()
-	w.exec("drop view recoup.adopted_1_recoup_release_first cascade")
+	w.exec("drop view recoup.adopted_1_recoup_release_first cascade; drop view recoup.adopted_1_source")
+	facts, err := w.db.Inspect(w.Context(), store.Inspection{})
+	w.Must(err)
+	if missing := facts.Adoptions[0].Missing; !slices.Contains(missing, "view recoup.adopted_1_source") {
+		t.Errorf("missing: %q", missing)
+	}
 	w.exec("insert into shop.failures (order_id, kind, at) values ('c', 'VALIDATION_ERROR', '2026-02-02'); delete from shop.failures where order_id = 'a'")
 	w.settle()
 	const open = "select entity_id from recoup.error where state <> 'RESOLVED' order by 1"
@@ -229,6 +234,7 @@ func TestRemake(t *testing.T) {
 	w.settle()
 	w.want(open, "b\nc")
 	w.want("select disposition from shop.failures order by order_id", "PARKED\nPARKED")
-	_, err := w.runner().Release(w.Context(), "shop.failures")
+	w.want("select recoup.bound_source(1)::regclass", "shop.failures")
+	_, err = w.runner().Release(w.Context(), "shop.failures")
 	w.Must(err)
 }

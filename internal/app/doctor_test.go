@@ -147,7 +147,7 @@ func adopted(state, since string) string {
 func restored() []string {
 	list := []string{"create role shop", "create schema shop", "create table shop.rejects (id bigint primary key, order_id text)", "alter table shop.rejects owner to shop",
 		strings.Replace(adopted("GOVERNED", "now()"), "current_user", "'shop'", 1), "select recoup.watch_errors()",
-		"create view recoup.adopted_1_recoup_release_first as select id, order_id from shop.rejects"}
+		"create view recoup.adopted_1_recoup_release_first as select id, order_id from shop.rejects", "select recoup.bind_adoption(1)"}
 	for _, what := range []string{"read", "scan"} {
 		list = append(list, fmt.Sprintf("create function recoup.adopted_1_%s() returns void language sql as 'select'", what),
 			fmt.Sprintf("revoke execute on function recoup.adopted_1_%s() from public", what), fmt.Sprintf("grant execute on function recoup.adopted_1_%s() to recoup_app", what))

@@ -37,6 +37,8 @@ func judgeAdoptions(in *Input) (found []Ill) {
 		case a.State == recoup.AdoptionAdopting:
 		case len(a.Lacks) > 0:
 			found = append(found, mute(in, a))
+		case a.Given:
+			found = append(found, ill(recoup.FindingCritical, a.Source, "It has another owner now, and nodes read it with the rights of the one before. Release it, then adopt it again.", "recoup release "+word(a.Source)))
 		case a.Unreachable != "" && (a.Login == "" || a.Login == store.LoginOwn && oneRole(in)):
 			found = append(found, ill(recoup.FindingCritical, a.Source, "Nodes cannot connect to it: "+a.Unreachable+
 				". Its changes are noted and wait. Adopt it again, which repairs its login role, or let the role log in (pg_hba.conf).", "recoup adopt "+word(a.Source)+" --apply"))
@@ -45,8 +47,6 @@ func judgeAdoptions(in *Input) (found []Ill) {
 				strings.Join(a.Lost, ", ")+". Its writers go on, ungoverned. Release it, then adopt it as it is now.", "recoup release "+word(cmp.Or(a.Renamed, a.Source))))
 		case a.Renamed != "":
 			found = append(found, ill(recoup.FindingCritical, a.Source, "It is called "+a.Renamed+" now, and nodes look for it under its old name. Release it, then adopt it under the new one.", "recoup release "+word(a.Renamed)))
-		case a.Given:
-			found = append(found, ill(recoup.FindingCritical, a.Source, "It has another owner now, and nodes read it with the rights of the one before. Release it, then adopt it again.", "recoup release "+word(a.Source)))
 		case len(a.Missing) > 0:
 			found = append(found, unseen(a))
 		case len(a.Altered) > 0:

@@ -89,6 +89,9 @@ func TestJudge(t *testing.T) {
 		"an adopted table that was given away": {onServer(func(in *doctor.Input) {
 			in.Facts.Adoptions = []store.AdoptionFact{{Source: "shop.rejects", State: recoup.AdoptionGoverned, Given: true}}
 		}), recoup.FindingCritical, "adoptions", "It has another owner now"},
+		"an adopted table that was renamed and given away": {onServer(func(in *doctor.Input) {
+			in.Facts.Adoptions = []store.AdoptionFact{{Source: "shop.rejects", State: recoup.AdoptionGoverned, Renamed: "shop.faults", Given: true}}
+		}), recoup.FindingCritical, "adoptions", "then adopt it again. recoup release shop.rejects"},
 		"a new partition": {onServer(func(in *doctor.Input) {
 			in.Facts.Adoptions = []store.AdoptionFact{{Source: "shop.rejects", State: recoup.AdoptionGoverned, Partitions: 14, UnseenSince: in.Facts.Clock.Add(-time.Hour), UnseenWhy: "permission denied for table rejects_2027",
 				Missing: []string{"adopted_1_insert on shop.rejects_2027", "adopted_1_update on shop.rejects_2027", "adopted_1_insert on shop.rejects_2028"}}}
@@ -165,7 +168,7 @@ func TestJudge(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			found := doctor.Judge(c.in)
-			if len(found) != 1 || found[0].Severity != c.severity || found[0].Check != c.check || !strings.Contains(found[0].Evidence, c.evidence) {
+			if len(found) != 1 || found[0].Severity != c.severity || found[0].Check != c.check || !strings.Contains(found[0].Evidence+" "+found[0].Fix, c.evidence) {
 				t.Errorf("found %+v", found)
 			}
 		})

@@ -16,33 +16,44 @@ type Owner struct {
 	Schema string // owner of the schema recoup; empty: the schema does not exist
 	Super  bool   // the owner is a superuser
 	More   string // rights of the user that the owner lacks; empty: none
+	Revoke string // statements that take those rights from the user which come from memberships; empty: none do
 }
 
 // OwnerQuery selects an [Owner]. Rights are role attributes, ownership of the database, and
 // membership in predefined roles, as far as the user can obtain them with SET ROLE. Membership in
-// other roles does not count: before PostgreSQL 16 every role can make any other its member.
+// other roles does not count. Before PostgreSQL 15 every role can make any other its member, so there
+// a membership that the granted role itself has granted does not count either, unless that role is a
+// superuser.
 const OwnerQuery = `
-	with self as (select r.oid, r.rolname, r.rolsuper from pg_catalog.pg_roles r where r.rolname = session_user),
+	with recursive self as (select r.oid, r.rolname, r.rolsuper from pg_catalog.pg_roles r where r.rolname = session_user),
 	schema as (select o.oid, o.rolname, o.rolsuper, o.rolcreaterole, o.rolreplication, o.rolbypassrls
 	  from pg_catalog.pg_namespace n join pg_catalog.pg_roles o on o.oid = n.nspowner where n.nspname = 'recoup'),
-	more (name) as (
-	  select 'SUPERUSER' from self where rolsuper
+	may_act_as (role, first) as (
+	  select oid, 0::pg_catalog.oid from self
 	  union
-	  select w.name from self u cross join schema o join pg_catalog.pg_roles r on not u.rolsuper and pg_catalog.pg_has_role(u.oid, r.oid, 'member')
+	  select m.roleid, case when c.first = 0 then m.roleid else c.first end from may_act_as c join pg_catalog.pg_auth_members m on m.member = c.role
+	    join pg_catalog.pg_roles r on r.oid = m.roleid
+	   where m.grantor <> m.roleid or r.rolsuper or pg_catalog.current_setting('server_version_num')::int >= 150000),
+	more (name, first) as (
+	  select 'SUPERUSER', 0::pg_catalog.oid from self where rolsuper
+	  union
+	  select w.name, c.first from self u cross join schema o join may_act_as c on not u.rolsuper join pg_catalog.pg_roles r on r.oid = c.role
 	    cross join lateral (values (r.rolsuper, 'SUPERUSER'), (r.rolcreaterole and not o.rolcreaterole, 'CREATEROLE'),
 	      (r.rolreplication and not o.rolreplication, 'REPLICATION'), (r.rolbypassrls and not o.rolbypassrls, 'BYPASSRLS'),
 	      (r.oid < 16384 and pg_catalog.starts_with(r.rolname, 'pg_') and not pg_catalog.pg_has_role(o.oid, r.oid, 'member')
 	        and r.rolname <> all (array['pg_database_owner', 'pg_monitor', 'pg_read_all_settings', 'pg_read_all_stats', 'pg_stat_scan_tables']), 'membership in ' || r.rolname)) w (has, name)
 	   where w.has
 	  union
-	  select 'ownership of the database' from self u cross join schema o join pg_catalog.pg_database d on d.datname = pg_catalog.current_database()
-	   where not u.rolsuper and pg_catalog.pg_has_role(u.oid, d.datdba, 'member') and not pg_catalog.pg_has_role(o.oid, d.datdba, 'member'))
-	select u.rolname::text, current_user::text, coalesce(o.rolname::text, ''), coalesce(o.rolsuper, false), coalesce((select pg_catalog.string_agg(name, ', ' order by name) from more), '')
+	  select 'ownership of the database', c.first from self u cross join schema o join may_act_as c on not u.rolsuper
+	    join pg_catalog.pg_database d on d.datname = pg_catalog.current_database() and d.datdba = c.role
+	   where not pg_catalog.pg_has_role(o.oid, d.datdba, 'member'))
+	select u.rolname::text, current_user::text, coalesce(o.rolname::text, ''), coalesce(o.rolsuper, false), coalesce((select pg_catalog.string_agg(distinct name, ', ') from more), ''),
+	  coalesce((select pg_catalog.string_agg(distinct pg_catalog.format('REVOKE %I FROM %I', r.rolname, u.rolname), '; ') from more m join pg_catalog.pg_roles r on r.oid = m.first), '')
 	  from self u left join schema o on true`
 
 // ScanOwner reads the row of [OwnerQuery].
 func ScanOwner(row interface{ Scan(into ...any) error }) (o Owner, err error) {
-	if err := row.Scan(&o.User, &o.Acting, &o.Schema, &o.Super, &o.More); err != nil {
+	if err := row.Scan(&o.User, &o.Acting, &o.Schema, &o.Super, &o.More, &o.Revoke); err != nil {
 		return o, fmt.Errorf("read the owner of the schema recoup: %w", err)
 	}
 	return o, nil
@@ -109,7 +120,11 @@ func (e *OwnerError) Why() string {
 
 // Way is what to do about it.
 func (e *OwnerError) Way() string {
-	return fmt.Sprintf("connect as %[1]s; or, if %[1]s installed Recoup and may have the rights of %[2]s, set --schema-owner %[1]s (RECOUP_SCHEMA_OWNER); if not, review and drop the schema", e.Schema, e.User)
+	way := fmt.Sprintf("connect as %[1]s; or, if %[1]s installed Recoup and may have the rights of %[2]s, set --schema-owner %[1]s (RECOUP_SCHEMA_OWNER); if not, review and drop the schema", e.Schema, e.User)
+	if e.Revoke != "" && e.Stated == "" {
+		way += fmt.Sprintf(". If %s does not need the memberships, run %s as an administrator", e.User, e.Revoke)
+	}
+	return way
 }
 
 func (e *OwnerError) Error() string { return e.Why() + ": " + e.Way() }

@@ -102,7 +102,7 @@ func TestPlanPrintsWhatRuns(t *testing.T) {
 		}
 		exec("commit")
 	}
-	exec("insert into recoup.adoption (table_name, source, source_oid, owner, key_columns, mapping, begun_by) select 'x', 'x', 0, 'x', '{x}', '{}', 'x'; select recoup.watch_errors()")
+	exec("insert into recoup.adoption (table_name, source, source_oid, owner, key_columns, mapping, begun_by) select 'x', 'x', c.oid, pg_get_userbyid(c.relowner), '{x}', '{}', 'x' from pg_class c where c.oid = 'shop.failures'::regclass; select recoup.bind_adoption(1), recoup.watch_errors()")
 	byCommand, _ := shop(t)
 	if out, stderr, status := clitest.Run(t, "adopt", "shop.failures", "--as", "shop.errors", "--apply", "--yes", "--database", byCommand); status != 0 {
 		t.Fatal(out, stderr)

@@ -75,7 +75,7 @@ func release(ctx context.Context, s *command.Session, conn *session, source stri
 			break
 		}
 		if err = pause(ctx, s); err == nil {
-			ended, err = r.Forget(ctx, source)
+			ended, err = r.Forget(ctx)
 		}
 	}
 	return ended, err

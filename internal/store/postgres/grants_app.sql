@@ -96,4 +96,4 @@ grant execute on function recoup.sync_table(recoup.error_table), recoup.retire_t
 grant execute on function recoup.names(), recoup.is_view_of(text, regclass), recoup.row_security_tables() to recoup_app;
 grant execute on function recoup.take_turn(int, text, interval), recoup.end_turns(text), recoup.check_turn(int, bigint), recoup.index_changes(int, int),
   recoup.pass_changes(),
-  recoup.keep_moved(uuid[], bytea[], text[]), recoup.drop_moved(uuid[]), recoup.adopted_functions(int), recoup.adopted_source(int), recoup.table_named(text), recoup.forget_adoption(int), recoup.replication_lag() to recoup_app;
+  recoup.keep_moved(uuid[], bytea[], text[]), recoup.drop_moved(uuid[]), recoup.adopted_functions(int), recoup.adopted_source(int), recoup.bound_source(int), recoup.table_named(text), recoup.forget_adoption(int), recoup.replication_lag() to recoup_app;

@@ -111,7 +111,11 @@ func TestNoForgedAudit(t *testing.T) {
 		app.refusal("insert into recoup.audit (at, actor, act) values (" + when + ", 'ada', 'policy.add')")
 		app.refusal(strings.Replace(rows.Replace(history), "now()", when, 1))
 		app.refusal("select recoup.settle('{}', '{}', '[]', null, " + when + ")")
+		app.refusal("insert into recoup.policy_version (number, version, hash, text, added_at, added_by) select coalesce(max(number), 0) + 1, '2.0.0', sha256('2'), '', " + when + ", 'ada' from recoup.policy_version")
+		app.refusal("insert into recoup.api_key (key_id, name, role, key_hash, created_at, created_by) values (gen_random_uuid(), 'a', 'admin', sha256('a'), " + when + ", 'ada')")
 	}
+	app.run("insert into recoup.policy_version (number, version, hash, text, added_at, added_by) select coalesce(max(number), 0) + 1, '2.0.0', sha256('2'), '', now(), 'ada' from recoup.policy_version")
+	app.run("insert into recoup.api_key (key_id, name, role, key_hash, created_at, created_by) values (gen_random_uuid(), 'a', 'admin', sha256('a'), now(), 'ada')")
 	app.run("insert into recoup.audit (at, actor, act) values (now(), 'ada', 'policy.add')")
 	for _, sql := range []string{
 		"insert into recoup.audit (seq, at, actor, act) overriding system value values (999999, now(), 'ada', 'x')", "update recoup.audit set actor = 'bob'", "delete from recoup.audit",

@@ -28,6 +28,7 @@ func readAdoptions(ctx context.Context, q querier, _ store.Inspection, f *store.
 		    order by w.place)
 		  || array(select 'view recoup.' || v.name from format('adopted_%s_recoup_release_first', a.adoption_id) as v (name)
 		    where not exists (select from pg_class x where x.relnamespace = 'recoup'::regnamespace and x.relname = v.name and x.relkind = 'v'))
+		  || array(select format('view recoup.adopted_%s_source', a.adoption_id) where recoup.bound_source(a.adoption_id) is null)
 		  || array(select 'adopted on ' || r from unnest('{recoup.error,recoup.error_archive}'::text[]) with ordinality as w (r, place)
 		    where not exists (select from pg_trigger g where g.tgrelid = r::regclass and g.tgname = 'adopted' and g.tgenabled <> 'D') order by w.place),
 		  (select x.at from recoup.adopted_change x where x.adoption_id = a.adoption_id order by x.change_id limit 1), b.n, coalesce(b.key, ''), coalesce(b.cause, ''),

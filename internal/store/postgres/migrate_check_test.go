@@ -163,6 +163,35 @@ func TestSchemaOfAnotherRole(t *testing.T) {
 	}
 }
 
+// TestMembershipsOfNodes makes the role of nodes a member of a role with more rights. Before PostgreSQL
+// 15 that role can do so itself, which keeps no node from starting. A membership that an administrator
+// has granted does, and the error names the statement that revokes it.
+func TestMembershipsOfNodes(t *testing.T) {
+	t.Parallel()
+	server := pgtest.Start(t, pgtest.Options{})
+	address, node := server.Migrated(t)
+	super := at(t, as(t, address, "postgres", ""))
+	super.run("create role ops login replication; create role team; grant pg_signal_backend to ops")
+	if ask[int](super, "select current_setting('server_version_num')::int") < 150000 {
+		ops := at(t, as(t, address, "ops", ""))
+		ops.run("grant ops to recoup_app")
+		open(t, node)
+		ops.run("grant ops to team")
+		super.run("revoke ops from recoup_app; grant team to recoup_app")
+		open(t, node)
+		super.run("revoke team from recoup_app; revoke ops from team")
+	}
+	super.run("grant postgres to recoup_app") // by the granted role itself, which is a superuser
+	if _, err := postgres.Open(t.Context(), node, postgres.Options{}); err == nil || !strings.Contains(err.Error(), "REVOKE postgres FROM recoup_app") {
+		t.Errorf("as a member of a superuser it said %v", err)
+	}
+	super.run("revoke postgres from recoup_app; grant ops to recoup_app")
+	_, err := postgres.Open(t.Context(), node, postgres.Options{})
+	if err == nil || !strings.Contains(err.Error(), "recoup_owner lacks (REPLICATION") || !strings.HasSuffix(err.Error(), "If recoup_app does not need the memberships, run REVOKE ops FROM recoup_app as an administrator") {
+		t.Errorf("it said %v", err)
+	}
+}
+
 // TestMigrateWithAnotherRole migrates a database whose owner has set a role for all sessions. The
 // schemas belong to the user who is logged in, and a schema of that role is refused. Settings that
 // change how statements are read have no effect.

@@ -213,6 +213,9 @@ begin
   if new.number is distinct from 1 + coalesce((select max(number) from recoup.policy_version), 0) then
     raise exception using errcode = 'RC001', message = 'policies are numbered one by one';
   end if;
+  if not recoup.recent(new.added_at) then
+    raise exception using errcode = 'RC001', message = 'a policy is added now, and at no other time';
+  end if;
   return new;
 end $$;
 create trigger guard before insert on recoup.policy_version

@@ -52,6 +52,9 @@ begin
     if num_nonnulls(new.revoked_at, new.last_used_at, new.rotated_to) > 0 then
       raise exception using errcode = 'RC001', message = 'a key begins unused and valid';
     end if;
+    if not recoup.recent(new.created_at) then
+      raise exception using errcode = 'RC001', message = 'a key is created now, and at no other time';
+    end if;
     return new;
   end if;
   bad := case

@@ -108,23 +108,52 @@ set search_path = pg_catalog, pg_temp as $$
 $$;
 
 -- table_named is the table that has a name; null if there is none. Names with escapes, which
--- to_regclass cannot read, are those of no table.
+-- parse_ident cannot read, are those of no table. It needs no right to the table's schema, which
+-- nodes do not have.
 create function recoup.table_named(name text) returns oid language sql stable
 set search_path = pg_catalog, pg_temp as $$
-  select c.oid from pg_class c where c.relkind in ('r', 'p') and c.oid = case when name !~ '(^|\.)U&"' then to_regclass(name) end
+  select c.oid from (select case when name !~ '(^|\.)U&"' then parse_ident(name, false) end) p (parts)
+      join pg_namespace n on n.nspname = p.parts[1] join pg_class c on c.relnamespace = n.oid and c.relname = p.parts[2]
+    where c.relkind in ('r', 'p') and cardinality(p.parts) = 2
 $$;
 
--- adopted_source is the source of an adoption; null if it is gone. It is the table that the view of
--- the adoption reads: PostgreSQL keeps that right when the table is renamed, and a dump names it. An
--- adoption without its view is bound to the name alone.
+-- bind_adoption binds an adoption to the table that its row names by oid. The view adopted_N_source
+-- holds that oid as a constant: PostgreSQL keeps it right when the table is renamed, and a dump names
+-- the table. The view belongs to the owner of this schema. What the owner of the table owns, such as
+-- the view adopted_N_recoup_release_first, is no evidence of which table was adopted.
+create function recoup.bind_adoption(id int) returns void language plpgsql
+set search_path = pg_catalog, pg_temp as $$
+declare
+  bound oid;
+begin
+  select c.oid into bound from recoup.adoption a join pg_class c on c.oid = a.source_oid and c.relkind in ('r', 'p')
+      and pg_get_userbyid(c.relowner) = a.owner
+    where a.adoption_id = id;
+  if not found then
+    raise object_not_in_prerequisite_state using message = format('the table of adoption %s was dropped or given to another owner meanwhile', id);
+  end if;
+  execute format('create view recoup.adopted_%s_source as select %L::regclass as source', id, bound);
+end $$;
+
+-- bound_source is the table to which an adoption is bound; null if it has no view of this schema's
+-- owner that names exactly one table.
+create function recoup.bound_source(id int) returns oid language sql stable
+set search_path = pg_catalog, pg_temp as $$
+  select min(c.oid::bigint)::oid from pg_namespace n join pg_class v on v.relnamespace = n.oid and v.relowner = n.nspowner and v.relkind = 'v'
+      join pg_rewrite r on r.ev_class = v.oid
+      join pg_depend d on d.classid = 'pg_rewrite'::regclass and d.objid = r.oid and d.refclassid = 'pg_class'::regclass
+      join pg_class c on c.oid = d.refobjid and c.relkind in ('r', 'p')
+    where n.nspname = 'recoup' and v.relname = format('adopted_%s_source', id)
+    having count(distinct c.oid) = 1
+$$;
+
+-- adopted_source is the source of an adoption; null if it is gone. An adoption that is not bound, as
+-- after a restore that could not create its view, has the table of that name, if its owner is the same.
 create function recoup.adopted_source(id int) returns oid language sql stable
 set search_path = pg_catalog, pg_temp as $$
-  select coalesce(
-    (select d.refobjid from pg_class v join pg_rewrite r on r.ev_class = v.oid
-        join pg_depend d on d.classid = 'pg_rewrite'::regclass and d.objid = r.oid and d.refclassid = 'pg_class'::regclass
-        join pg_class c on c.oid = d.refobjid and c.relkind in ('r', 'p')
-      where v.relnamespace = to_regnamespace('recoup') and v.relname = format('adopted_%s_recoup_release_first', id) limit 1),
-    (select recoup.table_named(a.source) from recoup.adoption a where a.adoption_id = id))
+  select coalesce(recoup.bound_source(id),
+    (select c.oid from recoup.adoption a join pg_class c on c.oid = recoup.table_named(a.source) and pg_get_userbyid(c.relowner) = a.owner
+      where a.adoption_id = id))
 $$;
 
 -- Which error a source row has. No foreign key: whoever writes a pair holds the turn at its
