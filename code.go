@@ -1,6 +1,9 @@
 package recoup
 
-import "fmt"
+import (
+	"fmt"
+	"unicode/utf8"
+)
 
 // MaxCodeLength is the longest a code may be, in bytes.
 const MaxCodeLength = 64
@@ -26,8 +29,9 @@ func ParseCode(s string) (Code, error) {
 		case c >= 'a' && c <= 'z':
 			folded = false
 		case i > 0 && (c == '_' || c >= '0' && c <= '9'):
-		default:
-			return "", fmt.Errorf("code has the character %q at position %d: expected letters, digits and _, beginning with a letter", c, i+1)
+		default: // all before it is ASCII, so the position is that of a character
+			r, _ := utf8.DecodeRuneInString(s[i:])
+			return "", fmt.Errorf("code has the character %q at position %d: expected letters, digits and _, beginning with a letter", r, i+1)
 		}
 	}
 	if folded {

@@ -91,3 +91,11 @@ func TestDispositionBlocks(t *testing.T) {
 		}
 	}
 }
+
+// The refusal names a whole character, not one byte of it.
+func TestParseCodeNamesTheCharacter(t *testing.T) {
+	_, err := recoup.ParseCode("conflıct")
+	if err == nil || !strings.Contains(err.Error(), "the character 'ı' at position 6") {
+		t.Errorf("got %v", err)
+	}
+}

@@ -68,11 +68,11 @@ type Codes struct {
 // server answered, or what a database said.
 type RawFailure struct {
 	Provider string            `json:"provider,omitempty" doc:"a registered provider"`
-	Status   int               `json:"status,omitempty" doc:"of an HTTP answer"`
+	Status   int               `json:"status,omitempty" doc:"of an HTTP answer: 100 to 599, and up to 999 with a provider"`
 	Headers  map[string]string `json:"headers,omitempty" doc:"of an HTTP answer; Retry-After counts"`
 	Body     string            `json:"body,omitempty" maxLength:"8192" doc:"of an HTTP answer"`
-	SQLState string            `json:"sqlstate,omitempty" doc:"of a database error"`
-	Message  string            `json:"message,omitempty" maxLength:"8192" doc:"of an error of the provider"`
+	SQLState string            `json:"sqlstate,omitempty" doc:"of a database error, with or without a provider"`
+	Message  string            `json:"message,omitempty" maxLength:"8192" doc:"of an error of the provider; its words count where neither a status nor a sqlstate decides"`
 
 	Idempotent *bool `json:"idempotent,omitempty" doc:"false: the work must not be done twice, so what may have happened already is not retryable; true: it may, or carries an idempotency key"`
 }

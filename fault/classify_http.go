@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"strings"
 	"time"
+	"unicode"
 
 	"recoup"
 	"recoup/retry"
@@ -221,4 +222,23 @@ func normalise(text string) string {
 		}
 		return '_'
 	}, text), "_")
+}
+
+// wordsOf returns the words in a message of a provider: the message as a whole, then its
+// parts between punctuation marks, then the names joined by an underscore in it. A single
+// word within a sentence says nothing about the failure.
+func wordsOf(message string) []string {
+	parts := append([]string{message}, strings.FieldsFunc(message, func(r rune) bool { return strings.ContainsRune(".,:;!()[]{}\"'`=\n", r) })...)
+	for _, token := range strings.FieldsFunc(message, func(r rune) bool { return r != '_' && !unicode.IsLetter(r) && !unicode.IsDigit(r) }) {
+		if strings.Contains(token, "_") {
+			parts = append(parts, token)
+		}
+	}
+	var words []string
+	for _, part := range parts {
+		if word := normalise(part); word != "" {
+			words = append(words, word)
+		}
+	}
+	return words
 }

@@ -97,17 +97,43 @@ func (s Providers) Names() []string { return slices.Sorted(maps.Keys(s.byName)) 
 
 // Classify is [Classify] for an error of a call to this provider. The verdict's
 // details name the provider, its fallback where another provider may do better,
-// and as provider_error the type of err, or its text if redact is given.
+// and as provider_error the type of err, the word that is known of it, or its text if
+// redact is given. The text is read only if [Classify] does not know the error: for the
+// words of the rules, and for those that [ClassifyResponse] knows.
 func (p *Provider) Classify(err error, redact Redact) Verdict {
 	v := p.codes().Classify(err)
 	if v.Code == "" || v.Code == CodeRequestCancelled {
 		return v
 	}
-	v = p.apply(v, 0, nil)
-	if redact != nil {
-		return p.describe(v).with("provider_error", redact(fmt.Sprint(err)))
+	var words []string
+	if v.Code == CodeInternalError {
+		v, words = p.read(v, err)
 	}
-	return p.describe(v).with("provider_error", fmt.Sprintf("%T", err))
+	v = p.apply(v, 0, words)
+	switch {
+	case redact != nil:
+		v = v.with("provider_error", redact(fmt.Sprint(err)))
+	case len(words) == 0 || v.Details["provider_error"] == nil:
+		v = v.with("provider_error", fmt.Sprintf("%T", err))
+	}
+	return p.describe(v)
+}
+
+// read returns the words in the text of an error that [Classify] does not know, and its
+// verdict with the code that one of them means. An [*Error] has its code already.
+func (p *Provider) read(v Verdict, err error) (Verdict, []string) {
+	if hasNil(err) {
+		return v, nil
+	}
+	if _, known := errors.AsType[*Error](err); known {
+		return v, nil
+	}
+	h := hint{words: wordsOf(err.Error())}
+	if code, word := h.code(); code != "" {
+		v = p.codes().of(code).with("provider_error", word)
+		v.Page = false // the fault is the other system's
+	}
+	return v, h.words
 }
 
 // ClassifyResponse is [ClassifyResponse] for an answer of this provider. It also

@@ -3,6 +3,7 @@ package fault_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"maps"
 	"net"
@@ -114,6 +115,42 @@ func TestProviderErrors(t *testing.T) {
 	maintained := fault.New(fault.CodeTemporaryUnavailable, "maintenance").After(5 * time.Minute)
 	if v := provider(t, "zerobounce").Classify(maintained, nil); v.Code != "VALIDATION_SERVICE_ERROR" || v.RetryAfter != 5*time.Minute {
 		t.Errorf("maintenance = %+v", v)
+	}
+}
+
+// The words of a provider count in the text of an error as they do in an answer, where the
+// types of the error do not say more.
+func TestProviderWordsInErrors(t *testing.T) {
+	for _, c := range []struct {
+		provider string
+		err      error
+		want     recoup.Code
+		word     string
+	}{
+		{"millionverifier", errors.New("service_maintenance"), "VALIDATION_SERVICE_ERROR", "service_maintenance"},
+		{"millionverifier", errors.New("Insufficient credits."), "QUOTA_EXCEEDED", "insufficient_credits"},
+		{"millionverifier", fmt.Errorf("verify: %w", errors.New("apikey_not_found")), "AUTH_DENIED", "apikey_not_found"},
+		{"zerobounce", errors.New("Invalid API key or your account ran out of credits"), "AUTH_DENIED", "invalid_api_key_or_your_account_ran_out_of_credits"},
+		{"neon", errors.New("too_many_connections"), "DATABASE_CONNECTION_ERROR", "too_many_connections"},
+		{"neon", errors.New("control plane said endpoint_suspended, try later"), "DATABASE_CONNECTION_ERROR", "endpoint_suspended"},
+		{"scraper", errors.New("captcha"), "RATE_LIMIT_EXCEEDED", "captcha"},
+		{"linkedin", errors.New("timeout"), "TIMEOUT", "timeout"},                             // known to every provider, then a rule on its code
+		{"scraper", errors.New("overloaded"), "SERVICE_OVERLOADED", "overloaded"},             // known to every provider
+		{"scraper", errors.New("the page is empty of news"), "INTERNAL_ERROR", ""},            // a word in a sentence
+		{"scraper", fault.New(fault.CodeInternalError, "captcha"), "INTERNAL_ERROR", ""},      // has a code
+		{"scraper", fmt.Errorf("captcha: %w", sqlError("40001")), "TRANSACTION_CONFLICT", ""}, // is known by its type
+		{"neon", sqlError("53300"), "DATABASE_CONNECTION_ERROR", ""},
+		{"scraper", (*net.OpError)(nil), "INTERNAL_ERROR", ""},
+		{"scraper", errors.New(strings.Repeat("captcha ", 1000)), "INTERNAL_ERROR", ""},
+	} {
+		v := provider(t, c.provider).Classify(c.err, nil)
+		word := c.word
+		if word == "" {
+			word = fmt.Sprintf("%T", c.err)
+		}
+		if v.Code != c.want || v.Details["provider_error"] != word || v.Page && c.word != "" {
+			t.Errorf("%s: %T = %+v, want %s by %s", c.provider, c.err, v, c.want, word)
+		}
 	}
 }
 

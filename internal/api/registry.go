@@ -1,9 +1,10 @@
 package api
 
 import (
-	"errors"
+	"cmp"
 	"net/http"
 	"strings"
+	"time"
 
 	"recoup"
 	"recoup/client"
@@ -128,11 +129,12 @@ func repeatable(idempotent *bool) []recoup.Condition {
 	return []recoup.Condition{fault.NotIdempotent()}
 }
 
-// sqlError is an error that carries nothing but its SQLSTATE.
-type sqlError string
+// described is an error that has nothing but its SQLSTATE and its message.
+type described struct{ state, message string }
 
-func (e sqlError) Error() string    { return "SQLSTATE " + string(e) }
-func (e sqlError) SQLState() string { return string(e) }
+func (e described) Error() string { return cmp.Or(e.message, "SQLSTATE "+e.state) }
+
+func (e described) SQLState() string { return e.state }
 
 func (a *API) checkClassify(c *call, in *classifyIn) error {
 	_, err := a.judge(c, in)
@@ -141,30 +143,47 @@ func (a *API) checkClassify(c *call, in *classifyIn) error {
 
 func (a *API) judge(c *call, in *classifyIn) (fault.Verdict, error) {
 	b := in.Body
-	clean := func(s string) string {
-		s, _ = redact.Default().String(s)
-		return s
-	}
 	header := http.Header{}
 	for name, value := range b.Headers {
 		header.Set(name, value)
 	}
-	registry := a.Registrar.Codes()
 	if b.Provider != "" {
-		provider, ok := fault.DefaultProviders().Lookup(b.Provider)
-		if !ok {
-			return fault.Verdict{}, fault.BadField("provider", "known", "provider must be one of %s", strings.Join(fault.DefaultProviders().Names(), ", "))
-		}
-		if b.Status != 0 {
-			return provider.ClassifyResponse(b.Status, header, []byte(b.Body), c.now, clean), nil
-		}
-		return provider.Classify(errors.New(b.Message), clean), nil
+		return judgeProvider(&b, header, c.now)
 	}
+	registry := a.Registrar.Codes()
 	switch {
-	case b.Status >= 100 && b.Status <= 599:
+	case b.Status != 0 && (b.Status < 100 || b.Status > 599):
+		return fault.Verdict{}, badStatus(b.Status, 599)
+	case b.Status != 0:
 		return registry.ClassifyResponse(b.Status, header, []byte(b.Body), c.now), nil
 	case b.SQLState != "":
-		return registry.Classify(sqlError(b.SQLState)), nil
+		return registry.Classify(described{state: b.SQLState}), nil
 	}
 	return fault.Verdict{}, fault.BadField("status", "required", "give an HTTP status, a sqlstate, or a provider with its message")
+}
+
+// judgeProvider classifies a failure by the rules of its provider. Some providers answer
+// with a status that HTTP does not have, such as 999.
+func judgeProvider(b *client.RawFailure, header http.Header, now time.Time) (fault.Verdict, error) {
+	provider, ok := fault.DefaultProviders().Lookup(b.Provider)
+	if !ok {
+		return fault.Verdict{}, fault.BadField("provider", "known", "provider must be one of %s", strings.Join(fault.DefaultProviders().Names(), ", "))
+	}
+	clean := func(s string) string {
+		s, _ = redact.Default().String(s)
+		return s
+	}
+	switch {
+	case b.Status != 0 && (b.Status < 100 || b.Status > 999):
+		return fault.Verdict{}, badStatus(b.Status, 999)
+	case b.Status != 0:
+		return provider.ClassifyResponse(b.Status, header, []byte(b.Body), now, clean), nil
+	case b.SQLState != "" || b.Message != "":
+		return provider.Classify(described{b.SQLState, b.Message}, clean), nil
+	}
+	return fault.Verdict{}, fault.BadField("status", "required", "give the HTTP status, the sqlstate or the message of the provider's failure")
+}
+
+func badStatus(got, highest int) error {
+	return fault.BadField("status", "range", "status must be an HTTP status, from 100 to %d; got %d", highest, got)
 }

@@ -94,6 +94,15 @@ func TestClassify(t *testing.T) {
 		"its own, again": {object{"status": 409, "idempotent": true, "body": `{"error_code":"SLOT_CONFLICT","message":"m","request_id":"r"}`}, fault.CodeSlotConflict, false, 0},
 		"a conflict":     {object{"sqlstate": "23505"}, fault.CodeDuplicateWrite, false, 0},
 		"by its key":     {object{"sqlstate": "23505", "idempotent": true}, fault.CodeDuplicateWrite, true, 0},
+
+		"maintenance":        {object{"provider": "millionverifier", "message": "service_maintenance"}, fault.CodeValidationServiceError, true, 0},
+		"out of credits":     {object{"provider": "millionverifier", "message": "insufficient_credits"}, fault.CodeQuotaExceeded, true, 0},
+		"in words":           {object{"provider": "zerobounce", "message": "Error: out of credits"}, fault.CodeQuotaExceeded, true, 0},
+		"a full database":    {object{"provider": "neon", "message": "too_many_connections"}, fault.CodeDatabaseConnectionError, true, 0},
+		"a captcha":          {object{"provider": "scraper", "message": "captcha"}, fault.CodeRateLimitExceeded, true, 0},
+		"a state of Neon":    {object{"provider": "neon", "sqlstate": "53300"}, fault.CodeDatabaseConnectionError, true, 0},
+		"with a message":     {object{"provider": "neon", "sqlstate": "40001", "message": "could not serialize access"}, fault.CodeTransactionConflict, true, 0},
+		"an unknown message": {object{"provider": "neon", "message": "something new"}, fault.CodeInternalError, false, 0},
 	} {
 		var out client.Classified
 		w.post("/v1/classify", row.body).ok(&out)
@@ -102,8 +111,24 @@ func TestClassify(t *testing.T) {
 		}
 	}
 	w.post("/v1/classify", object{}).invalid("status", "required")
-	w.post("/v1/classify", object{"status": 1000}).invalid("status", "required")
+	w.post("/v1/classify", object{"provider": "neon"}).invalid("status", "required")
 	w.post("/v1/classify", object{"provider": "nobody", "status": 500}).invalid("provider", "known")
+}
+
+// The refusal of a status names what was given and what is allowed.
+func TestClassifyStatusOutsideTheRange(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	for want, body := range map[string]object{
+		"status must be an HTTP status, from 100 to 599; got 600":  {"status": 600},
+		"status must be an HTTP status, from 100 to 599; got -1":   {"status": -1},
+		"status must be an HTTP status, from 100 to 999; got 1000": {"status": 1000, "provider": "linkedin"},
+	} {
+		a := w.post("/v1/classify", body)
+		if a.invalid("status", "range"); !strings.Contains(a.Body.String(), want) {
+			t.Errorf("%v: %s", body, a.Body)
+		}
+	}
 }
 
 // What a plan predicts is what applying it does; a bad file is refused with its

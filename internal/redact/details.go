@@ -61,14 +61,14 @@ func Hash() Kind { return Kind{decode: as[string], keep: TruncatedHash} }
 // EntityTag is a hash as an entity tag: weak or not, quoted or not.
 func EntityTag() Kind { return Kind{decode: as[string], keep: truncatedTag} }
 
-// ID is a UUID or a ULID; both are kept as a UUID.
+// ID is a UUID or a ULID, but not the zero one, which identifies nothing; both are kept as a UUID.
 func ID() Kind { return Kind{decode: as[string], keep: asUUID} }
 
 var label = regexp.MustCompile(`^[\p{L}\p{N}_.\[\]/$:*-]+$`)
 
 func asUUID(s string) (string, bool) {
 	id, err := recoup.ParseID(s)
-	return id.String(), err == nil
+	return id.String(), err == nil && !id.IsZero()
 }
 
 // Only returns the list with the keys that are named, within other bounds.

@@ -135,3 +135,13 @@ func TestEncodedSize(t *testing.T) {
 		}
 	}
 }
+
+// The zero id identifies nothing, and its text would be empty.
+func TestZeroIDIsDropped(t *testing.T) {
+	for _, zero := range []string{"00000000-0000-0000-0000-000000000000", "00000000000000000000000000"} {
+		kept, dropped := EventDetails().Apply(Default(), map[string]any{"existing_id": zero})
+		if kept != nil || dropped[DropWrongType] != 1 {
+			t.Errorf("%s is kept as %v, dropped %v", zero, kept, dropped)
+		}
+	}
+}

@@ -68,3 +68,21 @@ func TestLongSecretIsTakenWhole(t *testing.T) {
 		}
 	}
 }
+
+// The verification value of a card is a secret in prose too; its look-alikes stay.
+func TestCardVerificationValues(t *testing.T) {
+	for _, text := range []string{
+		"card 4111 1111 1111 1111 cvv 837", "CVC: 837", "cvv is 837", "cvv2 8371", "CVC2 code 837", "the CSC is 837", "csc: 8371", "csc code 837",
+	} {
+		if got, _ := Default().String(text); strings.Contains(got, "837") {
+			t.Errorf("%q is kept as %q", text, got)
+		}
+	}
+	for _, text := range []string{
+		"cvv 3 digits expected", "cvc 12 of 40 failed", "the CVC check failed 404 times", "cvv 2.4.1", "csc 404 not found", "cvv 100 times", "pin 404 is high", "csc exited with 134",
+	} {
+		if got, _ := Default().String(text); got != text {
+			t.Errorf("%q is kept as %q", text, got)
+		}
+	}
+}

@@ -89,6 +89,7 @@ func lookalikesOf() map[string][]string {
 		"command/--data":           {"gcloud secrets create db --data-file=pw2.txt", "gcloud secrets versions add db"},
 		"told/rejected":            {"name\n  too short [type=string_too_short, input_value='a9x2b', input_type=str]", "on field 'age': rejected value [abc12x9]; codes"},
 		"told/entered":             {"Enter 12 to confirm", "Use port 5432 to log in"},
+		"told/card code":           {"cvv 3 digits", "CVC 2.4.1", "csc 404 not found", "cvv 100 times"},
 		"protocol/continuation":    {"AUTH PLAIN\n504 not supported", "AUTH LOGIN\n535 5.7.8 authentication rejected"},
 		"csv":                      {"id,name,password", "token,count\nthe,12", "user,password\nada,***", "username, password\nare both required"},
 		"told":                     {"the password is required", "token is expired", "Das Passwort ist falsch", "password is 12 characters", "password is ***"},

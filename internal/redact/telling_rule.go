@@ -20,6 +20,7 @@ func tellingRules() []rule {
 		{name: "told", of: "mnemonic", gate: []string{"mnemonic", "phrase", "seed words", "seed:"}, expr: `(?i)\b(?:mnemonic|(?:seed|recovery|secret|backup)[ _](?:phrase|words)|seed)` + is + `([a-z]{3,8}(?: [a-z]{3,8}){11,23})\b`},
 		{name: "told", of: "seed groups", gate: []string{"totp", "otp", "0fa", "mfa", "authenticator", "seed", "setup key", "secret key"}, expr: `(?i)(?:(?:totp|otp|2fa|mfa|authenticator)(?:[ _-](?:secret|seed|key))?|seed|setup key|secret key)` + is + `([a-z2-7]{4}(?:[ -][a-z2-7]{4}){3,15})\b`, check: groupedSeed},
 		{name: "told", of: "pin", gate: []string{"pin ", "pin:", "pin#", "otp ", "otp:", "code 0", "code: 0", "code is 0", "code was 0", "passcode", "code (0"}, expr: `(?i)\b(?:pin(?:[ -](?:code|number|no\.?))?|otp|` + codes + `)` + strings.Replace(is, "=", "", 1) + `(\d{4,8}|\d{3}[ -]\d{3})\b`, check: pinNumber},
+		{name: "told", of: "card code", gate: []string{"cvv", "cvc", "csc"}, expr: `(?i)\b(?:cvv2?|cvc2?|csc(?:[ -](?:code|number|no\.?)|:| is))(?:[ -](?:code|number|no\.?))?(?:\s+(?:is|was))?[\s:#("']{1,4}(\d{3,8})\b`, check: pinNumber},
 		{
 			name: "told", of: "entered", multiline: true,
 			gate: []string{"to verify", "to confirm", "to sign", "to log", "to activate", "to authenticate", "to reset", "to complete", "pour vérifier", "pour confirmer", "para verificar", "para confirmar", "per verificare", " ein, um "},

@@ -2810,13 +2810,13 @@ export interface RawFailure {
   headers?: Record<string, string>;
   /** false: the work must not be done twice, so what may have happened already is not retryable; true: it may, or carries an idempotency key */
   idempotent?: boolean;
-  /** of an error of the provider */
+  /** of an error of the provider; its words count where neither a status nor a sqlstate decides */
   message?: string;
   /** a registered provider */
   provider?: string;
-  /** of a database error */
+  /** of a database error, with or without a provider */
   sqlstate?: string;
-  /** of an HTTP answer */
+  /** of an HTTP answer: 100 to 599, and up to 999 with a provider */
   status?: number;
 }
 

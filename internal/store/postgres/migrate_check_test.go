@@ -192,6 +192,20 @@ func TestMembershipsOfNodes(t *testing.T) {
 	}
 }
 
+// TestMigrateAsTheWrongUser migrates a database that another role has installed: the refusal names
+// that role, and advises no change of what is in its schemas.
+func TestMigrateAsTheWrongUser(t *testing.T) {
+	t.Parallel()
+	address := pgtest.Start(t, pgtest.Options{}).New(t)
+	must(t, postgres.Migrate(t.Context(), address))
+	err := postgres.Migrate(t.Context(), as(t, address, "postgres", ""))
+	refused, ok := errors.AsType[*postgres.ObstacleError](err)
+	if !ok || len(refused.Obstacles) != 1 || !strings.Contains(err.Error(), "Run recoup migrate up as recoup_owner") || strings.Contains(err.Error(), "schema_version") || strings.Contains(err.Error(), "schema cl") {
+		t.Errorf("it said %v", err)
+	}
+	must(t, postgres.Migrate(t.Context(), address))
+}
+
 // TestMigrateWithAnotherRole migrates a database whose owner has set a role for all sessions. The
 // schemas belong to the user who is logged in, and a schema of that role is refused. Settings that
 // change how statements are read have no effect.
