@@ -80,6 +80,7 @@ func Settings() []Setting {
 			func(o *Options, s string) error { return readInt(&o.Limits.InFlight, s) }},
 		{"grace", "RECOUP_GRACE", "20s", "`DURATION` that a stop waits for running requests", false,
 			func(o *Options, s string) error { return readDuration(&o.Grace, s) }},
+		{"idle", "RECOUP_IDLE", "", "`DURATION` between two looks of an idle node at PostgreSQL: 1h lets a serverless database suspend (default: 30s, or 1s where work comes without a notification)", false, readIdle},
 		{"otlp-endpoint", "RECOUP_OTLP_ENDPOINT", "", "OTLP `URL` for traces, such as http://127.0.0.1:4318; without a path, /v1/traces is added (default: none)", false, readTraces},
 		{"log-level", "RECOUP_LOG_LEVEL", "info", "log `LEVEL`: debug, info, warn or error", false,
 			func(o *Options, s string) error { return o.LogLevel.UnmarshalText([]byte(s)) }},
@@ -100,6 +101,18 @@ func readAdoption(o *Options, s string) error {
 	if kind, _, err := splitDatabase(s); s != "" && (err != nil || kind != "postgres") {
 		return errors.New("must be postgres://…, the same database as --database")
 	}
+	return nil
+}
+
+func readIdle(o *Options, s string) error {
+	if s == "" {
+		return nil
+	}
+	d, err := time.ParseDuration(s)
+	if err != nil || d < time.Second || d > 24*time.Hour {
+		return errors.New("must be a duration from 1s to 24h, such as 1h")
+	}
+	o.Idle.Every = d
 	return nil
 }
 

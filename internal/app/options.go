@@ -53,8 +53,9 @@ type Options struct {
 	Limits   api.Limits
 	Timeouts Timeouts
 	Grace    time.Duration // how long a stop waits for requests
-	Build    Version       // of the program; zero: its own
-	Node     string        // the node's name, in logs
+	Idle     Idle
+	Build    Version // of the program; zero: its own
+	Node     string  // the node's name, in logs
 	Logger   *slog.Logger
 	LogLevel slog.Level // of the logger that LogTo makes
 	LogJSON  bool
