@@ -91,7 +91,7 @@ type Options struct {
 const (
 	DefaultTenure = 10 * time.Second
 	DefaultQuiet  = 15 * time.Second
-	DefaultIdle   = 5 * time.Minute
+	DefaultIdle   = 10 * time.Minute
 )
 
 func (o Options) withDefaults() Options {

@@ -48,7 +48,7 @@ func TestIdleJobs(t *testing.T) {
 	everywhere(t, func(w *world) {
 		var often, seldom int
 		alerts, sweep := counting(&often), counting(&seldom)
-		alerts.Name, alerts.Idle = "alerts", 5*time.Minute
+		alerts.Name, alerts.Idle = "alerts", clockwork.DefaultIdle
 		c := w.node("a", alerts, sweep)
 		w.tick(c)
 		for range 3 * 3600 / 10 {
@@ -58,10 +58,10 @@ func TestIdleJobs(t *testing.T) {
 				w.Fatal("it stays the leader")
 			}
 		}
-		if often != 1+35 || seldom != 1+2 {
+		if often != 1+17 || seldom != 1+2 {
 			w.Errorf("in three hours alerts ran %d times and x %d", often, seldom)
 		}
-		if w.tick(c); often != 37 || seldom != 4 {
+		if w.tick(c); often != 19 || seldom != 4 {
 			w.Errorf("awake again alerts ran %d times and x %d", often, seldom)
 		}
 	})
