@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"time"
 
+	"recoup/internal/api"
 	"recoup/internal/clockwork"
 	"recoup/internal/pace"
 	"recoup/internal/store"
@@ -26,6 +27,13 @@ func (n *Node) newPace() (err error) {
 	s, can := n.store.(store.Rester)
 	if !can || n.bus != nil {
 		return nil
+	}
+	if n.o.Standby { // nothing is due to a standby
+		n.pace, err = pace.New(pace.Options{
+			Look:    func(context.Context) (pace.Look, error) { return pace.Look{}, nil },
+			Elapsed: n.clock.since, After: n.o.Idle.After, Linger: n.o.Idle.Linger, Change: s.Rest,
+		})
+		return err
 	}
 	look := func(ctx context.Context) (pace.Look, error) {
 		ctx, cancel := context.WithTimeout(ctx, lookPatience)
@@ -64,6 +72,9 @@ func (n *Node) wakePace(channel string) {
 // to see how it does.
 func (n *Node) counted(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if n.o.Standby {
+			w.Header().Set(api.StandbyHeader, "true")
+		}
 		switch r.URL.Path {
 		case "/healthz", "/readyz", "/metrics":
 		default:
@@ -82,6 +93,7 @@ func (n *Node) idleJobs() func(context.Context) error {
 		if !ran {
 			return err
 		}
+		err = errors.Join(err, n.followPolicy(ctx)) // a notification may have been lost
 		if n.adoptions != nil {
 			err = errors.Join(err, n.adoptions.Run(ctx))
 		}
@@ -91,6 +103,15 @@ func (n *Node) idleJobs() func(context.Context) error {
 		}
 		return err
 	}
+}
+
+// followIdly looks for changes of the policy where no notification of them can come: in the
+// node's file and, behind a pooler without a direct address, in the database.
+func (n *Node) followIdly(ctx context.Context) error {
+	if s, can := n.store.(interface{ Polls() bool }); can && s.Polls() && n.o.Idle.Every == 0 {
+		return n.followPolicy(ctx)
+	}
+	return n.followFile(ctx)
 }
 
 // jobsWhenIdle is how often an idle node runs jobs: no more often than it looks.

@@ -3,6 +3,7 @@ package app
 import (
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	"recoup/internal/store"
@@ -22,7 +23,7 @@ func (n *Node) allLoops() []loop {
 	list := []loop{
 		{"database", 500 * time.Millisecond, "", n.watchDatabase, nil},
 		{"admit", 500 * time.Millisecond, store.WakeErrors, n.admit, nil},
-		{"refresh", 10 * time.Second, store.WakePolicy, n.followPolicy, n.followFile},
+		{"refresh", 10 * time.Second, store.WakePolicy, n.followPolicy, n.followIdly},
 		{"key use", 10 * time.Second, "", n.api.FlushKeyUse, nil},
 		{"workers", 5 * time.Second, "", n.roster.Flush, nil},
 		{"refusals", 10 * time.Second, "", n.api.LogRefusals, n.api.LogRefusals},
@@ -41,6 +42,9 @@ func (n *Node) allLoops() []loop {
 	}
 	if s, can := n.store.(store.TakenOverRedactor); can {
 		list = append(list, loop{"rows taken over", time.Second, "", n.redactTakenOver(s), nil})
+	}
+	if n.o.Standby {
+		list = slices.DeleteFunc(list, func(l loop) bool { return !slices.Contains(standbyLoops(), l.name) })
 	}
 	return list
 }

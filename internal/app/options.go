@@ -54,6 +54,7 @@ type Options struct {
 	Timeouts Timeouts
 	Grace    time.Duration // how long a stop waits for requests
 	Idle     Idle
+	Standby  bool    // it answers reads on a copy of a database, whose own nodes do the work
 	Build    Version // of the program; zero: its own
 	Node     string  // the node's name, in logs
 	Logger   *slog.Logger
