@@ -17,7 +17,7 @@ func serviceRules(p *policy.Policy) RuleGroup {
 		`Recoup's node {{ $labels.instance }} does not answer`,
 		`It was scraped within the last hour. Look at its log; the other nodes go on without it.`)
 	add("NoLeader", "critical", "2m",
-		`max(recoup_leader) == 0 or absent(recoup_leader)`,
+		`max({__name__=~"recoup_leader|recoup_idle|recoup_standby"}) == 0 or absent(recoup_leader)`,
 		`No node of Recoup leads: nothing expires, escalates or alerts`,
 		`See 'recoup jobs list' and the nodes' logs. If no node is scraped at all, look at the scrape's own settings.`)
 	// A node's label job becomes exported_job where the scrape has a job of its own.

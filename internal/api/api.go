@@ -108,6 +108,10 @@ type Options struct {
 	// key. It is for demonstrations on loopback only; empty: keys are needed.
 	Open string
 
+	// Standby has the node answer reads and refuse everything else, on a copy of a database
+	// whose own nodes do the work.
+	Standby bool
+
 	// URL is where people find the server, without a slash at its end. Empty: links
 	// go to the host that a request was sent to.
 	URL string

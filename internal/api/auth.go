@@ -39,7 +39,10 @@ func (a *API) authorize(c *call) error {
 			x.RequestSource = source
 		}
 	})
-	return c.route.refuse(key)
+	if err := c.route.refuse(key); err != nil {
+		return err
+	}
+	return a.refuseOnStandby(c.route)
 }
 
 // refuse says why a key may not call the route; nil: it may.

@@ -132,6 +132,9 @@ func (a *API) ready(c *call, in *readyIn) (status, error) {
 	if a.gatekeeper.overloaded() {
 		out.Status = "overloaded"
 	}
+	if a.Standby {
+		out.Warnings = append(out.Warnings, standbyWarning)
+	}
 	if a.Bus != nil && !a.Bus.Up() {
 		out.Warnings = append(out.Warnings, "the bus is away: events go to the database directly")
 	}

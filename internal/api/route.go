@@ -65,6 +65,7 @@ type route struct {
 	bounded      bool // it ends by itself in time
 	quick        bool // it reads little, and needs no turn for it
 	searches     bool // it reads much though it is no GET
+	pure         bool // it changes nothing though it is no GET
 	mayLack      bool // the body may be left out
 	maxBody      int64
 	carried      bool   // by the bus or the ledger's buffer: it does without the database
@@ -141,6 +142,7 @@ func (r *route) takesLong() *route            { r.long = true; return r }
 func (r *route) endsByItself() *route         { r.bounded = true; return r }
 func (r *route) readsLittle() *route          { r.quick = true; return r }
 func (r *route) readsMuch() *route            { r.searches = true; return r }
+func (r *route) changesNothing() *route       { r.pure = true; return r }
 func (r *route) demands(members ...string) *route {
 	r.required = members
 	return r

@@ -65,7 +65,7 @@ func ledgerRoutes() []*route {
 		operation(get, "/v1/codes", "List codes", (*API).listCodes).by(everyone()...).tagged("codes"),
 		operation(get, "/v1/codes/{code}", "Show a code", (*API).showCode).by(everyone()...).tagged("codes"),
 		checked(operation(put, "/v1/codes/{code}", "Register a code, or change one of your own", (*API).putCode), (*API).checkCode).forAdmins().forAllHubs().tagged("codes"),
-		checked(operation(post, "/v1/classify", "Classify a failure", (*API).classify), (*API).checkClassify).by(everyone()...).tagged("codes"),
+		checked(operation(post, "/v1/classify", "Classify a failure", (*API).classify), (*API).checkClassify).changesNothing().by(everyone()...).tagged("codes"),
 	}
 }
 
@@ -75,7 +75,7 @@ func adminRoutes() []*route {
 		operation(get, "/v1/policy", "Show the policy", (*API).showPolicy).by(everyone()...).tagged("policy"),
 		operation(get, "/v1/tables", "List the error tables, and what has their names in the database", (*API).tables).by(readers()...).under(vital).tagged("policy"),
 		operation(get, "/v1/policy/versions", "List the policies that were in force", (*API).policyVersions).by(readers()...).tagged("policy"),
-		checked(operation(post, "/v1/policy/plan", "Preview what a policy would change", (*API).planPolicy), (*API).checkPlan).takesUpTo(1 << 20).by(Operator).forAllHubs().takesLong().readsMuch().tagged("policy"),
+		checked(operation(post, "/v1/policy/plan", "Preview what a policy would change", (*API).planPolicy), (*API).checkPlan).changesNothing().takesUpTo(1 << 20).by(Operator).forAllHubs().takesLong().readsMuch().tagged("policy"),
 		checked(operation(put, "/v1/policy", "Put a policy in force", (*API).putPolicy), (*API).checkPolicy).takesUpTo(1 << 20).forAdmins().forAllHubs().takesLong().tagged("policy"),
 
 		operation(get, "/v1/keys", "List keys", (*API).listKeys).forAdmins().forAllHubs().tagged("keys"),

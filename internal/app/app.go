@@ -24,6 +24,7 @@ import (
 	"recoup/internal/lease"
 	"recoup/internal/ledger"
 	"recoup/internal/notify"
+	"recoup/internal/pace"
 	"recoup/internal/push"
 	"recoup/internal/recovery"
 	"recoup/internal/store"
@@ -36,6 +37,7 @@ type Node struct {
 	store     Store
 	vault     *vault
 	clock     *clock
+	pace      *pace.Pace // nil: the node never rests
 	ledger    *ledger.Book
 	bus       *bus.Bus         // nil: there is none
 	consumer  *ledger.Consumer // of the bus
@@ -63,6 +65,7 @@ type Node struct {
 
 	diagnosed atomic.Pointer[recoup.Diagnosis] // while it leads: what the doctor found last
 	playing   atomic.Bool                      // a demo plays its month
+	wasReady  atomic.Bool                      // when it was last asked
 }
 
 // Open makes a node ready: when it returns the node listens, and answers as soon
@@ -73,6 +76,9 @@ func Open(ctx context.Context, o Options) (*Node, error) {
 		return nil, err
 	}
 	open := openStore
+	if o.Standby {
+		o = o.asStandby()
+	}
 	if o.Demo {
 		open = openDemoStore
 	}
@@ -166,6 +172,9 @@ func (n *Node) assemble(ctx context.Context) error {
 	if err := n.newAdoptions(); err != nil {
 		return err
 	}
+	if err := n.newPace(); err != nil {
+		return err
+	}
 	open := ""
 	if n.o.Demo {
 		open = "demo"
@@ -180,7 +189,7 @@ func (n *Node) open(ids *recoup.IDSource, everybody string) (err error) {
 	n.api, err = api.New(api.Options{
 		URL: n.o.URL, Proxies: n.o.Proxies,
 		Store: n.store, Engine: n.engine, GateZero: n.gateZero, Letters: n.letters, Ledger: n.ledger, Registrar: n.registry, Jobs: jobRunner{n.jobs}, Channels: nodeChannels{n, ids}, Receivers: n.pusher, Doctor: n, Bus: n.theBus(), Adoptions: n.listAdoptions(), Sources: n.sources(),
-		Now: n.o.Now, Random: n.o.Random, IDs: ids, Open: everybody, Limits: n.o.Limits, Version: n.o.Build.Version, Revision: n.o.Build.Revision, Date: n.o.Build.Date, Node: n.o.Node,
+		Now: n.o.Now, Random: n.o.Random, IDs: ids, Open: everybody, Standby: n.o.Standby, Limits: n.o.Limits, Version: n.o.Build.Version, Revision: n.o.Build.Revision, Date: n.o.Build.Date, Node: n.o.Node,
 		Trace: n.traceHook(), Ready: n.ready, Metrics: n.metricsFor(), Logger: n.o.Logger, Count: n.metrics.count, Console: n.console(everybody != ""),
 	})
 	if err != nil {
@@ -198,8 +207,18 @@ func (n *Node) open(ids *recoup.IDSource, everybody string) (err error) {
 	return nil
 }
 
-// ready says why the node cannot serve, if it cannot.
+// ready says why the node cannot serve, if it cannot. An idle node that was ready does not
+// ask its database again: it wakes when its next look fails.
 func (n *Node) ready(ctx context.Context) error {
+	if n.pace.Asleep() && n.wasReady.Load() {
+		return nil
+	}
+	err := n.checkReady(ctx)
+	n.wasReady.Store(err == nil)
+	return err
+}
+
+func (n *Node) checkReady(ctx context.Context) error {
 	if err := n.store.Ping(ctx); err != nil {
 		return err
 	}
@@ -229,7 +248,7 @@ const pingPatience = 5 * time.Second
 func (n *Node) Address() string { return n.listener.Addr().String() }
 
 // Handler answers requests without a connection.
-func (n *Node) Handler() http.Handler { return n.api }
+func (n *Node) Handler() http.Handler { return n.counted(n.api) }
 
 // traceHook returns what begins a span, or nil.
 func (n *Node) traceHook() func(*http.Request, string) (context.Context, func(error)) {

@@ -33,12 +33,7 @@ func readBus(o *Options, s string) error {
 	return nil
 }
 
-func readBusSingle(o *Options, s string) (err error) {
-	if o.Bus.Single, err = strconv.ParseBool(s); err != nil {
-		return errors.New("must be true or false")
-	}
-	return nil
-}
+func readBusSingle(o *Options, s string) error { return readBool(&o.Bus.Single, s) }
 
 func readBusLimit(o *Options, s string) error {
 	for suffix, unit := range map[string]int64{"MB": 1e6, "GB": 1e9, "TB": 1e12} {

@@ -27,6 +27,7 @@ func (n *Node) newClockwork() (*clockwork.Clock, error) {
 	}
 	return clockwork.New(clockwork.Options{
 		Store: n.store, Node: n.name, Now: n.o.Now, Since: n.clock.since, NotifyTo: n.platformTeam, Logger: n.o.Logger,
+		Idle: n.jobsWhenIdle(),
 		Jobs: clockwork.All(parts),
 	})
 }

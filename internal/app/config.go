@@ -31,6 +31,9 @@ type Setting struct {
 	read   func(*Options, string) error
 }
 
+// Switch reports whether the flag needs no value: --standby means --standby=true.
+func (s Setting) Switch() bool { return s.Name == "standby" }
+
 // Settings returns all settings.
 func Settings() []Setting {
 	return []Setting{
@@ -80,6 +83,9 @@ func Settings() []Setting {
 			func(o *Options, s string) error { return readInt(&o.Limits.InFlight, s) }},
 		{"grace", "RECOUP_GRACE", "20s", "`DURATION` that a stop waits for running requests", false,
 			func(o *Options, s string) error { return readDuration(&o.Grace, s) }},
+		{"idle", "RECOUP_IDLE", "", "`DURATION` between two looks of an idle node at PostgreSQL: 1h lets a serverless database suspend (default: 30s, or 1s where work comes without a notification)", false, readIdle},
+		{"standby", "RECOUP_STANDBY", "false", "`BOOL`: answer reads only, for a copy of a production database: no jobs, notifications, deliveries or requeued jobs, and changes are refused", false,
+			func(o *Options, s string) error { return readBool(&o.Standby, s) }},
 		{"otlp-endpoint", "RECOUP_OTLP_ENDPOINT", "", "OTLP `URL` for traces, such as http://127.0.0.1:4318; without a path, /v1/traces is added (default: none)", false, readTraces},
 		{"log-level", "RECOUP_LOG_LEVEL", "info", "log `LEVEL`: debug, info, warn or error", false,
 			func(o *Options, s string) error { return o.LogLevel.UnmarshalText([]byte(s)) }},
@@ -100,6 +106,25 @@ func readAdoption(o *Options, s string) error {
 	if kind, _, err := splitDatabase(s); s != "" && (err != nil || kind != "postgres") {
 		return errors.New("must be postgres://…, the same database as --database")
 	}
+	return nil
+}
+
+func readBool(into *bool, s string) (err error) {
+	if *into, err = strconv.ParseBool(s); err != nil {
+		return errors.New("must be true or false")
+	}
+	return nil
+}
+
+func readIdle(o *Options, s string) error {
+	if s == "" {
+		return nil
+	}
+	d, err := time.ParseDuration(s)
+	if err != nil || d < time.Second || d > 24*time.Hour {
+		return errors.New("must be a duration from 1s to 24h, such as 1h")
+	}
+	o.Idle.Every = d
 	return nil
 }
 

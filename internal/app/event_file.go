@@ -43,6 +43,9 @@ type filingRound struct {
 // openFiling turns filing on or off as the options say. A node that does not say leaves it
 // as it is, and says so if it cannot do what another node has promised.
 func (n *Node) openFiling(ctx context.Context) error {
+	if n.o.Standby {
+		return nil
+	}
 	act := store.Act{By: recoup.System, Reason: "start of a node with --event-files " + n.o.EventFiles, At: n.o.Now()}
 	switch n.o.EventFiles {
 	case filingOff:

@@ -3,6 +3,7 @@ package app
 import (
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	"recoup/internal/store"
@@ -15,31 +16,35 @@ type loop struct {
 	every time.Duration
 	wake  string // the store's channel; empty: none
 	run   func(context.Context) error
+	idle  func(context.Context) error // takes the place of run on an idle node; nil: the loop waits until the node is awake
 }
 
 func (n *Node) allLoops() []loop {
 	list := []loop{
-		{"database", 500 * time.Millisecond, "", n.watchDatabase},
-		{"admit", 500 * time.Millisecond, store.WakeErrors, n.admit},
-		{"refresh", 10 * time.Second, store.WakePolicy, n.followPolicy},
-		{"key use", 10 * time.Second, "", n.api.FlushKeyUse},
-		{"workers", 5 * time.Second, "", n.roster.Flush},
-		{"refusals", 10 * time.Second, "", n.api.LogRefusals},
-		{"clock", clockEvery, "", n.clock.follow},
-		{"clockwork", time.Second, "", n.jobs.Tick},
-		{"replays", 250 * time.Millisecond, "", n.advanceLetters},
-		{"letter retention", time.Hour, "", n.letters.Purge},
-		{"notifications", 2 * time.Second, store.WakeNotices, n.notifier.Run},
-		{"receivers", time.Second, store.WakeWork, n.pusher.Run},
+		{"database", 500 * time.Millisecond, "", n.watchDatabase, nil},
+		{"admit", 500 * time.Millisecond, store.WakeErrors, n.admit, nil},
+		{"refresh", 10 * time.Second, store.WakePolicy, n.followPolicy, n.followIdly},
+		{"key use", 10 * time.Second, "", n.api.FlushKeyUse, nil},
+		{"workers", 5 * time.Second, "", n.roster.Flush, nil},
+		{"refusals", 10 * time.Second, "", n.api.LogRefusals, n.api.LogRefusals},
+		{"clock", clockEvery, "", n.clock.follow, nil},
+		{"clockwork", time.Second, "", n.jobs.Tick, n.idleJobs()},
+		{"replays", 250 * time.Millisecond, "", n.advanceLetters, nil},
+		{"letter retention", time.Hour, "", n.letters.Purge, nil},
+		{"notifications", 2 * time.Second, store.WakeNotices, n.notifier.Run, nil},
+		{"receivers", time.Second, store.WakeWork, n.pusher.Run, nil},
 	}
 	if n.adoptions != nil {
-		list = append(list, loop{"adoptions", 300 * time.Millisecond, "", n.adoptions.Run})
+		list = append(list, loop{"adoptions", 300 * time.Millisecond, "", n.adoptions.Run, nil})
 	}
 	if s, can := n.store.(store.LockWatcher); can {
-		list = append(list, loop{"locks", time.Second, "", (&lockWatch{n: n, store: s}).run})
+		list = append(list, loop{"locks", time.Second, "", (&lockWatch{n: n, store: s}).run, nil})
 	}
 	if s, can := n.store.(store.TakenOverRedactor); can {
-		list = append(list, loop{"rows taken over", time.Second, "", n.redactTakenOver(s)})
+		list = append(list, loop{"rows taken over", time.Second, "", n.redactTakenOver(s), nil})
+	}
+	if n.o.Standby {
+		list = slices.DeleteFunc(list, func(l loop) bool { return !slices.Contains(standbyLoops(), l.name) })
 	}
 	return list
 }
@@ -54,6 +59,7 @@ func (n *Node) runLoops(ctx context.Context) {
 		}
 		n.loops.Go(func() { n.run(ctx, l, woken) })
 	}
+	n.loops.Go(func() { n.pace.Run(ctx) })
 	if n.filing != nil {
 		n.loops.Go(func() { n.filing.run(ctx) })
 	}
@@ -62,6 +68,7 @@ func (n *Node) runLoops(ctx context.Context) {
 	}
 	n.loops.Go(func() {
 		err := n.store.Listen(ctx, func(channel string) {
+			n.wakePace(channel)
 			switch channel {
 			case store.WakeErrors:
 				n.engine.Wake()
@@ -91,7 +98,16 @@ func (n *Node) run(ctx context.Context, l loop, woken <-chan struct{}) {
 		case <-tick.C:
 		case <-woken:
 		}
-		err := l.run(ctx)
+		run := l.run
+		if n.pace.Asleep() {
+			if run = l.idle; run == nil {
+				run = l.run
+				if n.pace.Wait(ctx) != nil {
+					return
+				}
+			}
+		}
+		err := run(ctx)
 		switch {
 		case err != nil && ctx.Err() == nil && !errors.Is(err, store.ErrBusy):
 			if !failing {

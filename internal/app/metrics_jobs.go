@@ -13,6 +13,8 @@ type jobCollector struct{ n *Node }
 
 var (
 	descLeads       = describe("leader", "Whether this node leads.")
+	descIdle        = describe("idle", "Whether this node is idle: nothing is due, and it looks at its database now and then.")
+	descStandby     = describe("standby", "Whether this node is a standby, which runs no jobs and sends nothing.")
 	descJobRan      = describe("job_last_run_timestamp_seconds", "When a job has ended last.", "job")
 	descJobRuns     = describe("job_runs_total", "How often a job has run.", "job")
 	descJobFailures = describe("job_failures_total", "How often a job has failed.", "job")
@@ -33,6 +35,8 @@ func (c *jobCollector) Collect(out chan<- prometheus.Metric) {
 	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Second)
 	defer cancel()
 	send(descLeads, prometheus.GaugeValue, truth(c.n.jobs.Leads()))
+	send(descIdle, prometheus.GaugeValue, truth(c.n.pace.Asleep()))
+	send(descStandby, prometheus.GaugeValue, truth(c.n.o.Standby))
 	send(descRefused, prometheus.GaugeValue, truth(c.n.policing.refused.Load() != nil))
 	if jobs, err := c.n.jobs.Statuses(ctx); err == nil {
 		for _, j := range jobs {

@@ -53,8 +53,10 @@ type Options struct {
 	Limits   api.Limits
 	Timeouts Timeouts
 	Grace    time.Duration // how long a stop waits for requests
-	Build    Version       // of the program; zero: its own
-	Node     string        // the node's name, in logs
+	Idle     Idle
+	Standby  bool    // it answers reads on a copy of a database, whose own nodes do the work
+	Build    Version // of the program; zero: its own
+	Node     string  // the node's name, in logs
 	Logger   *slog.Logger
 	LogLevel slog.Level // of the logger that LogTo makes
 	LogJSON  bool

@@ -23,7 +23,7 @@ func (n *Node) Serve(ctx context.Context) error {
 	open := &connections{}
 	server := &http.Server{
 		ConnState:         open.note,
-		Handler:           n.api,
+		Handler:           n.counted(n.api),
 		ReadHeaderTimeout: n.o.Timeouts.Header,
 		ReadTimeout:       n.o.Timeouts.Read,
 		WriteTimeout:      n.o.Timeouts.Write,

@@ -94,7 +94,7 @@ func (n *Node) signOff(ctx context.Context) {
 	if n.pusher != nil {
 		steps["deliveries"] = n.pusher.Drain
 	}
-	if n.api != nil {
+	if n.api != nil && !n.o.Standby {
 		steps["key use"], steps["workers"] = n.api.FlushKeyUse, n.roster.Flush
 	}
 	var all sync.WaitGroup

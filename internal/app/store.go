@@ -87,6 +87,9 @@ func openStore(ctx context.Context, o *Options, logger *slog.Logger) (Store, err
 	if !errors.Is(older, store.ErrSchemaOlder) {
 		return opened(s, older, logger)
 	}
+	if o.Standby { // it changes nothing
+		return nil, older
+	}
 	logger.Info("migrating the schema")
 	var rights *postgres.RightsError
 	switch err := postgres.Migrate(ctx, cmp.Or(o.Direct, rest)); {

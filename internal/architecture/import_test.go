@@ -53,10 +53,8 @@ var layers = []layer{
 		pkg: "recoup/internal/redact/redacttest",
 		why: "it makes secrets for tests, and must not know the rules that are to find them",
 	},
-	{
-		pkg: "recoup/internal/nearest",
-		why: "it compares words and knows nothing of what they name",
-	},
+	{pkg: "recoup/internal/pace", why: "it says when a node may sleep, and knows neither its loops nor its store"},
+	{pkg: "recoup/internal/nearest", why: "it compares words and knows nothing of what they name"},
 	{
 		pkg: "recoup/internal/webfile",
 		why: "it serves bytes, and knows nothing of what they are",

@@ -3,6 +3,7 @@ package clockwork
 import (
 	"context"
 	"errors"
+	"log/slog"
 	"sync"
 	"time"
 
@@ -17,6 +18,7 @@ type Clock struct {
 	mu      sync.Mutex
 	term    store.Term    // zero: it does not lead
 	renewed time.Duration // when it last asked for the term, by Since
+	idle    idle
 }
 
 // New checks the options.
@@ -36,6 +38,11 @@ func New(o Options) (*Clock, error) {
 //
 // It is called again and again, about every second, by one goroutine.
 func (c *Clock) Tick(ctx context.Context) error {
+	c.setIdle(false)
+	return c.tick(ctx)
+}
+
+func (c *Clock) tick(ctx context.Context) error {
 	if led, err := c.lead(ctx); !led || err != nil {
 		return err
 	}
@@ -54,7 +61,7 @@ func (c *Clock) Tick(ctx context.Context) error {
 func (c *Clock) round(ctx context.Context) (again bool, err error) {
 	var unsaved []error
 	for _, p := range c.progress {
-		if !p.due(c.Now()) {
+		if !p.due(c.Now(), c.isIdle()) {
 			continue
 		}
 		before := c.Term().Number
@@ -122,10 +129,18 @@ func (c *Clock) lead(ctx context.Context) (bool, error) {
 		return false, err
 	}
 	c.progress = make([]*progress, len(c.Jobs))
+	rested := c.endRest()
 	for i, j := range c.Jobs {
 		c.progress[i] = resume(j, known, c.Now())
+		if rested {
+			c.progress[i].rested(c.Now())
+		}
 	}
-	c.Logger.Info("became leader", "term", c.Term().Number)
+	level := slog.LevelInfo
+	if rested {
+		level = slog.LevelDebug // it happens at every request that wakes an idle node
+	}
+	c.Logger.Log(ctx, level, "became leader", "term", c.Term().Number)
 	return true, nil
 }
 
@@ -145,6 +160,9 @@ func (c *Clock) bid(ctx context.Context) (bool, error) {
 	ctx, cancel := context.WithTimeout(ctx, c.Tenure)
 	defer cancel()
 	term, held, err := c.Store.Lead(ctx, store.Bid{Name: Leadership, Node: c.Node, Tenure: c.Tenure})
+	if err == nil && !held {
+		c.endRest()
+	}
 	if err != nil || !held {
 		c.forget()
 		return false, err

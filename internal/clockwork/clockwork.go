@@ -31,6 +31,7 @@ type Job struct {
 	About string        // what it does, in a few words
 	Every time.Duration // how often it is begun
 	Late  time.Duration // how far it may fall behind, or how long go without success, before people are notified
+	Idle  time.Duration // how often it is begun while all nodes are idle; zero: once an hour, or as seldom as Every says
 
 	// Fenced says that a chunk does harm when it is done twice, and therefore hands
 	// the term on to the store. Only a leader can run such a job.
@@ -80,12 +81,17 @@ type Options struct {
 
 	// Quiet is how often a job that does nothing is noted to have run.
 	Quiet time.Duration
+
+	// Idle is how often an idle node looks whether a job is to be run that no deadline
+	// asks for.
+	Idle time.Duration
 }
 
 // The defaults of the options.
 const (
 	DefaultTenure = 10 * time.Second
 	DefaultQuiet  = 15 * time.Second
+	DefaultIdle   = 10 * time.Minute
 )
 
 func (o Options) withDefaults() Options {
@@ -94,6 +100,9 @@ func (o Options) withDefaults() Options {
 	}
 	if o.Quiet == 0 {
 		o.Quiet = DefaultQuiet
+	}
+	if o.Idle == 0 {
+		o.Idle = DefaultIdle
 	}
 	if o.Since == nil && o.Now != nil {
 		start, now := o.Now(), o.Now

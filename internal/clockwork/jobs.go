@@ -108,7 +108,7 @@ func All(p Parts) []Job {
 	}
 	if p.Alerts != nil {
 		jobs = append(jobs, Job{
-			Name: "alerts", About: "evaluate the alert rules", Every: 15 * time.Second, Late: 5 * time.Minute, Fenced: true,
+			Name: "alerts", About: "evaluate the alert rules", Every: 15 * time.Second, Idle: DefaultIdle, Late: 5 * time.Minute, Fenced: true,
 			Chunk: func(ctx context.Context, t Turn) (int, bool, error) {
 				n, err := p.Alerts(ctx, t.Term)
 				return n, false, err

@@ -53,8 +53,8 @@ func resume(j Job, known []store.Job, now time.Time) *progress {
 
 // due reports whether the job is to be begun, or goes on. A beginning that is in
 // the future means that a clock went back: nobody waits for it to come again.
-func (p *progress) due(now time.Time) bool {
-	begun, every := p.saved.StartedAt, p.Every
+func (p *progress) due(now time.Time, idle bool) bool {
+	begun, every := p.saved.StartedAt, p.pace(idle)
 	if p.saved.Error != "" {
 		every = min(every, tryAgain)
 	}

@@ -24,6 +24,7 @@ type Options struct {
 	As       func(context.Context, [32]byte) context.Context // makes calls those of a key, known by its hash
 	Sessions store.SessionKeeper                             // who is signed in
 	Open     bool                                            // nobody signs in: everybody may do everything, as in a demo
+	Standby  bool                                            // the node answers reads only, and every page says so
 	Secure   func(*http.Request) bool                        // whether the browser came by TLS
 	Limit    Limit                                           // of requests by who is not signed in
 	Now      func() time.Time

@@ -65,6 +65,7 @@ type frame struct {
 	Version string
 	Now     time.Time
 	Done    string // what was just done
+	Standby bool
 	Missing string // why parts of the page are missing; empty: none are
 	Main    any
 }
@@ -72,7 +73,7 @@ type frame struct {
 // show writes a page in the console's frame.
 func (p *pages) show(v *visit, status int, page string, main any) {
 	f := frame{
-		Page: section(page), Root: v.root(), CSRF: v.session.csrf(), Who: v.who, Theme: chosen(v.r, themes()), Times: chosen(v.r, times()), Version: v.console.Version,
+		Page: section(page), Root: v.root(), CSRF: v.session.csrf(), Who: v.who, Theme: chosen(v.r, themes()), Times: chosen(v.r, times()), Version: v.console.Version, Standby: v.console.Standby,
 		Now: v.now, Done: done(v.r), Main: main, Here: strings.TrimPrefix(v.r.URL.RequestURI(), Path), Columns: pageColumns(v.r, page),
 	}
 	if v.limited != nil {

@@ -7,14 +7,19 @@ import (
 
 // The things that somebody may wait for.
 const (
+	WakeActive  = "active"  // a node has requests, after a while without
 	WakeErrors  = "errors"  // an error was made due at once, or plain SQL wrote one that waits to be admitted
 	WakeNotices = "notices" // there are notifications to deliver
 	WakePolicy  = "policy"  // a policy was added
 	WakeWork    = "work"    // there is work to be claimed at once
 )
 
+// WakeMissed is what Listen says to a node that rests, where something of any kind may have
+// been missed: it looks then. Nobody notifies of it.
+const WakeMissed = "missed"
+
 // Wakes returns everything that somebody may wait for.
-func Wakes() []string { return []string{WakeErrors, WakeNotices, WakePolicy, WakeWork} }
+func Wakes() []string { return []string{WakeActive, WakeErrors, WakeNotices, WakePolicy, WakeWork} }
 
 // Notifier wakes the subscribers in this process to which something of a kind matters.
 // Notify never blocks. The zero value has no subscribers.

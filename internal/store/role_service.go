@@ -148,6 +148,30 @@ type Waker interface {
 	Listen(ctx context.Context, wake func(channel string)) error
 }
 
+// Rester is a store that a node with nothing to do leaves alone, with one look from time to
+// time.
+type Rester interface {
+	// Rest says whether the node rests from now on. Meanwhile the store asks its database for
+	// nothing by itself, and makes a connection that is lost again with the next look.
+	Rest(resting bool)
+
+	// NextDue looks for what is due first.
+	NextDue(ctx context.Context) (NextDue, error)
+
+	// Announce notifies other nodes of things of some kinds: see [Wakes].
+	Announce(kinds ...string)
+}
+
+// NextDue is what is due first of all that a node does by the clock.
+type NextDue struct {
+	Any bool
+	In  time.Duration // until it is, by the store's clock; zero or less: it is due
+
+	// Silent says that work may come without a notification: tables are adopted, or the store
+	// hears nothing.
+	Silent bool
+}
+
 // IDFinder finds things by a part of their id, whatever has become of them.
 type IDFinder interface {
 	// FindIDs returns things of a kind whose id begins or ends with a part, the newest

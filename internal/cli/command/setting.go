@@ -22,6 +22,9 @@ func SettingFlags(cmd *cobra.Command, only ...string) func() (app.Config, app.Op
 			help += " (default " + s.Default + ")"
 		}
 		given[s.Name] = cmd.Flags().String(s.Name, "", help)
+		if s.Switch() {
+			cmd.Flags().Lookup(s.Name).NoOptDefVal = "true"
+		}
 	}
 	file := cmd.Flags().String("config", "", "configuration `FILE`, with NAME: VALUE in each line ($RECOUP_CONFIG)")
 	return func() (app.Config, app.Options, error) {

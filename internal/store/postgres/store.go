@@ -73,6 +73,7 @@ type Store struct {
 	claimed  atomic.Int64     // tickets of staged work, since the start
 	starts   laneStarts
 	ledger   ledgerGate
+	rest     rest
 
 	lockTimeouts atomic.Int64 // statements that did not get a lock, since LockHolders was called
 	sources      *sources
@@ -98,12 +99,13 @@ func Open(ctx context.Context, url string, options Options) (*Store, error) {
 	}
 	follow(config.ConnConfig)
 	configure(config.ConnConfig, options)
-	s := &Store{sql: newStatements(), gates: newGateCheck(), memory: &store.Memory{}}
+	s := &Store{sql: newStatements(), gates: newGateCheck(), memory: &store.Memory{}, rest: rest{reached: make(chan struct{}, 1)}}
 	s.Verbs = verb.On(database{s})
 	if s.sources, err = newSources(config.ConnConfig, options); err != nil {
 		return nil, err
 	}
 	s.watch(config.ConnConfig)
+	config.ShouldPing = pingIdle
 	config.AfterConnect = func(_ context.Context, conn *pgx.Conn) error {
 		acceptEncoded(conn.TypeMap())
 		return nil

@@ -80,6 +80,7 @@ func (s *Store) Listen(ctx context.Context, wake func(channel string)) error {
 		if heard {
 			pause = firstPause
 		}
+		s.rest.wait(ctx)
 		select {
 		case <-time.After(pause):
 		case <-ctx.Done():
@@ -99,11 +100,15 @@ func (s *Store) listen(ctx context.Context, wake func(string)) bool {
 	if _, err := conn.Exec(ctx, "listen "+wakeChannel); err != nil {
 		return false
 	}
-	for _, kind := range store.Wakes() {
+	missed := store.Wakes()
+	if s.rest.resting.Load() {
+		missed = []string{store.WakeMissed}
+	}
+	for _, kind := range missed {
 		wake(kind)
 	}
 	for {
-		kind, err := hear(ctx, conn)
+		kind, err := s.hear(ctx, conn)
 		if err != nil {
 			return true
 		}
@@ -113,8 +118,9 @@ func (s *Store) listen(ctx context.Context, wake func(string)) bool {
 	}
 }
 
-// hear returns what is said next, or nothing if for a while nothing is.
-func hear(ctx context.Context, conn *pgx.Conn) (string, error) {
+// hear returns what is said next, or nothing if for a while nothing is. While the node rests
+// the connection is not asked whether it is there: the node looks by itself.
+func (s *Store) hear(ctx context.Context, conn *pgx.Conn) (string, error) {
 	silence, cancel := context.WithTimeout(ctx, heartbeat)
 	defer cancel()
 	said, err := conn.WaitForNotification(silence)
@@ -123,6 +129,9 @@ func hear(ctx context.Context, conn *pgx.Conn) (string, error) {
 	}
 	if ctx.Err() != nil || silence.Err() == nil {
 		return "", err
+	}
+	if s.rest.resting.Load() {
+		return "", nil
 	}
 	patience, cancel := context.WithTimeout(ctx, heartbeatPatience)
 	defer cancel()
