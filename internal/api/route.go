@@ -123,7 +123,10 @@ func (c *call) completed(a *API, in any, err error) error {
 	var found fault.FieldErrors
 	found.Merge(err)
 	known := found.Len()
-	if found.Merge(c.route.check(a, c, in)); found.Len() == known {
+	if late := c.checkRest(a, in, &found); late != nil {
+		return late
+	}
+	if found.Len() == known {
 		return err
 	}
 	return found.Err()

@@ -5,6 +5,8 @@ package turn
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"sync"
 	"time"
 
@@ -13,6 +15,17 @@ import (
 
 // slice is how long a turn lasts while others wait.
 const slice = time.Millisecond
+
+// ErrUnfinished is wrapped, together with the error of the context, by every error about a context
+// that ended before its work was done.
+var ErrUnfinished = errors.New("turn: the context ended before the work was done")
+
+func unfinished(ctx context.Context) error {
+	if err := ctx.Err(); err != nil {
+		return fmt.Errorf("%w: %w", ErrUnfinished, err)
+	}
+	return nil
+}
 
 // Turns hands out turns.
 type Turns struct {
@@ -46,7 +59,7 @@ func (t *Turns) take(ctx context.Context, caller recoup.ID) error {
 		return nil
 	case <-ctx.Done():
 		t.leave(caller, ready)
-		return ctx.Err()
+		return unfinished(ctx)
 	}
 }
 
@@ -153,7 +166,7 @@ func Each(ctx context.Context, n int, do func(i int) error) error {
 func begin(ctx context.Context) (*turn, error) {
 	s, ok := ctx.Value(key{}).(share)
 	if !ok {
-		return nil, ctx.Err()
+		return nil, unfinished(ctx)
 	}
 	if err := s.turns.take(ctx, s.caller); err != nil {
 		return nil, err
@@ -164,7 +177,7 @@ func begin(ctx context.Context) (*turn, error) {
 // next is called before each piece of work: it lets others go first if the turn has lasted long
 // enough.
 func (t *turn) next(ctx context.Context) error {
-	if err := ctx.Err(); t == nil || err != nil {
+	if err := unfinished(ctx); t == nil || err != nil {
 		return err
 	}
 	if t.turns.now().Sub(t.since) < slice || !t.turns.wanted() {
