@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -32,19 +33,33 @@ type Turns struct {
 	now     func() time.Time
 	mu      sync.Mutex
 	free    int
+	most    int                           // that one caller holds; 0: all
+	held    map[recoup.ID]int             // by caller
 	waiting map[recoup.ID][]chan struct{} // by caller
 	order   []recoup.ID                   // in which callers are served next
 }
 
 // New returns turns of which n are taken at once.
 func New(n int, now func() time.Time) *Turns {
-	return &Turns{now: now, free: n, waiting: map[recoup.ID][]chan struct{}{}}
+	return &Turns{now: now, free: n, waiting: map[recoup.ID][]chan struct{}{}, held: map[recoup.ID]int{}}
 }
+
+// NewShared returns turns of which n are taken at once, and of which one caller holds at most n-1. If n
+// is 1, the only turn goes from caller to caller.
+func NewShared(n int, now func() time.Time) *Turns {
+	t := New(n, now)
+	t.most = max(1, n-1)
+	return t
+}
+
+// mayTake reports whether a caller holds less than it may.
+func (t *Turns) mayTake(caller recoup.ID) bool { return t.most == 0 || t.held[caller] < t.most }
 
 func (t *Turns) take(ctx context.Context, caller recoup.ID) error {
 	t.mu.Lock()
-	if t.free > 0 {
+	if t.free > 0 && t.mayTake(caller) {
 		t.free--
+		t.held[caller]++
 		t.mu.Unlock()
 		return nil
 	}
@@ -73,7 +88,7 @@ func (t *Turns) leave(caller recoup.ID, ready chan struct{}) {
 			return
 		}
 	}
-	t.pass()
+	t.pass(caller)
 }
 
 // remove takes the i-th request of a caller out of the queue, and the caller if it was the last.
@@ -92,25 +107,31 @@ func (t *Turns) remove(caller recoup.ID, i int) {
 	}
 }
 
-// pass gives a turn to the next caller, who then goes to the end of the queue.
-func (t *Turns) pass() {
-	if len(t.order) == 0 {
+// pass takes a turn from a caller and gives it to the next that may have it, who then goes to the end
+// of the queue.
+func (t *Turns) pass(from recoup.ID) {
+	if t.held[from]--; t.held[from] <= 0 {
+		delete(t.held, from)
+	}
+	i := slices.IndexFunc(t.order, t.mayTake)
+	if i < 0 {
 		t.free++
 		return
 	}
-	next := t.order[0]
+	next := t.order[i]
+	t.held[next]++
 	ready := t.waiting[next][0]
 	t.remove(next, 0)
 	if len(t.waiting[next]) > 0 {
-		t.order = append(t.order[1:], next)
+		t.order = append(slices.Delete(t.order, i, i+1), next)
 	}
 	close(ready)
 }
 
-func (t *Turns) give() {
+func (t *Turns) give(caller recoup.ID) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.pass()
+	t.pass(caller)
 }
 
 func (t *Turns) wanted() bool {
@@ -194,7 +215,7 @@ func (t *turn) next(ctx context.Context) error {
 // end gives the turn back.
 func (t *turn) end() {
 	if t != nil && !t.given {
-		t.turns.give()
+		t.turns.give(t.caller)
 		t.given = true
 	}
 }
