@@ -1,6 +1,7 @@
 package alert_test
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -24,8 +25,8 @@ type world struct {
 // silent is a ledger that nothing is written to: events are inserted by hand.
 type silent struct{}
 
-func (silent) Keep(_ time.Time, events []recoup.Event) []*store.Event {
-	return make([]*store.Event, len(events))
+func (silent) Keep(_ context.Context, _ time.Time, events []recoup.Event) ([]*store.Event, error) {
+	return make([]*store.Event, len(events)), nil
 }
 
 // everywhere runs a test on each store.

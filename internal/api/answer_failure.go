@@ -13,6 +13,7 @@ import (
 	"recoup/internal/lifecycle"
 	"recoup/internal/recovery"
 	"recoup/internal/store"
+	"recoup/internal/turn"
 )
 
 // failure gives an error the code and the details that callers see. What is not
@@ -46,7 +47,9 @@ func failure(err error) error {
 		return fault.Wrap(err, fault.CodeConflict, "The open error of this table, entity and code is kept elsewhere.")
 	}
 	e := fault.From(err)
-	if e.Code == fault.CodeNetworkTimeout && errors.Is(err, context.DeadlineExceeded) { // this node's own: the network is another's
+	if errors.Is(err, turn.ErrUnfinished) && errors.Is(err, context.DeadlineExceeded) {
+		e = fault.Wrap(err, fault.CodeServiceOverloaded, "The node is busy and did not process the request in time. Send it again later, or send smaller batches.")
+	} else if e.Code == fault.CodeNetworkTimeout && errors.Is(err, context.DeadlineExceeded) { // this node's own: the network is another's
 		e = fault.Wrap(err, fault.CodeDatabaseBusy, "The database did not answer in time. Nothing was changed; try again.")
 	}
 	return patient(e)

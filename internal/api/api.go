@@ -153,6 +153,7 @@ type API struct {
 	gatekeeper *gatekeeper
 	turns      *turn.Turns // of work that callers can make expensive; one processor is left for the rest
 	reads      *turn.Turns // of lists and other requests that may read much
+	longReads  *turn.Turns // of reads that may take several times as long, such as the doctor
 	refusals   *refusals
 	readiness  *readiness
 	names      *names
@@ -175,7 +176,8 @@ func New(o Options) (*API, error) {
 		o.Wall = time.Now
 	}
 	a := &API{Options: o, keys: newKeyring(o.Store), gatekeeper: newGatekeeper(o.Limits, o.Wall), turns: turn.New(max(1, runtime.GOMAXPROCS(0)-1), o.Wall)}
-	a.reads = turn.New(a.gatekeeper.limits.Reads, o.Wall)
+	a.reads = turn.NewShared(a.gatekeeper.limits.Reads, o.Wall)
+	a.longReads = turn.NewShared(longReads, o.Wall)
 	a.refusals = &refusals{logger: o.Logger, kinds: map[recoup.Code]*refusal{}}
 	a.streams = a.newStreams()
 	a.names = newNames(a.gatekeeper.limits.Names)

@@ -2,6 +2,8 @@ package api
 
 import (
 	"cmp"
+	"context"
+	"errors"
 	"reflect"
 	"strconv"
 
@@ -12,6 +14,7 @@ import (
 	"recoup/internal/deadletter"
 	"recoup/internal/recovery"
 	"recoup/internal/store"
+	"recoup/internal/turn"
 )
 
 // What the operations find wrong with their requests, without doing anything: see
@@ -32,14 +35,45 @@ func neededReason[In any](reason func(*In) string) func(*API, *call, *In) error 
 	return func(_ *API, _ *call, in *In) error { return deadletter.CheckReason(reason(in)) }
 }
 
-// eachItem says all that is wrong with the items of a list, in order, by their rules and
-// by what they mean.
-func eachItem[T any](list string, items []T, rules []ruled, check func(*T) error) error {
+// errEnough ends a check that has found as much as an answer lists.
+var errEnough = errors.New("api: no more errors are listed")
+
+// eachItem returns what is wrong with the items of a list, in order, by their rules and by check.
+// The items are checked in turns of the context. The check ends once it has found as much as an
+// answer lists, and with a [turn.ErrUnfinished] when the context ends.
+func eachItem[T any](ctx context.Context, list string, items []T, rules []ruled, check func(*T) error) error {
 	var found fault.FieldErrors
-	for i := range items {
+	err := turn.Each(ctx, len(items), func(i int) error {
+		if found.Full() {
+			return errEnough
+		}
 		found.Merge(located(list+"["+strconv.Itoa(i)+"]", checkWhole(rules, &items[i], check)))
+		return nil
+	})
+	if err != nil && !errors.Is(err, errEnough) {
+		return err
 	}
 	return found.Err()
+}
+
+// inOneTurn runs a check in a turn of the caller. The check must not read from the store.
+func inOneTurn[In any](check func(*API, *call, *In) error) func(*API, *call, *In) error {
+	return func(a *API, c *call, in *In) error {
+		return turn.Each(c.r.Context(), 1, func(int) error { return check(a, c, in) })
+	}
+}
+
+// checkRest adds to found what the route's check finds. The error is a [turn.ErrUnfinished].
+func (c *call) checkRest(a *API, in any, found *fault.FieldErrors) error {
+	if c.route.check == nil {
+		return nil
+	}
+	err := c.route.check(a, c, in)
+	if errors.Is(err, turn.ErrUnfinished) {
+		return err
+	}
+	found.Merge(err)
+	return nil
 }
 
 // checkWhole says all that is wrong with an item.
@@ -55,8 +89,8 @@ func (a *API) checkClaim(c *call, in *claimIn) error {
 	return err
 }
 
-func (a *API) checkResults(_ *call, in *resultsIn) error {
-	return eachItem("results", in.Body.Results, resultRules, a.checkRetryResult)
+func (a *API) checkResults(c *call, in *resultsIn) error {
+	return eachItem(c.r.Context(), "results", in.Body.Results, resultRules, a.checkRetryResult)
 }
 
 func (a *API) checkRetryResult(r *client.Result) error {
@@ -69,7 +103,7 @@ func (a *API) checkPromotion(_ *call, in *promoteIn) error {
 }
 
 func (a *API) checkCounts(c *call, in *processedIn) error {
-	return eachItem("counts", in.Body.Counts, nil, func(p *client.Processed) error { return a.checkProcessed(c, c.processedOf(p)) })
+	return eachItem(c.r.Context(), "counts", in.Body.Counts, nil, func(p *client.Processed) error { return a.checkProcessed(c, c.processedOf(p)) })
 }
 
 func (a *API) checkPlan(_ *call, in *planIn) error {
@@ -123,16 +157,16 @@ func (a *API) checkSingleReplay(_ *call, in *replayLetterIn) error {
 	return a.Letters.CheckReplay(in.replay())
 }
 
-func (a *API) checkSubmissions(_ *call, in *submitIn) error {
-	return eachItem("work", in.Body.Work, newWorkRules, deadletter.CheckSubmission)
+func (a *API) checkSubmissions(c *call, in *submitIn) error {
+	return eachItem(c.r.Context(), "work", in.Body.Work, newWorkRules, deadletter.CheckSubmission)
 }
 
 func (a *API) checkWorkClaim(_ *call, in *claimWorkIn) error {
 	return deadletter.CheckClaim(in.Body)
 }
 
-func (a *API) checkWorkResults(_ *call, in *workResultsIn) error {
-	return eachItem("results", in.Body.Results, workResultRules, a.Letters.CheckResult)
+func (a *API) checkWorkResults(c *call, in *workResultsIn) error {
+	return eachItem(c.r.Context(), "results", in.Body.Results, workResultRules, a.Letters.CheckResult)
 }
 
 // checkOneWorkResult is the check of a result whose outcome its path names.
@@ -159,7 +193,7 @@ func (a *API) checkBatch(_ *call, in *newBatchIn) error { return recovery.CheckB
 func (a *API) checkGateClaim(_ *call, in *gateClaimIn) error { return recovery.CheckClaim(in.Body) }
 
 func (a *API) checkGateResults(c *call, in *gateResultsIn) error {
-	return eachItem("results", in.Body.Results, gateResultRules, func(r *recoup.GateZeroResult) error { return a.checkGateResult(c, r) })
+	return eachItem(c.r.Context(), "results", in.Body.Results, gateResultRules, func(r *recoup.GateZeroResult) error { return a.checkGateResult(c, r) })
 }
 
 func (a *API) checkGateResult(c *call, r *recoup.GateZeroResult) error {

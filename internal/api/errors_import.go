@@ -1,12 +1,14 @@
 package api
 
 import (
+	"context"
 	"strings"
 
 	"recoup/client"
 	"recoup/fault"
 	"recoup/internal/backfill"
 	"recoup/internal/rowfile"
+	"recoup/internal/turn"
 )
 
 // maxImported is how many rows one call imports.
@@ -14,8 +16,8 @@ const maxImported = 10000
 
 type importErrorsIn struct{ Body client.ErrorLines }
 
-// read reads the rows, and the names of columns that stand for nothing.
-func (in *importErrorsIn) read() (rows []backfill.Row, ignored []string, err error) {
+// read reads the rows in a turn of the context, and the names of columns that stand for nothing.
+func (in *importErrorsIn) read(ctx context.Context) (rows []backfill.Row, ignored []string, err error) {
 	b := &in.Body
 	var bad fault.FieldErrors
 	if format := rowfile.Format(b.Format); format != rowfile.CSV && format != rowfile.NDJSON {
@@ -27,23 +29,25 @@ func (in *importErrorsIn) read() (rows []backfill.Row, ignored []string, err err
 	if err := bad.Err(); err != nil {
 		return nil, nil, err
 	}
-	rows, ignored, err = backfill.Read(backfill.Options{
-		Format: rowfile.Format(b.Format), Line: b.FirstLine, Table: b.Table, Columns: b.Columns,
-	}, strings.NewReader(b.Lines), maxImported+1)
+	options := backfill.Options{Format: rowfile.Format(b.Format), Line: b.FirstLine, Table: b.Table, Columns: b.Columns}
+	err = turn.Each(ctx, 1, func(int) (err error) {
+		rows, ignored, err = backfill.Read(options, strings.NewReader(b.Lines), maxImported+1)
+		return err
+	})
 	if err == nil && (len(rows) == 0 || len(rows) > maxImported) {
 		err = fault.BadField("lines", "items", "an import must have between 1 and %d rows", maxImported)
 	}
 	return rows, ignored, err
 }
 
-func (*API) checkImport(_ *call, in *importErrorsIn) error {
-	_, _, err := in.read()
+func (*API) checkImport(c *call, in *importErrorsIn) error {
+	_, _, err := in.read(c.r.Context())
 	return err
 }
 
 // importErrors records failures of earlier times, as a file has them.
 func (a *API) importErrors(c *call, in *importErrorsIn) (client.ErrorsImported, error) {
-	rows, ignored, err := in.read()
+	rows, ignored, err := in.read(c.r.Context())
 	if err != nil {
 		return client.ErrorsImported{}, err
 	}

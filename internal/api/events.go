@@ -15,6 +15,7 @@ import (
 	"recoup/fault"
 	"recoup/internal/ledger"
 	"recoup/internal/store"
+	"recoup/internal/turn"
 )
 
 // The bounds of a batch of events.
@@ -63,7 +64,7 @@ func (a *API) addEvents(c *call, decoder *eventDecoder) (client.EventsAccepted, 
 	if err != nil {
 		return client.EventsAccepted{}, err
 	}
-	batch, err := decoder.decode(media, c.body)
+	batch, err := decoder.decode(c.r.Context(), media, c.body)
 	if err != nil {
 		return client.EventsAccepted{}, err
 	}
@@ -71,7 +72,9 @@ func (a *API) addEvents(c *call, decoder *eventDecoder) (client.EventsAccepted, 
 	for i := range batch.events {
 		batch.events[i].Sender = sender
 	}
-	a.checkRefused(c, batch, sender)
+	if err := a.checkRefused(c, batch, sender); err != nil {
+		return client.EventsAccepted{}, err
+	}
 	folded := a.foldServices(c, batch.events, sender)
 	governed, err := a.Ledger.Govern(c.r.Context(), c.now, batch.events)
 	if err != nil {
@@ -84,8 +87,13 @@ func (a *API) addEvents(c *call, decoder *eventDecoder) (client.EventsAccepted, 
 		return out, refused[0].err
 	}
 	named := refused[:min(len(refused), maxRefused)]
-	for i, document := range batch.documents(c, named) {
-		out.Refused = append(out.Refused, client.RefusedEvent{Index: named[i].index, Failure: a.embed(c, c.illustratedBy(named[i].err, document))})
+	documents := batch.documents(c, named)
+	err = turn.Each(c.r.Context(), len(named), func(i int) error {
+		out.Refused = append(out.Refused, client.RefusedEvent{Index: named[i].index, Failure: a.embed(c, c.illustratedBy(named[i].err, documents[i]))})
+		return nil
+	})
+	if err != nil {
+		return client.EventsAccepted{}, err
 	}
 	receipt, err := a.Ledger.Append(c.r.Context(), governed.Events)
 	if err != nil {
@@ -104,18 +112,19 @@ func (a *API) addEvents(c *call, decoder *eventDecoder) (client.EventsAccepted, 
 
 // checkRefused adds to what is wrong with the form of an event what is wrong with the
 // rest of it, for those that the answer names.
-func (a *API) checkRefused(c *call, b *eventBatch, sender *ledger.Sender) {
-	for i := range b.refused[:min(len(b.refused), maxRefused)] {
+func (a *API) checkRefused(c *call, b *eventBatch, sender *ledger.Sender) error {
+	return turn.Each(c.r.Context(), min(len(b.refused), maxRefused), func(i int) error {
 		r := &b.refused[i]
 		if r.in == nil {
-			continue
+			return nil
 		}
 		var found fault.FieldErrors
 		if r.in.Sender = sender; found.Merge(r.err) {
 			found.Merge(located(b.at(r.index), a.Ledger.Check(c.now, r.in)))
 			r.err = found.Err()
 		}
-	}
+		return nil
+	})
 }
 
 // allRefused lists everything that is refused of a batch, by the place that it has.

@@ -2,14 +2,17 @@ package api
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
+	"io"
 	"reflect"
 	"strconv"
 	"strings"
 
 	"recoup/fault"
 	"recoup/internal/ledger"
+	"recoup/internal/turn"
 )
 
 // ndjson is one event per line.
@@ -112,18 +115,18 @@ func (b *eventBatch) refuse(index int, in *ledger.Incoming, err error) {
 	b.refused = append(b.refused, refused)
 }
 
-// decode reads the body in the form that its media type names.
-func (d *eventDecoder) decode(media string, body []byte) (b *eventBatch, err error) {
+// decode reads the body in the form that its media type names, in turns of the context.
+func (d *eventDecoder) decode(ctx context.Context, media string, body []byte) (b *eventBatch, err error) {
 	body = bytes.TrimSpace(body)
 	switch {
 	case len(body) == 0:
 		return nil, fault.New(fault.CodeMalformedJSON, "The body is empty: send an event.")
 	case media != fault.MediaJSON:
-		b = d.lines(string(body), newPlainReader().read)
+		b, err = d.lines(ctx, string(body), newPlainReader().read)
 	case body[0] == '[':
-		b, err = d.array(body)
+		b, err = d.array(ctx, body)
 	default:
-		b, err = d.object(body)
+		b, err = d.object(ctx, body)
 	}
 	if err == nil {
 		err = countEvents(len(b.events) + len(b.refused))
@@ -132,9 +135,9 @@ func (d *eventDecoder) decode(media string, body []byte) (b *eventBatch, err err
 }
 
 // array reads a list of events.
-func (d *eventDecoder) array(body []byte) (*eventBatch, error) {
+func (d *eventDecoder) array(ctx context.Context, body []byte) (*eventBatch, error) {
 	b := &eventBatch{}
-	err := readWhole(d.list, body, &b.events, &b.unknown)
+	err := turn.Each(ctx, 1, func(int) error { return readWhole(d.list, body, &b.events, &b.unknown) })
 	if !within(err, "") {
 		return b, err
 	}
@@ -142,18 +145,18 @@ func (d *eventDecoder) array(body []byte) (*eventBatch, error) {
 	if json.Unmarshal(body, &items) != nil {
 		return nil, err
 	}
-	return d.apart("", items), nil
+	return d.apart(ctx, "", items)
 }
 
 // object reads one event or {"events": […]}.
-func (d *eventDecoder) object(body []byte) (*eventBatch, error) {
+func (d *eventDecoder) object(ctx context.Context, body []byte) (*eventBatch, error) {
 	var doc eventDocument
 	b := &eventBatch{list: "events"}
-	err := readWhole(d.document, body, &doc, &b.unknown)
+	err := turn.Each(ctx, 1, func(int) error { return readWhole(d.document, body, &doc, &b.unknown) })
 	if within(err, "events") {
 		var items struct{ Events []json.RawMessage }
 		if json.Unmarshal(body, &items) == nil && reflect.ValueOf(doc.Incoming).IsZero() {
-			return d.apart("events", items.Events), nil
+			return d.apart(ctx, "events", items.Events)
 		}
 	}
 	switch {
@@ -174,25 +177,30 @@ func (d *eventDecoder) object(body []byte) (*eventBatch, error) {
 }
 
 // apart reads the items of a list of which some are no events, each by itself.
-func (d *eventDecoder) apart(list string, items []json.RawMessage) *eventBatch {
+func (d *eventDecoder) apart(ctx context.Context, list string, items []json.RawMessage) (*eventBatch, error) {
 	b, listed := &eventBatch{list: list}, 0
-	for i, item := range items {
+	err := turn.Each(ctx, len(items), func(i int) error {
 		var in ledger.Incoming
 		r := reading{at: b.at(i), unknown: &b.unknown, listed: &listed}
-		b.add(i, &in, r.item(d.one, item, &in))
-	}
-	return b
+		b.add(i, &in, r.item(d.one, items[i], &in))
+		return nil
+	})
+	return b, err
 }
 
 // lines reads one event per line. One that is not an event is refused with its number
 // and leaves the others alone. What plain does not read is read by encoding/json.
-func (d *eventDecoder) lines(body string, plain func(string, *ledger.Incoming) bool) *eventBatch {
+func (d *eventDecoder) lines(ctx context.Context, body string, plain func(string, *ledger.Incoming) bool) (*eventBatch, error) {
 	b := &eventBatch{list: ndjson, events: make([]ledger.Incoming, 0, min(strings.Count(body, "\n")+1, maxEvents+1))}
-	for number, index, more := 1, 0, true; more && index <= maxEvents; number++ {
-		var line string
-		line, body, more = strings.Cut(body, "\n")
-		if line = strings.TrimSpace(line); line == "" {
-			continue
+	number, more := 0, true
+	err := turn.Each(ctx, maxEvents+1, func(index int) error {
+		line := ""
+		for ; more && line == ""; number++ {
+			line, body, more = strings.Cut(body, "\n")
+			line = strings.TrimSpace(line)
+		}
+		if line == "" {
+			return io.EOF
 		}
 		b.events = append(b.events, ledger.Incoming{})
 		in := &b.events[len(b.events)-1]
@@ -203,9 +211,12 @@ func (d *eventDecoder) lines(body string, plain func(string, *ledger.Incoming) b
 		} else {
 			b.places = append(b.places, index)
 		}
-		index++
+		return nil
+	})
+	if errors.Is(err, io.EOF) {
+		err = nil
 	}
-	return b
+	return b, err
 }
 
 // numbered reads the event of a line.

@@ -1,6 +1,8 @@
 package api
 
 import (
+	"cmp"
+	"context"
 	"reflect"
 	"slices"
 	"strings"
@@ -42,7 +44,7 @@ var decoder = newEventDecoder()
 
 // DecodeEvents decodes a body of events.
 func DecodeEvents(media string, body []byte) ([]ledger.Incoming, int, error) {
-	return opened(decoder.decode(media, body))
+	return opened(decoder.decode(context.Background(), media, body))
 }
 
 // opened is a batch without its refusals, of which the first is returned.
@@ -85,8 +87,8 @@ func DecodeLinesSlowly(body string) ([]ledger.Incoming, int, error) {
 	if body == "" {
 		return DecodeLines(body)
 	}
-	b := decoder.lines(body, func(string, *ledger.Incoming) bool { return false })
-	return opened(b, countEvents(len(b.events)+len(b.refused)))
+	b, err := decoder.lines(context.Background(), body, func(string, *ledger.Incoming) bool { return false })
+	return opened(b, cmp.Or(err, countEvents(len(b.events)+len(b.refused))))
 }
 
 // ReadsPlainly reports whether a line is read without encoding/json.

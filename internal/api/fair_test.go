@@ -88,7 +88,7 @@ func (w *world) otherProcess() *sql.Conn {
 func TestListsTakeTurns(t *testing.T) {
 	t.Parallel()
 	var s stuck
-	w := newWorld(t, stick(&s), limits(api.Limits{Reads: 2}))
+	w := newWorld(t, stick(&s), limits(api.Limits{Reads: 3}))
 	w.do("worker", http.MethodGet, "/v1/keys/self", nil).ok()
 	var running []<-chan *answer
 	for range 12 {
@@ -103,6 +103,34 @@ func TestListsTakeTurns(t *testing.T) {
 	}
 	close(s.release)
 	(<-gate).ok()
+	for _, r := range running {
+		(<-r).ok()
+	}
+}
+
+// Many lists of one key leave a turn for another key, and nobody waits for a turn to read one error or
+// what is in memory.
+func TestListsOfOneKeyLeaveATurn(t *testing.T) {
+	t.Parallel()
+	var s stuck
+	w := newWorld(t, stick(&s), limits(api.Limits{Reads: 3}))
+	made := recoup.Reported{}
+	reported := w.later("ingest", http.MethodPost, "/v1/errors", recoup.Report{Table: dol, EntityID: "CO-1", Code: "TIMEOUT"})
+	<-s.arrived
+	s.release <- struct{}{}
+	(<-reported).ok(&made)
+	var running []<-chan *answer
+	for range 12 {
+		running = append(running, w.later("reader", http.MethodGet, "/v1/errors/parked", nil))
+	}
+	<-s.arrived
+	<-s.arrived
+	w.do("operator", http.MethodGet, "/v1/errors?limit=1", nil).ok()
+	for _, path := range []string{"/v1/codes", "/v1/codes/TIMEOUT", "/v1/policy", "/v1/errors/" + made.Error.ID.String()} {
+		w.do("reader", http.MethodGet, path, nil).ok()
+	}
+	w.do("operator", http.MethodGet, "/v1/doctor", nil).ok()
+	close(s.release)
 	for _, r := range running {
 		(<-r).ok()
 	}

@@ -2,6 +2,7 @@ package api
 
 import (
 	"bytes"
+	"errors"
 	"net/http"
 	"reflect"
 	"slices"
@@ -12,6 +13,7 @@ import (
 	"recoup/client"
 	"recoup/fault"
 	"recoup/internal/recovery"
+	"recoup/internal/turn"
 )
 
 // The bounds of an import.
@@ -89,14 +91,18 @@ func importIntakes() *route {
 // says as well what is wrong with the rest.
 func readImport(c *call, form *shape, in *client.IntakeImport) error {
 	var r reading
-	if err := r.read(form, c.body, in); err != nil {
+	if err := decode(c, form, in, &r); err != nil {
 		return err
 	}
-	if r.found.Len() > 0 && !r.void {
-		r.found.Merge(eachItem("intakes", in.Intakes, nil, func(i *client.NewIntake) error {
+	if r.found.Len() > 0 && !r.void && !r.found.Full() {
+		err := eachItem(c.r.Context(), "intakes", in.Intakes, nil, func(i *client.NewIntake) error {
 			candidate := candidateOf(*i)
 			return recovery.Check(&candidate)
-		}))
+		})
+		if errors.Is(err, turn.ErrUnfinished) {
+			return err
+		}
+		r.found.Merge(err)
 	}
 	return c.illustrated(r.found.Err())
 }
@@ -129,7 +135,11 @@ func readRows(c *call, form *shape, first int) (rows []recovery.Row, ignored []s
 		if first > 0 {
 			file.From(first)
 		}
-		if rows, err = file.Take(maxIntakes + 1); err != nil {
+		err = turn.Each(c.r.Context(), 1, func(int) (err error) {
+			rows, err = file.Take(maxIntakes + 1)
+			return err
+		})
+		if err != nil {
 			return nil, nil, err
 		}
 		ignored = file.Ignored()

@@ -103,7 +103,7 @@ func (a *API) checkItem(c *call, r recoup.Report) error {
 }
 
 func (a *API) checkReports(c *call, in *reportBatchIn) error {
-	return eachItem("reports", in.Body.Reports, reportRules, func(r *recoup.Report) error { return a.checkReport(c, &reportIn{*r}) })
+	return eachItem(c.r.Context(), "reports", in.Body.Reports, reportRules, func(r *recoup.Report) error { return a.checkReport(c, &reportIn{*r}) })
 }
 
 // joined is everything that is wrong with the items of a batch as one failure.

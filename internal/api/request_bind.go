@@ -15,6 +15,7 @@ import (
 
 	"recoup/fault"
 	"recoup/internal/nearest"
+	"recoup/internal/turn"
 )
 
 // binder fills a struct from a request: fields tagged path and query from there,
@@ -85,8 +86,10 @@ func (b *binder) read(a *API, c *call, in reflect.Value) error {
 		}
 		return c.illustrated(r.found.Err())
 	}
-	if r.found.Len() > 0 && !r.void && c.route.check != nil {
-		r.found.Merge(c.route.check(a, c, in.Addr().Interface()))
+	if r.found.Len() > 0 && !r.void {
+		if err := c.checkRest(a, in.Addr().Interface(), &r.found); err != nil {
+			return err
+		}
 	}
 	return c.illustrated(r.found.Err())
 }
@@ -153,10 +156,13 @@ func (b *binder) readBody(c *call, in reflect.Value, r *reading) error {
 	if err := decode(c, b.shape, body.Addr().Interface(), r); err != nil {
 		return err
 	}
-	if !r.void {
-		r.found.Merge(checkRules(b.rules, body))
+	if r.void {
+		return nil
 	}
-	return nil
+	return turn.Each(c.r.Context(), 1, func(int) error {
+		r.found.Merge(checkRules(b.rules, body))
+		return nil
+	})
 }
 
 // unknown says that there is no field or parameter of a name, and which was probably

@@ -124,7 +124,10 @@ func (c *call) completed(a *API, in any, err error) error {
 	var found fault.FieldErrors
 	found.Merge(err)
 	known := found.Len()
-	if found.Merge(c.route.check(a, c, in)); found.Len() == known {
+	if late := c.checkRest(a, in, &found); late != nil {
+		return late
+	}
+	if found.Len() == known {
 		return err
 	}
 	return found.Err()
@@ -255,15 +258,22 @@ func (a *API) serve(c *call, v *visit) ([]byte, error) {
 	return answer, err
 }
 
-// inTurn serves a request that may read much once its key has a turn. A key with many lists on
-// their way delays the lists of others by one at most, and leaves connections to the database for
-// everything else.
+// longReads is how many long reads are served at once, of which one key has one.
+const longReads = 2
+
+// inTurn serves a request that may read much once its key has a turn. One key has all turns but one,
+// so that its lists do not delay those of another, and connections to the database are left for
+// everything else. Long reads have turns of their own.
 func (a *API) inTurn(c *call, do func() error) error {
 	if rt := c.route; c.key == nil || rt.writes() && !rt.searches || rt.bounded || rt.quick {
 		return do()
 	}
+	turns := a.reads
+	if c.route.long {
+		turns = a.longReads
+	}
 	var failed error
-	err := turn.Each(turn.With(c.r.Context(), a.reads, c.key.ID), 1, func(int) error {
+	err := turn.Each(turn.With(c.r.Context(), turns, c.key.ID), 1, func(int) error {
 		failed = do()
 		return nil
 	})

@@ -22,7 +22,7 @@ func everyone() []Role { return Roles() }
 // workRoutes are about errors, their retries and the gate.
 func workRoutes() []*route {
 	return []*route{
-		checked(operation(post, "/v1/errors", "Report a failure", (*API).report), (*API).checkReport).answers(http.StatusCreated).by(Ingest, Worker, Operator).repeats(keyed).tagged("errors"),
+		checked(operation(post, "/v1/errors", "Report a failure", (*API).report), inOneTurn((*API).checkReport)).answers(http.StatusCreated).by(Ingest, Worker, Operator).repeats(keyed).tagged("errors"),
 		reportMany().takesUpTo(batchBody).by(Ingest, Worker, Operator).repeats(keyed).tagged("errors"),
 		checked(operation(post, "/v1/errors/import", "Import failures of earlier times: CSV or NDJSON; rows succeed or fail independently", (*API).importErrors), (*API).checkImport).takesUpTo(importBody).takesLong().by(Operator).tagged("errors"),
 		checked(operation(get, "/v1/errors", "List open errors, newest first", (*API).listErrors), (*API).checkFilter).by(readers()...).under(vital).tagged("errors"),
@@ -33,7 +33,7 @@ func workRoutes() []*route {
 		checked(operation(get, "/v1/series", "Count what happened to errors, hour by hour", (*API).series), (*API).checkSeries).by(readers()...).under(vital).tagged("operations"),
 		operation(get, "/v1/forecast", "Forecast when queues are empty and which deadlines are missed", (*API).forecast).by(readers()...).under(vital).tagged("operations"),
 		operation(get, "/v1/stream", "Follow what changes, as server-sent events", (*API).showStream).streams((*API).stream).by(readers()...).under(vital).tagged("operations"),
-		operation(get, "/v1/errors/{id}", "Show an error", (*API).showError).by(readers()...).under(vital).tagged("errors"),
+		operation(get, "/v1/errors/{id}", "Show an error", (*API).showError).by(readers()...).under(vital).readsLittle().tagged("errors"),
 		operation(get, "/v1/errors/{id}/history", "Show what happened to an error", (*API).history).by(readers()...).under(vital).tagged("errors"),
 		operation(get, "/v1/errors/{id}/source", "Show what an error keeps of its row of an adopted table", (*API).showSource).by(readers()...).under(vital).tagged("errors"),
 		checked(operation(post, "/v1/errors/{id}/source/decrypt", "Decrypt what an error keeps of its row; audited", (*API).decryptSource), neededReason(func(in *sourceLookIn) string { return in.Body.Reason })).forAdmins().under(vital).repeats(twice).tagged("errors"),
@@ -41,9 +41,9 @@ func workRoutes() []*route {
 
 		checked(operation(post, "/v1/retries/claim", "Claim errors that are due, or wait until some are", (*API).claim), (*API).checkClaim).by(Worker).under(waiting).repeats(twice).tagged("retries"),
 		checked(operation(post, "/v1/retries/results", "Submit results of retries in bulk; items succeed or fail independently", (*API).results), (*API).checkResults).takesUpTo(batchBody).by(Worker).repeats(keyed).tagged("retries"),
-		checked(operation(post, "/v1/retries/{id}/succeed", "Report a retry that succeeded", (*API).succeed), checkResult("succeed")).by(Worker).repeats(keyed).tagged("retries"),
-		checked(operation(post, "/v1/retries/{id}/fail", "Report a retry that failed", (*API).fail), checkResult("fail")).demands("code").by(Worker).repeats(keyed).tagged("retries"),
-		checked(operation(post, "/v1/retries/{id}/extend", "Extend a lease", (*API).extend), checkResult("extend")).by(Worker).repeats(keyed).tagged("retries"),
+		checked(operation(post, "/v1/retries/{id}/succeed", "Report a retry that succeeded", (*API).succeed), inOneTurn(checkResult("succeed"))).by(Worker).repeats(keyed).tagged("retries"),
+		checked(operation(post, "/v1/retries/{id}/fail", "Report a retry that failed", (*API).fail), inOneTurn(checkResult("fail"))).demands("code").by(Worker).repeats(keyed).tagged("retries"),
+		checked(operation(post, "/v1/retries/{id}/extend", "Extend a lease", (*API).extend), inOneTurn(checkResult("extend"))).by(Worker).repeats(keyed).tagged("retries"),
 
 		operation(get, "/v1/promotion/{entity}", "Ask whether an entity may go on", (*API).gate).by(readers()...).under(vital).endsByItself().tagged("promotion"),
 		checked(operation(post, "/v1/promotions", "Check the gate and record a promotion, in one transaction", (*API).promote), (*API).checkPromotion).answers(http.StatusCreated).by(Worker, Operator).under(vital).repeats(keyed).tagged("promotion"),
@@ -62,17 +62,17 @@ func ledgerRoutes() []*route {
 		operation(get, "/v1/stats/daily", "Count events by day, service and code", (*API).daily).by(Operator, Reader).forAllHubs().under(vital).tagged("events"),
 		operation(get, "/v1/stats/drops", "Count what was left out of the ledger, by day and reason", (*API).drops).by(Operator, Reader).forAllHubs().under(vital).tagged("events"),
 
-		operation(get, "/v1/codes", "List codes", (*API).listCodes).by(everyone()...).tagged("codes"),
-		operation(get, "/v1/codes/{code}", "Show a code", (*API).showCode).by(everyone()...).tagged("codes"),
+		operation(get, "/v1/codes", "List codes", (*API).listCodes).by(everyone()...).readsLittle().tagged("codes"),
+		operation(get, "/v1/codes/{code}", "Show a code", (*API).showCode).by(everyone()...).readsLittle().tagged("codes"),
 		checked(operation(put, "/v1/codes/{code}", "Register a code, or change one of your own", (*API).putCode), (*API).checkCode).forAdmins().forAllHubs().tagged("codes"),
-		checked(operation(post, "/v1/classify", "Classify a failure", (*API).classify), (*API).checkClassify).changesNothing().by(everyone()...).tagged("codes"),
+		checked(operation(post, "/v1/classify", "Classify a failure", (*API).classify), inOneTurn((*API).checkClassify)).changesNothing().by(everyone()...).tagged("codes"),
 	}
 }
 
 // adminRoutes are about the rules, who may do what, and the node itself.
 func adminRoutes() []*route {
 	return []*route{
-		operation(get, "/v1/policy", "Show the policy", (*API).showPolicy).by(everyone()...).tagged("policy"),
+		operation(get, "/v1/policy", "Show the policy", (*API).showPolicy).by(everyone()...).readsLittle().tagged("policy"),
 		operation(get, "/v1/tables", "List the error tables, and what has their names in the database", (*API).tables).by(readers()...).under(vital).tagged("policy"),
 		operation(get, "/v1/policy/versions", "List the policies that were in force", (*API).policyVersions).by(readers()...).tagged("policy"),
 		checked(operation(post, "/v1/policy/plan", "Preview what a policy would change", (*API).planPolicy), (*API).checkPlan).changesNothing().takesUpTo(1 << 20).by(Operator).forAllHubs().takesLong().readsMuch().tagged("policy"),

@@ -2,9 +2,12 @@ package app
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
+	"net/url"
 
+	"github.com/go-logr/logr"
 	"go.opentelemetry.io/otel"
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/codes"
@@ -26,8 +29,10 @@ type tracing struct {
 }
 
 func newTracing(ctx context.Context, o *Options) (*tracing, error) {
-	// The SDK reports failed exports to one handler of the process, which writes to stderr by default.
-	otel.SetErrorHandler(otel.ErrorHandlerFunc(func(err error) { o.Logger.Warn("traces could not be sent", "cause", err) }))
+	// The SDK has one logger and one handler of errors per process. Its logger writes to stderr by
+	// default, also the values of OTEL_EXPORTER_OTLP_HEADERS that it cannot read.
+	otel.SetLogger(logr.Discard())
+	otel.SetErrorHandler(otel.ErrorHandlerFunc(func(err error) { o.Logger.Warn("traces could not be sent", "cause", withoutAddress(err)) }))
 	exporter, err := otlptracehttp.New(ctx, otlptracehttp.WithEndpointURL(o.Traces))
 	if err != nil {
 		return nil, fmt.Errorf("traces cannot be sent to the endpoint that was given: %w", err)
@@ -38,6 +43,20 @@ func newTracing(ctx context.Context, o *Options) (*tracing, error) {
 			attribute.String("service.name", "recoup"), attribute.String("service.version", o.Build.Version), attribute.String("service.instance.id", o.Node))),
 	)
 	return &tracing{provider: provider, tracer: provider.Tracer("recoup")}, nil
+}
+
+// withoutAddress describes an error of an exporter. Of an address only the host is left: its path,
+// its user and its query may be secrets.
+func withoutAddress(err error) string {
+	failed, ok := errors.AsType[*url.Error](err)
+	if !ok {
+		return err.Error()
+	}
+	host := "the endpoint"
+	if address, err := url.Parse(failed.URL); err == nil && address.Host != "" {
+		host = address.Host
+	}
+	return host + ": " + failed.Err.Error()
 }
 
 // begin starts the span of a request, below the caller's if there is one.

@@ -3,10 +3,14 @@ package endtoend
 import (
 	"crypto/tls"
 	"crypto/x509"
+	"encoding/pem"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -115,6 +119,34 @@ for (const options of [{ server: "https://" + address }, { server: "https://" + 
     console.log(e.code, e.message);
   }
 }`
+
+const statusScript = `
+import { fetchTrusting } from "./dist/node.js";
+const fetch = fetchTrusting(process.env.RECOUP_CA);
+for (const status of [205, 600, 999, 200]) {
+  console.log(await fetch(process.env.ADDRESS + "/" + status).then((r) => r.status, (e) => e.name));
+}`
+
+// A status that fetch does not allow fails the request and does not end the caller's process.
+func TestTrustingFetchOutlivesStatuses(t *testing.T) {
+	tier.Only(t, tier.TypeScript)
+	t.Parallel()
+	s := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		status, err := strconv.Atoi(r.URL.Path[1:])
+		if err != nil {
+			t.Error(err)
+		}
+		w.WriteHeader(status)
+	}))
+	t.Cleanup(s.Close)
+	ca := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: s.Certificate().Raw})
+	cmd := nodeCommand(typeScriptPackage(t), "--input-type=module", "--eval", statusScript)
+	cmd.Env = append(os.Environ(), "ADDRESS="+s.URL, "RECOUP_CA="+string(ca))
+	out, err := cmd.CombinedOutput()
+	if got := strings.Fields(string(out)); err != nil || !slices.Equal(got, []string{"205", "RangeError", "RangeError", "200"}) {
+		t.Errorf("it prints %s: %v", out, err)
+	}
+}
 
 // The TypeScript client trusts an authority in Node with the fetch of recoup/node.
 func TestPrivateAuthorityTypeScript(t *testing.T) {

@@ -36,7 +36,9 @@ func (e *Engine) Admit(ctx context.Context) (int, error) {
 	for i := range rows {
 		batch[i], events[i] = e.admission(&rows[i]), e.admitted(&rows[i])
 	}
-	e.keep(e.Now(), batch, events)
+	if err := e.keep(ctx, e.Now(), batch, events); err != nil {
+		return 0, err
+	}
 	outcomes, err := e.report(ctx, batch)
 	if err != nil {
 		return 0, err

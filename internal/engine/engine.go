@@ -35,7 +35,7 @@ type Store interface {
 type Ledger interface {
 	// Keep returns what is to be stored of each event, in their order; nil where
 	// the ledger's rules refuse one. What it leaves out is counted.
-	Keep(now time.Time, events []recoup.Event) []*store.Event
+	Keep(ctx context.Context, now time.Time, events []recoup.Event) ([]*store.Event, error)
 }
 
 // Options are what an engine is made of. All but the last four are required.

@@ -99,7 +99,9 @@ func (e *Engine) importPast(ctx context.Context, c Caller, past []Past, do func(
 		events = append(events, event(&past[i].Report, r.Code, past[i].CreatedAt))
 		return r, nil
 	}, func(ctx context.Context, made []store.Report) ([]store.Outcome, error) {
-		e.keepRecent(now, made, events)
+		if err := e.keepRecent(ctx, now, made, events); err != nil {
+			return nil, err
+		}
 		return do(ctx, made)
 	}, func(i int, o *store.Outcome, err error) (Reported, error) {
 		out := Reported{Err: err}
@@ -136,7 +138,7 @@ func (e *Engine) preparePast(c Caller, p *Past, now time.Time) (store.Report, re
 
 // keepRecent has the ledger keep what it would keep of events of those times. What is
 // older than its retention is nothing that it has dropped.
-func (e *Engine) keepRecent(now time.Time, reports []store.Report, events []recoup.Event) {
+func (e *Engine) keepRecent(ctx context.Context, now time.Time, reports []store.Report, events []recoup.Event) error {
 	oldest := now.Add(-e.Policies.Current().Ledger.EventRetention)
 	var recent []recoup.Event
 	var places []int
@@ -145,9 +147,11 @@ func (e *Engine) keepRecent(now time.Time, reports []store.Report, events []reco
 			recent, places = append(recent, events[i]), append(places, i)
 		}
 	}
-	for i, kept := range e.Ledger.Keep(now, recent) {
+	list, err := e.Ledger.Keep(ctx, now, recent)
+	for i, kept := range list {
 		if kept != nil {
 			reports[places[i]].EventOf = e.ofReport(kept)
 		}
 	}
+	return err
 }

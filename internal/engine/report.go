@@ -48,7 +48,9 @@ func (e *Engine) Report(ctx context.Context, c Caller, reports []recoup.Report, 
 		events = append(events, event(&reports[i], r.Code, now))
 		return r, nil
 	}, func(ctx context.Context, made []store.Report) ([]store.Outcome, error) {
-		e.keep(now, made, events)
+		if err := e.keep(ctx, now, made, events); err != nil {
+			return nil, err
+		}
 		outcomes, err := e.report(ctx, made)
 		e.announce(outcomes)
 		return outcomes, err
@@ -219,12 +221,14 @@ func event(r *recoup.Report, code recoup.Code, now time.Time) recoup.Event {
 
 // keep asks the ledger what it keeps of reports, before anything is locked for
 // them, and has the store write it together with their errors.
-func (e *Engine) keep(now time.Time, reports []store.Report, events []recoup.Event) {
-	for i, kept := range e.Ledger.Keep(now, events) {
+func (e *Engine) keep(ctx context.Context, now time.Time, reports []store.Report, events []recoup.Event) error {
+	list, err := e.Ledger.Keep(ctx, now, events)
+	for i, kept := range list {
 		if kept != nil {
 			reports[i].EventOf = e.ofReport(kept)
 		}
 	}
+	return err
 }
 
 // ofReport gives what is kept of a report the id and the time of its error. Plain

@@ -51,8 +51,8 @@ func (b *Book) Govern(ctx context.Context, now time.Time, batch []Incoming) (Gov
 }
 
 // Keep says what is stored of events together with the act that they record.
-func (b *Book) Keep(now time.Time, events []recoup.Event) []*store.Event {
-	return b.governor.Load().Keep(now, events)
+func (b *Book) Keep(ctx context.Context, now time.Time, events []recoup.Event) ([]*store.Event, error) {
+	return b.governor.Load().Keep(ctx, now, events)
 }
 
 // Inspect says why events that came by the bus cannot have been governed.

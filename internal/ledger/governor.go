@@ -102,13 +102,17 @@ func (g *Governor) Check(now time.Time, in *Incoming) error {
 }
 
 // Keep governs events that are stored together with the act that they record. The
-// result has nil in the place of one that is refused; the act stands without it.
-func (g *Governor) Keep(now time.Time, events []recoup.Event) []*store.Event {
+// result has nil in the place of one that is refused; the act stands without it. The only error is
+// the context's.
+func (g *Governor) Keep(ctx context.Context, now time.Time, events []recoup.Event) ([]*store.Event, error) {
 	batch := make([]Incoming, len(events))
 	for i := range events {
 		batch[i].Event = events[i]
 	}
-	governed, _ := g.Govern(context.Background(), now, batch) // this context does not end
+	governed, err := g.Govern(ctx, now, batch)
+	if err != nil {
+		return nil, err
+	}
 	kept, refused := make([]*store.Event, len(events)), governed.Refused
 	for i, next := 0, 0; i < len(events); i++ {
 		if len(refused) > 0 && refused[0].Index == i {
@@ -118,7 +122,7 @@ func (g *Governor) Keep(now time.Time, events []recoup.Event) []*store.Event {
 		kept[i] = &governed.Events[next]
 		next++
 	}
-	return kept
+	return kept, nil
 }
 
 // check decides about one event. Its methods fill in the event and note what is

@@ -12,6 +12,7 @@ import (
 	"recoup"
 	"recoup/fault"
 	"recoup/internal/store"
+	"recoup/internal/turn"
 )
 
 // Create takes in one candidate. With an id of the caller's it may be sent again:
@@ -67,18 +68,21 @@ func (s *Service) Import(ctx context.Context, batch string, rows []Row) (Importe
 	}
 	now := s.now()
 	good := make([]*recoup.Intake, 0, len(rows))
-	for i := range rows {
+	err := turn.Each(ctx, len(rows), func(i int) error {
 		r := &rows[i]
 		if r.Err == nil {
 			r.Err = r.Identify()
 		}
 		if r.Err != nil {
 			out.Refused = append(out.Refused, *r)
-			continue
+			return nil
 		}
 		good = append(good, &r.Intake)
+		return nil
+	})
+	if err != nil {
+		return Imported{}, err
 	}
-	var err error
 	out.Imported, err = s.store.ImportIntakes(ctx, batch, now, s.inOrder(good, now))
 	return out, importFailure(err)
 }

@@ -5,6 +5,9 @@ package turn
 
 import (
 	"context"
+	"errors"
+	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -14,24 +17,49 @@ import (
 // slice is how long a turn lasts while others wait.
 const slice = time.Millisecond
 
+// ErrUnfinished is wrapped, together with the error of the context, by every error about a context
+// that ended before its work was done.
+var ErrUnfinished = errors.New("turn: the context ended before the work was done")
+
+func unfinished(ctx context.Context) error {
+	if err := ctx.Err(); err != nil {
+		return fmt.Errorf("%w: %w", ErrUnfinished, err)
+	}
+	return nil
+}
+
 // Turns hands out turns.
 type Turns struct {
 	now     func() time.Time
 	mu      sync.Mutex
 	free    int
+	most    int                           // that one caller holds; 0: all
+	held    map[recoup.ID]int             // by caller
 	waiting map[recoup.ID][]chan struct{} // by caller
 	order   []recoup.ID                   // in which callers are served next
 }
 
 // New returns turns of which n are taken at once.
 func New(n int, now func() time.Time) *Turns {
-	return &Turns{now: now, free: n, waiting: map[recoup.ID][]chan struct{}{}}
+	return &Turns{now: now, free: n, waiting: map[recoup.ID][]chan struct{}{}, held: map[recoup.ID]int{}}
 }
+
+// NewShared returns turns of which n are taken at once, and of which one caller holds at most n-1. If n
+// is 1, the only turn goes from caller to caller.
+func NewShared(n int, now func() time.Time) *Turns {
+	t := New(n, now)
+	t.most = max(1, n-1)
+	return t
+}
+
+// mayTake reports whether a caller holds less than it may.
+func (t *Turns) mayTake(caller recoup.ID) bool { return t.most == 0 || t.held[caller] < t.most }
 
 func (t *Turns) take(ctx context.Context, caller recoup.ID) error {
 	t.mu.Lock()
-	if t.free > 0 {
+	if t.free > 0 && t.mayTake(caller) {
 		t.free--
+		t.held[caller]++
 		t.mu.Unlock()
 		return nil
 	}
@@ -46,7 +74,7 @@ func (t *Turns) take(ctx context.Context, caller recoup.ID) error {
 		return nil
 	case <-ctx.Done():
 		t.leave(caller, ready)
-		return ctx.Err()
+		return unfinished(ctx)
 	}
 }
 
@@ -60,7 +88,7 @@ func (t *Turns) leave(caller recoup.ID, ready chan struct{}) {
 			return
 		}
 	}
-	t.pass()
+	t.pass(caller)
 }
 
 // remove takes the i-th request of a caller out of the queue, and the caller if it was the last.
@@ -79,25 +107,31 @@ func (t *Turns) remove(caller recoup.ID, i int) {
 	}
 }
 
-// pass gives a turn to the next caller, who then goes to the end of the queue.
-func (t *Turns) pass() {
-	if len(t.order) == 0 {
+// pass takes a turn from a caller and gives it to the next that may have it, who then goes to the end
+// of the queue.
+func (t *Turns) pass(from recoup.ID) {
+	if t.held[from]--; t.held[from] <= 0 {
+		delete(t.held, from)
+	}
+	i := slices.IndexFunc(t.order, t.mayTake)
+	if i < 0 {
 		t.free++
 		return
 	}
-	next := t.order[0]
+	next := t.order[i]
+	t.held[next]++
 	ready := t.waiting[next][0]
 	t.remove(next, 0)
 	if len(t.waiting[next]) > 0 {
-		t.order = append(t.order[1:], next)
+		t.order = append(slices.Delete(t.order, i, i+1), next)
 	}
 	close(ready)
 }
 
-func (t *Turns) give() {
+func (t *Turns) give(caller recoup.ID) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.pass()
+	t.pass(caller)
 }
 
 func (t *Turns) wanted() bool {
@@ -153,7 +187,7 @@ func Each(ctx context.Context, n int, do func(i int) error) error {
 func begin(ctx context.Context) (*turn, error) {
 	s, ok := ctx.Value(key{}).(share)
 	if !ok {
-		return nil, ctx.Err()
+		return nil, unfinished(ctx)
 	}
 	if err := s.turns.take(ctx, s.caller); err != nil {
 		return nil, err
@@ -164,7 +198,7 @@ func begin(ctx context.Context) (*turn, error) {
 // next is called before each piece of work: it lets others go first if the turn has lasted long
 // enough.
 func (t *turn) next(ctx context.Context) error {
-	if err := ctx.Err(); t == nil || err != nil {
+	if err := unfinished(ctx); t == nil || err != nil {
 		return err
 	}
 	if t.turns.now().Sub(t.since) < slice || !t.turns.wanted() {
@@ -181,7 +215,7 @@ func (t *turn) next(ctx context.Context) error {
 // end gives the turn back.
 func (t *turn) end() {
 	if t != nil && !t.given {
-		t.turns.give()
+		t.turns.give(t.caller)
 		t.given = true
 	}
 }

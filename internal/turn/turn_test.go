@@ -123,3 +123,43 @@ func TestWithoutTurns(t *testing.T) {
 		t.Errorf("did %v, %v", done, err)
 	}
 }
+
+// A caller with many requests leaves a turn for others. A turn that it may not take stays free.
+func TestOneCallerLeavesATurn(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		turns, release := NewShared(4, time.Now), make(chan struct{})
+		running := 0
+		for range 10 {
+			go func() {
+				_ = Each(With(t.Context(), turns, caller(1)), 1, func(int) error { running++; <-release; return nil })
+			}()
+			synctest.Wait()
+		}
+		if running != 3 {
+			t.Errorf("one caller holds %d of 4 turns, want 3", running)
+		}
+		served := false
+		go func() {
+			_ = Each(With(t.Context(), turns, caller(2)), 1, func(int) error { served = true; return nil })
+		}()
+		synctest.Wait()
+		if !served {
+			t.Error("another caller waits for the requests of the first")
+		}
+		close(release)
+		synctest.Wait()
+		if running != 10 || turns.free != 4 || len(turns.held) > 0 || len(turns.waiting) > 0 {
+			t.Errorf("%d of 10 ran, %d of 4 turns are free, held %v", running, turns.free, turns.held)
+		}
+	})
+}
+
+// The only turn goes to whoever asks.
+func TestOnlyTurn(t *testing.T) {
+	t.Parallel()
+	done := 0
+	if err := Each(With(t.Context(), NewShared(1, time.Now), caller(1)), 2, func(int) error { done++; return nil }); err != nil || done != 2 {
+		t.Errorf("did %d, %v", done, err)
+	}
+}

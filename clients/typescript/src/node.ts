@@ -20,11 +20,17 @@ export function fetchTrusting(ca: string | Uint8Array): typeof fetch {
     const options: RequestOptions = { method, headers: Object.fromEntries(new Headers(init.headers)), ca: trusted, ...(signal && { signal }) };
     const request = send(String(url), options, (answer) => {
       const { statusCode = 0, rawHeaders } = answer;
-      const headers = new Headers();
-      for (let i = 0; i + 1 < rawHeaders.length; i += 2) headers.append(rawHeaders[i] ?? "", rawHeaders[i + 1] ?? "");
-      const empty = statusCode === 204 || statusCode === 304 || method === "HEAD";
-      if (empty) answer.resume();
-      resolve(new Response(empty ? null : (Readable.toWeb(answer) as ReadableStream), { status: statusCode, headers }));
+      try {
+        const headers = new Headers();
+        for (let i = 0; i + 1 < rawHeaders.length; i += 2) headers.append(rawHeaders[i] ?? "", rawHeaders[i + 1] ?? "");
+        const empty = [204, 205, 304].includes(statusCode) || method === "HEAD";
+        const response = new Response(empty ? null : (Readable.toWeb(answer) as ReadableStream), { status: statusCode, headers });
+        if (empty) answer.resume();
+        resolve(response);
+      } catch (e) { // a status or a header that fetch does not allow
+        reject(e);
+        answer.destroy();
+      }
     });
     request.on("error", reject);
     request.end(typeof body === "string" ? body : undefined);

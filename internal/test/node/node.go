@@ -7,6 +7,7 @@
 package node
 
 import (
+	"context"
 	"crypto/rand"
 	"errors"
 	"slices"
@@ -61,12 +62,12 @@ func On(t *testing.T, db Store) *Node {
 type Ledger struct{ Codes *fault.Registry }
 
 // Keep implements [engine.Ledger].
-func (l *Ledger) Keep(_ time.Time, events []recoup.Event) []*store.Event {
+func (l *Ledger) Keep(_ context.Context, _ time.Time, events []recoup.Event) ([]*store.Event, error) {
 	kept := make([]*store.Event, len(events))
 	for i, e := range events {
 		kept[i] = engine.OwnEvent(l.Codes, e)
 	}
-	return kept
+	return kept, nil
 }
 
 // Must ends the test if something could not be done.
