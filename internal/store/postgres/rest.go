@@ -57,14 +57,15 @@ func (s *Store) Announce(kinds ...string) { s.notifier.Notify(kinds...) }
 var lastTime = time.Date(9999, 1, 1, 0, 0, 0, 0, time.UTC)
 
 // selectNextDue reads the front of an index for each kind. Where tables are adopted, what
-// their triggers wrote down is due, and so are the jobs of a queue, which are asked for.
+// their triggers wrote down is due, and so are the jobs of a queue, which are asked for. Events
+// that the ledger could not take are due until they are delivered.
 var selectNextDue = `
 	with due (at) as (` + verb.FirstDue() + `),
 	adopted as (select count(*) as n, count(*) filter (where a.preset is not null or a.state <> 'GOVERNED'
 	    or ` + first("adopted_change", "change_id") + ` or ` + first("adopted_mirror", "mirror_id") + `) as waiting,
 	  min((select f.retry_at from recoup.adopted_refused f where f.adoption_id = a.adoption_id order by f.adoption_id, f.retry_at limit 1)) as retry_at
 	  from recoup.adoption a)
-	select recoup.clock(), waiting > 0, least((select min(at) from due), retry_at, $1), n > 0
+	select recoup.clock(), waiting > 0 or exists (select from recoup.event_late), least((select min(at) from due), retry_at, $1), n > 0
 	from adopted`
 
 // unpinged marks the context of a look, whose connection is not asked first whether it is
