@@ -228,7 +228,7 @@ var layers = []layer{
 	},
 	{
 		pkg:     "recoup/internal/recovery",
-		imports: []string{"recoup", "recoup/fault", "recoup/internal/policy", "recoup/internal/batch", "recoup/internal/check", "recoup/internal/redact", "recoup/internal/lease", "recoup/internal/rowfile", "recoup/internal/store"},
+		imports: []string{"recoup/internal/turn", "recoup", "recoup/fault", "recoup/internal/policy", "recoup/internal/batch", "recoup/internal/check", "recoup/internal/redact", "recoup/internal/lease", "recoup/internal/rowfile", "recoup/internal/store"},
 		why:     "it is Gate Zero, whose state machine is pure; it knows neither HTTP nor SQL",
 	},
 	{
