@@ -4,8 +4,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-
-	"recoup"
 )
 
 // partitions lists the partitions of the source; nil: it is not partitioned.
@@ -30,8 +28,7 @@ func (a *Adoption) stepPartition(p Partition, sql []string, r Rights) Step {
 	}
 	s.Again = slices.Contains(a.done, s.Name)
 	s.Does += "; this partition is new, and its rows are read too"
-	s.SQL = append(s.SQL, as(r.SchemaOwner, r, fmt.Sprintf("update recoup.adoption set state = '%s', scanned_to = null, scan_end = null, scanned = 0, turn = turn + 1, partitions = array_append(array_remove(partitions, %[3]s), %[3]s) where adoption_id = %[2]d",
-		recoup.AdoptionBackfilling, a.ID, literal(p.Quoted())))...)
+	s.SQL = append(s.SQL, a.readAgain(r, fmt.Sprintf(", partitions = array_append(array_remove(partitions, %[1]s), %[1]s)", literal(p.Quoted())))...)
 	return s
 }
 

@@ -247,6 +247,16 @@ func (a *Adoption) stepTriggers(table string, r Rights) Step {
 	if table == a.Source.Quoted() {
 		s.Does += ", and a row trigger for those that arrive by logical replication"
 		s.SQL = as(a.Source.Owner, r, append(a.triggers(table), a.rowTrigger()...)...)
+		if slices.Contains(a.done, stepBackfill) && !slices.Contains(a.done, s.Name) {
+			s.Does += "; its rows are read again, because it was without them"
+			s.SQL = append(s.SQL, a.readAgain(r, "")...)
+		}
 	}
 	return s
+}
+
+// readAgain returns the statement that has nodes read all rows again, which also sets what is given.
+func (a *Adoption) readAgain(r Rights, set string) []string {
+	return as(r.SchemaOwner, r, fmt.Sprintf("update recoup.adoption set state = '%s', scanned_to = null, scan_end = null, scanned = 0, turn = turn + 1%s where adoption_id = %d",
+		recoup.AdoptionBackfilling, set, a.ID))
 }
