@@ -27,7 +27,8 @@ func TestReleased(t *testing.T) {
 	at(t, owner).run(`insert into recoup.name_taken (name, table_name, kind) select table_name, table_name, 'table' from recoup.error_table limit 1;
 		insert into cl.gate_zero_taken_over (intakes, recoveries) values (1, 0); insert into cl.gate_zero_left values ('cl_before.gate_zero_intake', '1', 'it has no company_name');
 		insert into recoup.bus_batch values (gen_random_uuid()); insert into recoup.bus_range values ('RECOUP_EVENTS', 1, 9);
-		insert into cl.gate_zero_unread values ('intake', gen_random_uuid())`)
+		insert into cl.gate_zero_unread values ('intake', gen_random_uuid());
+		insert into recoup.event_late (event_id, code, correlation_id, service, ts) values (gen_random_uuid(), 'TIMEOUT', gen_random_uuid(), 'late', now())`)
 	fillAdoption(at(t, owner))
 	wantRows(t, owner)
 	pgtest.HoldToClock(t, owner)
