@@ -67,7 +67,7 @@ func families() []family {
 			bare: word, prose: func(string) bool { return false }, only: func(v string) bool { return len(v) > 3 || !digitsOnly.MatchString(v) },
 		},
 		{
-			name: "password", of: "short", keys: []string{"clave", "parola", "heslo", "pin", "pgpass", "cvc", "pw"}, apart: true,
+			name: "password", of: "short", keys: []string{"clave", "parola", "heslo", "pin", "pgpass", "cvc", "cvd", "cvn", "csc", "pin_block", "pw"}, apart: true,
 			bare: word, prose: func(string) bool { return false },
 		},
 		{
@@ -79,7 +79,7 @@ func families() []family {
 			keys: []string{
 				"secret", "secret_string", "secret_binary", "token", "api_key", "access_key", "secret_key", "private_key", "signing_key",
 				"encryption_key", "account_key", "auth_key", "application_key", "credential", "credentials", "signature_key",
-				"amz_signature", "auth_user_info", "nlauth_signature", "sessid", "session_id", "cvv", "ssn", "social_security_number",
+				"amz_signature", "auth_user_info", "nlauth_signature", "sessid", "session_id", "cvv", "card_code", "cv_number", "verification_value", "ssn", "social_security_number",
 			},
 		},
 		{

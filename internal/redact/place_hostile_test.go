@@ -24,6 +24,9 @@ func placeLookalikes() map[string][]string {
 		"salesforce":           {"00D50000000IZ3Z", "100d"},
 		"wallet/nostr":         {"nsec1 is a prefix"},
 		"told/hex keys":        {"private key file 9fceb02", `accounts: ["0x52908400098527886E0F7617F2e2A5B1cD3e4F50"]`},
+		"mollie":               {"live_stream_recorder_configuration", "test_0000000000000000000000000000001"},
+		"card/code":            {"security code 2.4.1", "card code is missing"},
+		"card/emv":             {"5a084242424242424243", "9fceb05a0812345678"},
 		"told/job":             {`Performing CleanupJob with arguments: "2026-11-18", "full"`, "task login failed: args=('ada', 'web') kwargs={}"},
 	}
 }
@@ -33,5 +36,6 @@ func placeMisses() []string {
 	return []string{
 		"lookup a1b2c@db ", "a1b2c@db: no such host ", "invalid host 'a:b1234' ", "invalid host a1b2c3d4e5f6", "/reset/", "/reset/a/", "/reset/a1b2c3d4e5f6a7b8c9d0", "/private-", "/share/x/y/", "sess_", "sess:a1b2c3d4e5", "private key ", "private key\n0xa1b2c3d4 ", "accounts: [", `parsing "a" `, `'password' parsing "`, `"password" `, "value: 'a' ", "Invalid value a for key pin ", `Invalid value "a" supplied to /`, `..."ssword":"`, `...ssword":"a" `, "args beginning with: ", "unknown command 'AUTH' with args beginning with: 'a' ", "form-data; name=\"pin\"\n\n", "form-data; name=\"pin\"\na\n", `EAP "`, "createUser a SHA ", ` AES "a`, "unknown variable 'pas=", "chpasswd:\n a:b1234\n", "chpasswd:", "login args=('", "login args=('a1b2c3', ", "login arguments: ",
 		"password=<<EOT\n", "password=<<EOT", "password=<Buffer ", `setPassword("`, `setPassword("a")`, `password("a1b2c", `, `set("pin","`, `{password,"`, `{password,<<"`, "'X-Token',\n", `["pin"]=>` + "\n", "password= a=b ", "{Password: A:b ", "{Password: ", "COOKIE_KEYS=a1b2c3d4e5f6a7b8c9,", "eyJaaaaaaaaaaaaaaaaaaaa--", `password="is too short" `, `{"pin":["is required"],`, "%B4242", "%B4242424242424242^", "<meta name=\"csrf-token\" ", "00D50000000IZ3Z!", "nsec1",
+		"4242424242424242D", "4242424242424242^", "4242424242424242^a^", "4242424242424242 12/27 ", "4242,", "4242:", "42424242-", "5A084242", "security code 1",
 	}
 }

@@ -30,5 +30,8 @@ func (m maker) places() (list []Sample) {
 	add("told", "Private Keys\n(0) ", m.fill("zerox", 64), "\n")
 	add("told", "Performing LoginJob with arguments: 'ada', '", word()+m.filler(lower, 2), "'")
 	add("secret", "GH_PAT=", m.fill("hex", 40), "")
+	add("card", "security code ", "1"+m.filler(digits, 2), " is wrong")
+	add("mollie", "", "live_dH4"+m.filler(alnum, 27), "")
+	add("card", "5A08", "4242424242424242", "5F24")
 	return list
 }
