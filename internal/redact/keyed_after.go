@@ -103,7 +103,7 @@ func (k keyed) assigned(s string, name int, between string, several bool, v exte
 	if k.judge != nil && v.from < v.to && fieldName(s, v.from, v.to) {
 		return extent{} // key: private_key=X
 	}
-	if k.apart && compound(s, name) || v.to != a.refused && k.prose(s[v.from:v.to]) {
+	if k.apart && compound(s, name) || k.fieldOfFile(s, name, v) || v.to != a.refused && k.prose(s[v.from:v.to]) {
 		return k.joined(s, v, a)
 	}
 	if v.to-v.from > longRefusal {
