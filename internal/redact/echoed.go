@@ -8,14 +8,14 @@ import (
 // echoedRule finds the values that databases and structs print next to the name of their column or
 // variable.
 func echoedRule() rule {
-	return rule{name: "told", of: "echoed", gate: []string{"for key ", "for column ", "column '", `column "`, "column `", "envvar{name:"}, find: findEchoed}
+	return rule{name: "told", of: "echoed", gate: []string{"for key ", "for column ", "column '", `column "`, "column `", "{name:"}, find: findEchoed}
 }
 
 var (
 	// duplicateEntry matches a value before its key; columnEcho and envVar match one behind its name.
 	duplicateEntry = regexp.MustCompile(`(?i)\b(?:entry|value):? ['"]([^'"\n]{1,256})['"] for (?:key|column) ['"` + "`" + `]?([\w.$-]{2,128})`)
 	columnEcho     = regexp.MustCompile(`(?i)\bcolumn ['"` + "`" + `]([\w.-]{2,64})['"` + "`" + `][^\n'":]{0,60}(?::|, value:?|\. truncated value:) ['"]([^'"\n]{1,256})['"]`)
-	envVar         = regexp.MustCompile(`\bEnvVar\{Name:([\w.-]{2,64}),Value:([^,}\n]{1,256}),`)
+	envVar         = regexp.MustCompile(`\{Name:([\w.-]{2,64}),Value:([^,}\n]{1,256})[,}]`)
 
 	// indexSuffix matches what the name of an index has behind that of its column.
 	indexSuffix = regexp.MustCompile(`(?i)_(?:unique|uniq|uindex|idx|index|uk|key)$`)

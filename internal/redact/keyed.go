@@ -199,7 +199,7 @@ func (k keyed) matches(key string, v any) bool {
 	for i := range len(key) {
 		state = k.names.step(state, key[i])
 		hit := k.names.ended(state)[0]
-		if hit == 0 || !k.stands(key, i+2-bits.Len64(hit)) {
+		if hit == 0 || !k.stands(key, i+2-bits.Len64(hit)) || strings.HasPrefix(key, pullSecret) {
 			continue
 		}
 		if m := tailOnly.FindStringSubmatch(key[i+1:]); len(m) > 1 && (m[1] == "" || !number(v)) {

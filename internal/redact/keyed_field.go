@@ -11,7 +11,7 @@ func (k keyed) fieldOfFile(s string, name int, v extent) bool {
 		return false
 	}
 	value := s[v.from:v.to]
-	if strings.HasPrefix(value, "Test") || !chosenAt(s, v.from, v.to) || changes(value) < 2 && !signed(value) && !numberBehindWord(value) {
+	if strings.HasPrefix(value, "Test") || !chosenAt(s, v.from, v.to) || changes(value) < 2 && !signed(value) && !numberBehindWord(value, 1) {
 		return false
 	}
 	from := identifierBegin(s, name)
@@ -32,9 +32,10 @@ func (k keyed) fieldOfFile(s string, name int, v extent) bool {
 // numberedWords stand before the numbers of things: worker17, role2.
 var numberedWords = wordSet("node worker host server session request attempt job order task role group user client version build release step stage phase level part page batch shard replica queue topic pod zone rack disk device port test case item row line suite thread process")
 
-// numberBehindWord reports whether a text is a word and a number, as people make a password of them.
-func numberBehindWord(v string) bool {
-	const shortestWord, shortestNumber = 4, 2
+// numberBehindWord reports whether a text is a word and a number, as people make a password of them. The number
+// has at least so many digits.
+func numberBehindWord(v string, shortestNumber int) bool {
+	const shortestWord = 4
 	end := wordEnd(v, 0)
 	return end >= shortestWord && len(v)-end >= shortestNumber && groupEnd(v, end) == len(v) && !numberedWords[strings.ToLower(v[:end])]
 }

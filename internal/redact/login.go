@@ -41,7 +41,7 @@ func loginValue(s string, from, to int) bool {
 	case strings.HasSuffix(before, ":"):
 		return strings.IndexByte(v, ':') < 0
 	}
-	return changes(v) > 1 || signed(v) || scrambled(v) || len(v) > shortestNumbered && numberBehindWord(v)
+	return changes(v) > 1 || signed(v) || scrambled(v) || len(v) > shortestNumbered && numberBehindWord(v, 2)
 }
 
 // shortestNumbered is how many characters a word with a number at its end has at least to be a password
@@ -53,15 +53,15 @@ const shortestNumbered = 7
 func pairRule() rule {
 	const (
 		pair    = `\b(?:user ?names?|users?|logins?|accounts?|e-?mail)(?:\(s\))?(?: ?[-/:&,+] ?| (?:and|or) )(?:the )?pass(?:word|wd|phrase)?s?(?: (?:pair|combination|combo|tuple))?`
-		verdict = `(?:(?: (?:is|are|was|were))?(?: not)? (?:allowed|accepted|rejected|failed|invalid|incorrect|wrong|denied|refused|valid|mismatch|correct|recognized|bad|unknown))?`
+		verdict = `(?:(?: (?:is|are|was|were))?(?: not)? (?:allowed|accepted|rejected|failed|invalid|incorrect|wrong|denied|refused|valid|mismatch|correct|recognized|recognised|bad|unknown)|(?: do(?:es)?n?.?t?(?: not)?)? (?:match|mismatch))?`
 	)
 	return rule{
 		name: "told", of: "pair", gate: []string{
 			"name-pass", "name/pass", "user/pass", "user:pass", "name:pass", "name or pass", "name and pass", "user or pass", "user and pass", "login/pass", "login or pass", "login and pass",
-			"name & pass", "name, pass", "email or pass", "email and pass", "email/pass", "basic auth pair", "credential pair", "names or pass", "names and pass",
+			"name & pass", "name, pass", "email or pass", "email and pass", "email/pass", "user+pass", "name+pass", "basic auth pair", "credential pair", "names or pass", "names and pass",
 		},
-		expr: `(?i)(?:` + pair + `|\b(?:basic auth|credential) pair)` + verdict + `(?: (?:for|of|from|given|provided|supplied|sent))?[ :=("'\[{]{1,5}[\w.+@\\-]{1,64}["']?(?::|/|, ?| / ?| and )["']?` +
-			`([^\s"'` + "`" + `\\]{5,64}?)(?:["']|[)\]}>]{0,3}[.,;!?]{0,3}(?:[\s"'\\]|$))`,
+		expr: `(?i)(?:` + pair + `|\b(?:basic auth|credential) pair)` + verdict + `(?:\.? (?:for|of|from|given|got|tried|received|provided|supplied|sent))?[ :=("'\[{]{1,5}[\w.+@\\-]{1,64}["']?(?::|/|, ?| / ?| and )["']?` +
+			`([^\s"'` + "`" + `\\]{5,64}?)(?:["']|[)\]}>]{0,3}[.,;?]{0,3}(?:[\s"'\\]|$))`,
 		check: pairValue,
 	}
 }
@@ -100,7 +100,7 @@ func addressPassword(s string, from, to int) bool {
 // domainLogin accepts a password between a user of a domain and a host.
 func domainLogin(s string, from, to int) bool {
 	v := s[from:to]
-	return addressPassword(s, from, to) && chosenAt(s, from, to) && (changes(v) > 1 || signed(v) || numberBehindWord(v))
+	return addressPassword(s, from, to) && chosenAt(s, from, to) && (changes(v) > 1 || signed(v) || numberBehindWord(v, 2))
 }
 
 func notMaskedAt(s string, from, to int) bool { return !masked(s[from:to]) }

@@ -76,6 +76,10 @@ func TestVerdictsInJSON(t *testing.T) {
 		{map[string]any{"password": []any{"This field may not be blank."}}, nil},
 		{map[string]any{"password": map[string]any{"_errors": []any{"String must contain at least 12 character(s)"}}}, nil},
 		{map[string]any{"password": "is too short (minimum is 12 characters)"}, nil},
+		{map[string]any{"password": map[string]any{"minLength": json.Number("12"), "required": true}}, nil},
+		{map[string]any{"imagePullSecrets": []any{map[string]any{"name": "regcred"}}}, nil},
+		{map[string]any{"password": map[string]any{"minLength": "Harbor4711x"}}, map[string]any{"password": "[redacted:password]"}},
+		{map[string]any{"password": map[string]any{"pin": json.Number("12")}}, map[string]any{"password": "[redacted:password]"}},
 		{map[string]any{"password": "this is my Harbor4711x"}, map[string]any{"password": "[redacted:password]"}},
 		{map[string]any{"password": []any{"must be", "Harbor4711x"}}, map[string]any{"password": "[redacted:password]"}},
 	} {

@@ -127,11 +127,11 @@ func (p *phrase) made(v string) bool {
 	return machineMade(v, shortHex) || oneTime[p.before] && base32Seed(v) || isQuote(p.text[p.from-1]) && signed(v) && looselyMade(v)
 }
 
-// pathOfKey reports whether a key is that of a cache or a store, which begins with a word:
-// uploads/X, session:X.
+// pathOfKey reports whether a key is that of a cache or a store, which begins with a word
+// or is the name of a file: uploads/X, session:X, X.jpg.
 func pathOfKey(v string) bool {
 	head := wordEnd(v, 0)
-	return head < len(v) && strings.IndexByte("/:.-_", v[head]) >= 0
+	return head < len(v) && strings.IndexByte("/:.-_", v[head]) >= 0 || strings.IndexByte(v, '.') >= 0
 }
 
 // signedBy stand before keys that have fingerprints.
