@@ -39,6 +39,7 @@ func placeLookalikes() map[string][]string {
 		"beside/twilio":            {"AC96a1f0ad3be33f471f6ca89d3d7417d7 is an account", "place 0", "ace"},
 		"parameter/grant":          {"invalid_grant: code=expired_token"},
 		"password/input":           {`<input type="password" value="">`},
+		"card/split":               {"card 42424242\n42424243", "ids\n42424242\n42424242"},
 		"card/code":                {"security code 2.4.1", "card code is missing"},
 		"card/emv":                 {"5a084242424242424243", "9fceb05a0812345678"},
 		"told/job":                 {`Performing CleanupJob with arguments: "2026-11-18", "full"`, "task login failed: args=('ada', 'web') kwargs={}"},

@@ -106,6 +106,9 @@ func TestPairsOnTwoLines(t *testing.T) {
 		{"password = <<EOT\nHarbor4711x\nEOT\n", "Harbor4711x"},
 		{"Private Keys\n==================\n(0) 0x4c0883a69102937d6231471b5dbb6204fe5129617082792ae468d01a3f362318", "4c0883a69102937d6231471b5dbb6204fe5129617082792ae468d01a3f362318"},
 		{"form-data; name=\"password\"\r\n\r\nharbor\r\n--b", "harbor"},
+		{"card 42424242\n42424242 declined", "42424242\n42424242"},
+		{"pay with 4242 4242\n  4242 4242.", "4242 4242\n  4242 4242"},
+		{"> 4111-1111-1111-\r\n> 1111 failed", "4111-1111-1111-\r\n> 1111"},
 		{"error: converting 'Harbor4711x'\nin: password=Harbor4711x", "Harbor4711x"},
 	} {
 		if got, _ := Default().String(test.text); strings.Contains(got, test.secret) {

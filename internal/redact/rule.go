@@ -91,7 +91,7 @@ func expression(expr string, check func(s string, from, to int) bool) finder {
 func defaultRules() []rule {
 	commands := slices.Concat(commandRules(), inputRules(), []rule{optionRule()}, programRules(), argumentRules())
 	rules := slices.Concat(vendorRules(), webhookRules(), serviceRules(), besideRules(), generalRules(), personalRules(), commands, statementRules(), []rule{commandLinesRule(commands)},
-		protocolRules(), storedRules(), tellingRules(), cardDataRules(), signedRules(), environmentRules(), addressRules(), []rule{rejectedRule(), continuationRule(), loginRule(), pairRule(), echoedRule(), settingRule()}, readRules())
+		protocolRules(), storedRules(), tellingRules(), cardDataRules(), signedRules(), environmentRules(), addressRules(), []rule{splitCardRule(), rejectedRule(), continuationRule(), loginRule(), pairRule(), echoedRule(), settingRule()}, readRules())
 	for _, family := range families() {
 		rules = append(rules, family.rule())
 	}

@@ -34,6 +34,7 @@ func (m maker) places() (list []Sample) {
 	add("told", "invalid username-password pair: ('ada', '", word(), "')")
 	add("hash", "password_hash=", m.filler(hexa, 39)+"7", "")
 	list = m.morePlaces(list)
+	add("card", "pay with ", "4242 4242\n4242 4242", ".")
 	add("mollie", "", "live_dH4"+m.filler(alnum, 27), "")
 	add("card", "5A08", "4242424242424242", "5F24")
 	return list
