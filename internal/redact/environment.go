@@ -19,14 +19,15 @@ func environmentRules() []rule {
 // aboutSecret are the last parts of the names of variables that say something about a secret and do
 // not hold it.
 var aboutSecret = wordSet("FILE PATH DIR URL URI ENDPOINT HOST NAME ID ARN LENGTH LEN SIZE TTL EXPIRY EXPIRES EXPIRATION LIFETIME TIMEOUT AGE TYPE KIND MIN MAX POLICY COUNT REGION ENABLED DISABLED REQUIRED " +
-	"ROTATION INTERVAL ALGORITHM ALG METHOD PROVIDER BACKEND STORE SOURCE FIELD HEADER PREFIX SUFFIX FORMAT ISSUER AUDIENCE SCOPE SCOPES STATUS STATE ERROR VERSION REF NAMESPACE USER USERNAME COST ROUNDS INVALID MISSING EXPIRED MISMATCH NOT FOUND FAILED")
+	"ROTATION INTERVAL ALGORITHM ALG METHOD PROVIDER BACKEND STORE SOURCE FIELD HEADER PREFIX SUFFIX FORMAT ISSUER AUDIENCE SCOPE SCOPES STATUS STATE ERROR VERSION REF NAMESPACE USER USERNAME COST ROUNDS INVALID MISSING EXPIRED MISMATCH NOT FOUND FAILED MANAGER BUCKET THROUGH LIMIT SALT")
 
 // environmentValue wants a value that looks like a secret, and a name that does not say something about it.
 func environmentValue(s string, from, to int) bool {
 	const longest = 128
 	name := strings.TrimRight(s[max(0, from-longest):from], "\"'\\:= ")
 	last := name[strings.LastIndexByte(name, '_')+1:]
-	return !aboutSecret[last] && !masked(s[from:to]) && looksSecret(s[from:to])
+	v := s[from:to]
+	return !aboutSecret[last] && !masked(v) && looksSecret(v) && (changes(v) > 1 || signed(v) || scrambled(v) || numberBehindWord(v, 3))
 }
 
 // madeValue wants a value that a machine has made.

@@ -8,7 +8,7 @@ func signedRules() []rule {
 	return []rule{
 		{
 			name: "secret", of: "signature header", gate: []string{"-signature", "-hmac"},
-			expr: `(?i)[\w]-(?:signature|hmac)(?:-[\w]{1,16}){0,2}\\*["']?(?:[:=]| ->)\s{0,4}\\*["']?(?:[^\s"'\\]{0,80}?\b(?:sha1|sha256|sha512|[vh][01]|signature)=)?\\*["']?` +
+			expr: `(?i)[\w]-(?:signature|hmac)(?:-[\w]{1,16}){0,2}\\*["']?\s?(?:[:=]>?|->|')\s{0,4}\\*["']?(?:[^\s"'\\]{0,80}?\b(?:sha1|sha256|sha512|[vh][01]|signature)=)?\\*["']?` +
 				`([0-9a-f]{40,128}(?:,v\d=[0-9a-f]{40,128}){0,4}|[A-Za-z0-9+/]{27,88}={0,2})`, check: madeValue,
 		},
 		{

@@ -52,7 +52,7 @@ func families() []family {
 		},
 		{
 			name: "password", keys: []string{"password", "passwd", "passphrase", "passcode", "pwd", "requirepass", "masterauth", "primaryauth", "rootpw", "bindpw", "dbpw", "userpw", "adminpw", "keypw",
-				"pasword", "passwrod", "passwrd", "passwort", "psswd", "pssword", "passsword"},
+				"pasword", "passwrod", "passwrd", "passwort", "psswd", "pssword", "passsword", "paswd", "passowrd"},
 			bare: word, prose: always, quoted: true,
 		},
 		{

@@ -30,7 +30,7 @@ func (k keyed) fieldOfFile(s string, name int, v extent) bool {
 }
 
 // numberedWords stand before the numbers of things: worker17, role2.
-var numberedWords = wordSet("node worker host server session request attempt job order task role group user client version build release step stage phase level part page batch shard replica queue topic pod zone rack disk device port test case item row line suite thread process")
+var numberedWords = wordSet("node worker host server session request attempt job order task role group user client version build release step stage phase level part page batch shard replica queue topic pod zone rack disk device port test case item row line suite thread process code error status exit signal errno keytab")
 
 // numberBehindWord reports whether a text is a word and a number, as people make a password of them. The number
 // has at least so many digits.
