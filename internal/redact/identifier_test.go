@@ -26,7 +26,7 @@ func TestSecretsAreNoIdentifiers(t *testing.T) {
 			t.Errorf("%s: %v", secret, refusal)
 		}
 	}
-	for _, name := range []string{"4242:4242:4242:4242:4242", "4242,4243,4244,4245", "20261118-10153012", "live_stream_recorder_configuration", "test_0000000000000000000000000"} {
+	for _, name := range []string{"4242:4242:4242:4242:4242", "4242,4243,4244,4245", "20261118-10153012", "00000000-0000-0000-be04-100457000972", "live_stream_recorder_configuration", "test_0000000000000000000000000"} {
 		if refusal := Default().CheckIdentifier(name, 200); refusal != nil {
 			t.Errorf("%s: %s", name, refusal.Message)
 		}
