@@ -60,8 +60,18 @@ func ipv4Within(s string, from, to int) (int, int, bool) {
 	for from < to && s[to-1] == '.' {
 		to--
 	}
-	version := from > 0 && s[from-1]|0x20 == 'v' || browser(s[:from])
+	version := from > 0 && s[from-1]|0x20 == 'v' || browser(s[:from]) || versioned(s, from, to)
 	return from, to, !version && ends(s, to) && somebodys(s[from:to])
+}
+
+// versioned reports whether a text says that four numbers are a version.
+func versioned(s string, from, to int) bool {
+	const word, longest = "version", 12
+	before := strings.TrimRight(s[max(0, from-longest):from], ` "'\:=`)
+	if len(before) >= len(word) && strings.EqualFold(before[len(before)-len(word):], word) {
+		return true
+	}
+	return strings.HasPrefix(s[to:], " is a version") || strings.HasPrefix(s[to:], " is the version")
 }
 
 // browser reports whether a text ends with the name of a browser, whose versions

@@ -39,13 +39,13 @@ const (
 
 // cardSeparators lists what people and programs write between groups of digits. A
 // separator that begins with another one stands before it.
-func cardSeparators() [11]string {
-	return [...]string{"  ", " ", "-", ".", "%20", "+", "\u00a0", "\t", "–", "/", "_"}
+func cardSeparators() [14]string {
+	return [...]string{"  ", " ", "-", ".", "%20", "+", "\u00a0", "\t", "–", "/", "_", ":", ",", "|"}
 }
 
 // cardShapes lists how the numbers of cards begin: in one piece or in groups.
 func cardShapes() []string {
-	shapes := []string{strings.Repeat("0", 13)}
+	shapes := []string{strings.Repeat("0", 13), "00000000-00000000"}
 	for _, separator := range cardSeparators() {
 		for _, groups := range [][]string{{"0000", "0000", "0000"}, {"0000", "000000", "0000"}} {
 			shapes = append(shapes, strings.Join(groups, separator))
@@ -69,8 +69,8 @@ func findCards(s string, f finding) finding {
 				continue
 			}
 			if card := cardEnd(s, i, end); card > 0 {
-				f.add(i, card)
-				end = card
+				end = dataEnd(s, card)
+				f.add(i, end)
 			}
 			i = end
 		case track(s, i+2):
@@ -91,11 +91,11 @@ func cardEnd(s string, i, group int) int {
 		return 0
 	}
 	fraction := i > 1 && s[i-1] == '.' && digit(s[i-2])
-	if ends(s, group) && !fraction && cardNumber(s[i:group]) {
+	if (ends(s, group) || s[group] == 'D' && dataEnd(s, group) > group) && !fraction && cardNumber(s[i:group]) {
 		return group
 	}
 	if group-i != 4 {
-		return 0
+		return halvesEnd(s, i, group)
 	}
 	for _, separator := range cardSeparators() {
 		if strings.HasPrefix(s[group:], separator) {
@@ -118,6 +118,9 @@ func groupedEnd(s string, i, end int, separator string) int {
 		case end == next:
 			return 0
 		case ends(s, end) && cardNumber(string(digits)):
+			if strings.Contains(listSeparators, separator) && !listedCard(s, i, end) {
+				return 0
+			}
 			return end
 		case end-next < 4:
 			return 0

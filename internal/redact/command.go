@@ -28,13 +28,13 @@ func commandRules() []rule {
 		{name: "command", of: "sudo -S", gate: []string{"sudo -s"}, expr: `\becho\s+(?:-\w+\s+)*["']?([^\s"'|$]+)["']?\s*\|\s*sudo\s+-S`},
 		{name: "command", of: "-a", gate: []string{"redis-cli", "valkey-cli", "-benchmark"}, expr: `(?:redis|valkey)-(?:cli|benchmark)\b.*?\s-a[ =]*["']*([^\s"']+)`, check: notMaskedAt},
 		{name: "command", of: "-w", gate: []string{"ldapsearch", "ldapmodify", "ldapadd", "ldapwhoami", "ldappasswd"}, expr: `ldap\w+\b.*?\s-[wsa] *["']*([^\s"'-][^\s"']*)`, check: notScope},
-		{name: "command", of: "user%password", gate: []string{"smbclient", "rpcclient", "smbget"}, expr: `(?i)(?:smbclient|rpcclient|smbget)\b.*?\s(?:-U|--user)[ =]*["']*[^\s"'%]+%([^\s"']+)`},
+		{name: "command", of: "user%password", gate: []string{"smbclient", "rpcclient", "smbget", "smbcacls", "net rpc", "net ads", "winexe", "wmic "}, expr: `(?i)(?:smbclient|rpcclient|smbget|smbcacls|net (?:rpc|ads)|winexe|wmic)\b.*?\s(?:-U|--user)[ =]*["']*[^\s"'%]+%([^\s"']+)`},
 		{name: "command", of: "net use", gate: []string{"net use"}, expr: `(?i)net use\b.*?\s/user:\S+\s+([^\s"']+)`, check: lastArgument},
 		{name: "command", of: "net use first", gate: []string{"net use"}, expr: `(?i)net use\s+(?:(?:[a-z]:|\*)\s+)?\\\\\S+\s+([^\s"'/*][^\s"']*)\s+/user:`},
 		{name: "command", of: "pass:", gate: []string{"pass:"}, expr: `\bpass:([^\s"']+)`, check: passArgument},
 		{name: "command", of: "htpasswd", gate: []string{"htpasswd", "chpasswd"}, expr: `htpasswd\s+-\w*b\w*\s+\S+\s+\S+\s+["']?([^\s"']+)|echo\s+["']?\w+:([^\s"'|]+)["']?\s*\|\s*(?:sudo\s+)?chpasswd`},
 		{name: "command", of: "--data", gate: []string{"secrets versions add", "secrets create"}, expr: `\bsecrets (?:versions add|create)\b.*?\s--data[ =]+["']*([^\s"'-][^\s"']*)`, check: chosenAt},
-		{name: "netrc", gate: []string{"login "}, multiline: true, expr: `login` + gap + `[^\s]+` + gap + `(?:account` + gap + `[^\s]+` + gap + `)?pass(?:word|wd)` + gap + `([^\s]+)`},
+		{name: "netrc", gate: []string{"login "}, multiline: true, expr: `login` + gap + `[^\s]+` + gap + `(?:account` + gap + `[^\s]+` + gap + `)?pass(?:word|wd)` + gap + `([^\s]+)`, check: netrcPassword},
 		{name: "sql", gate: []string{"identified"}, expr: `(?i)identified\s+(?:with\s+\S+\s+)?(?:by|as)\s+(?:password\s+|values\s+)?` + value, check: givenPassword},
 		insertRule(),
 		argumentsRule(),
@@ -58,6 +58,14 @@ func lastArgument(s string, from, _ int) bool {
 	const longest = 256
 	return !earlierArgument.MatchString(s[max(0, from-longest):from])
 }
+
+// netrcPassword tells a password from the word behind the name of two fields: the login or password is wrong.
+func netrcPassword(s string, from, _ int) bool {
+	const longest = 32
+	return !twoFields.MatchString(s[max(0, from-longest):from])
+}
+
+var twoFields = regexp.MustCompile(`(?i)login\s+(?:or|and)\s+pass(?:word|wd)\s+$`)
 
 // notScope tells the password of ldappasswd -s from what ldapsearch calls -s and -a.
 func notScope(s string, from, to int) bool { return !masked(s[from:to]) && !searchWords[s[from:to]] }

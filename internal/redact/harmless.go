@@ -1,6 +1,7 @@
 package redact
 
 import (
+	"encoding/json"
 	"regexp"
 	"strings"
 )
@@ -8,7 +9,7 @@ import (
 var (
 	// noSecret matches values that are no secrets: nothing, masks, punctuation, and
 	// the parameters of SQL, formats and templates.
-	noSecret = regexp.MustCompile(`(?i)^(?:<?nil>?|null|none|true|false|yes|no|undefined|empty|required|optional|mandatory|missing|unset|blank|invalid|expired|mismatch|too_(?:short|long|weak|common)|[<(\[]?(?:redacted|filtered|hidden|masked|removed|scrubbed|protected|sensitive value|sensitive)[>)\]]?|(?:\w{1,16}\()?\*+\)?|[^A-Za-z0-9]{1,3}|` +
+	noSecret = regexp.MustCompile(`(?i)^(?:<?nil>?|null|none|true|false|yes|no|undefined|empty|required|optional|mandatory|missing|unset|blank|invalid|expired|mismatch|too_(?:short|long|weak|common)|[<(\[]?(?:redacted|filtered|hidden|masked|removed|scrubbed|protected|sensitive value|sensitive)[>)\]]?|(?:(?:bearer|basic|token|digest|apikey|key|bot) )?(?:\w{1,16}\()?\*+\)?|[^A-Za-z0-9]{1,3}|` +
 		`\$\d{1,3}|%[+#]?[svqdx]|%!\w\((?:<?nil>?\)?)?|%\(\w*(?:\)s?)?|\w{1,24}\((?:\?|\$\d{1,3}|%s)|\$?\{+ *[\w.]*(?: *\}+)?|\$\{\[redacted:(?:password|secret)\]?\}?)$`)
 
 	// parameter matches a named parameter of SQL, which stands apart: password = :name.
@@ -38,6 +39,9 @@ var (
 
 	// verdictWord matches the verdict of a validator in one word.
 	verdictWord = regexp.MustCompile(`(?i)^(?:required|optional|mandatory|missing|unset|blank|invalid|expired|mismatch|(?:too|invalid|missing|not)_[a-z_]{2,24})$`)
+
+	// schemaLimits matches members that only say how long a value may be.
+	schemaLimits = regexp.MustCompile(`^\{?\s*(?:\\?"(?:min[Ll]ength|max[Ll]ength|minimum|maximum|required|nullable|writeOnly|deprecated)\\?"\s*:\s*(?:\d{1,9}|true|false)\s*,?\s*)+\}?$`)
 
 	// schemaType and schemaMore match the members of the description of a value; schemaValue matches a
 	// member that has one.
@@ -70,7 +74,7 @@ func verdictsIn(v string) bool {
 		return false
 	}
 	v = strings.ReplaceAll(v, `\"`, `"`)
-	if schemaType.MatchString(v) && schemaMore.MatchString(v) && !schemaValue.MatchString(v) {
+	if schemaLimits.MatchString(v) || schemaType.MatchString(v) && schemaMore.MatchString(v) && !schemaValue.MatchString(v) {
 		return true
 	}
 	parts, verdicts := strings.Split(v, `"`), 0
@@ -99,12 +103,24 @@ func verdictValue(v any) bool {
 		}
 		return len(typed) > 0
 	case map[string]any:
-		for _, item := range typed {
-			if !verdictValue(item) {
+		for key, item := range typed {
+			if !verdictValue(item) && !schemaLimit(key, item) {
 				return false
 			}
 		}
 		return len(typed) > 0
+	}
+	return false
+}
+
+// limitKeys are the members of schemaLimits.
+var limitKeys = wordSet("minLength maxLength minlength maxlength minimum maximum required nullable writeOnly deprecated")
+
+// schemaLimit reports whether a member of an object only says how long a value may be.
+func schemaLimit(key string, item any) bool {
+	switch item.(type) {
+	case bool, float64, json.Number:
+		return limitKeys[key]
 	}
 	return false
 }

@@ -17,3 +17,18 @@ func TestUnassignedCharacters(t *testing.T) {
 		}
 	}
 }
+
+// TestSecretsAreNoIdentifiers checks secrets that have the form of a name or an address.
+func TestSecretsAreNoIdentifiers(t *testing.T) {
+	t.Parallel()
+	for _, secret := range []string{"4242:4242:4242:4242", "4242,4242,4242,4242", "4242|4242|4242|4242", "42424242-42424242", "live_dHar4XY7LxsDOtmnkVtjNVWXLSlXsM"} {
+		if refusal := Default().CheckIdentifier(secret, 200); refusal == nil || refusal.Constraint != NoSecret {
+			t.Errorf("%s: %v", secret, refusal)
+		}
+	}
+	for _, name := range []string{"4242:4242:4242:4242:4242", "4242,4243,4244,4245", "20261118-10153012", "00000000-0000-0000-be04-100457000972", "live_stream_recorder_configuration", "test_0000000000000000000000000"} {
+		if refusal := Default().CheckIdentifier(name, 200); refusal != nil {
+			t.Errorf("%s: %s", name, refusal.Message)
+		}
+	}
+}

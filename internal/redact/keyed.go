@@ -51,7 +51,8 @@ func families() []family {
 			bare: word + `(?:;[ \t]?` + word + `)*;?`,
 		},
 		{
-			name: "password", keys: []string{"password", "passwd", "passphrase", "passcode", "pwd", "requirepass", "masterauth", "primaryauth", "rootpw", "bindpw", "dbpw", "userpw", "adminpw", "keypw"},
+			name: "password", keys: []string{"password", "passwd", "passphrase", "passcode", "pwd", "requirepass", "masterauth", "primaryauth", "rootpw", "bindpw", "dbpw", "userpw", "adminpw", "keypw",
+				"pasword", "passwrod", "passwrd", "passwort", "psswd", "pssword", "passsword", "paswd", "passowrd"},
 			bare: word, prose: always, quoted: true,
 		},
 		{
@@ -67,7 +68,7 @@ func families() []family {
 			bare: word, prose: func(string) bool { return false }, only: func(v string) bool { return len(v) > 3 || !digitsOnly.MatchString(v) },
 		},
 		{
-			name: "password", of: "short", keys: []string{"clave", "parola", "heslo", "pin", "pgpass", "cvc", "pw"}, apart: true,
+			name: "password", of: "short", keys: []string{"clave", "parola", "heslo", "pin", "pgpass", "cvc", "cvd", "cvn", "csc", "pin_block", "pw"}, apart: true,
 			bare: word, prose: func(string) bool { return false },
 		},
 		{
@@ -79,7 +80,7 @@ func families() []family {
 			keys: []string{
 				"secret", "secret_string", "secret_binary", "token", "api_key", "access_key", "secret_key", "private_key", "signing_key",
 				"encryption_key", "account_key", "auth_key", "application_key", "credential", "credentials", "signature_key",
-				"amz_signature", "auth_user_info", "nlauth_signature", "sessid", "session_id", "cvv", "ssn", "social_security_number",
+				"amz_signature", "auth_user_info", "nlauth_signature", "sessid", "session_id", "cvv", "card_code", "cv_number", "verification_value", "secert", "sercet", "tokne", "toekn", "ssn", "social_security_number",
 			},
 		},
 		{
@@ -87,8 +88,12 @@ func families() []family {
 			bare: word, prose: opaqueOrPair, only: func(v string) bool { return len(v) >= 20 && !plainShape(v) && machineMade(v, 2*shortHex) },
 		},
 		{
-			name: "secret", of: "made", keys: []string{"pat", "appid", "cookie_keys"}, apart: true,
+			name: "secret", of: "made", keys: []string{"pat", "appid", "cookie_keys", "access", "refresh"}, apart: true,
 			bare: word, prose: opaqueOrPair, only: func(v string) bool { return len(v) >= 20 && !plainShape(v) && machineMade(v, 2*shortHex) },
+		},
+		{
+			name: "hash", of: "named", keys: []string{"password_hash", "password_digest", "passwd_hash", "pwd_hash", "pass_hash", "pw_hash"},
+			bare: word, prose: opaqueOrPair, only: func(v string) bool { return len(v) >= 28 && !plainShape(v) && machineMade(v, 28) },
 		},
 		{
 			name: "phone", of: "named", keys: []string{"phone", "telephone", "phone_number", "msisdn", "mobile", "telefon", "telefono", "téléfono", "téléphone", "telefone", "whatsapp", "fax"},
@@ -194,7 +199,7 @@ func (k keyed) matches(key string, v any) bool {
 	for i := range len(key) {
 		state = k.names.step(state, key[i])
 		hit := k.names.ended(state)[0]
-		if hit == 0 || !k.stands(key, i+2-bits.Len64(hit)) {
+		if hit == 0 || !k.stands(key, i+2-bits.Len64(hit)) || strings.HasPrefix(key, pullSecret) {
 			continue
 		}
 		if m := tailOnly.FindStringSubmatch(key[i+1:]); len(m) > 1 && (m[1] == "" || !number(v)) {

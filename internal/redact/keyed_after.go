@@ -23,6 +23,10 @@ const (
 	plural, sign, tag = 2, 4, 6
 )
 
+// pullSecret is what stands before Secrets in the name of the member that has the names of the Secrets
+// with which Kubernetes reads images.
+const pullSecret = "imagePull"
+
 var (
 	// afterName matches what may stand between a name and its value: name=,
 	// "name": , user[name]=, name[]=, --name . afterTag also matches <name> and <name a="b">.
@@ -46,8 +50,8 @@ func (k keyed) valueAfter(s string, name, i int, a *ahead) extent {
 	if !k.stands(s, name) || strings.HasSuffix(s[:name], "1") && begins(s, name-1) && strings.HasPrefix(s[name:], "Password") {
 		return extent{} // 1Password is a program
 	}
-	if strings.HasSuffix(s[:name], "['properties']['") {
-		return extent{} // what follows is a schema
+	if strings.HasSuffix(s[:name], "['properties']['") || strings.HasSuffix(s[:name], pullSecret) {
+		return extent{} // what follows is a schema, or the names of objects
 	}
 	flag, tagged := opened(s, i)
 	after := afterName
@@ -103,7 +107,7 @@ func (k keyed) assigned(s string, name int, between string, several bool, v exte
 	if k.judge != nil && v.from < v.to && fieldName(s, v.from, v.to) {
 		return extent{} // key: private_key=X
 	}
-	if k.apart && compound(s, name) || v.to != a.refused && k.prose(s[v.from:v.to]) {
+	if k.apart && compound(s, name) || k.fieldOfFile(s, name, v) || v.to != a.refused && k.prose(s[v.from:v.to]) {
 		return k.joined(s, v, a)
 	}
 	if v.to-v.from > longRefusal {

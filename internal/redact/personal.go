@@ -64,12 +64,23 @@ func findIBAN(s string, f finding) finding {
 		if digit(s[i]) || !alphanumeric(s[i]) || !digit(s[i+2]) || !digit(s[i+3]) || !begins(s, i) {
 			continue
 		}
-		if end := ibanEnd(s, i); end > 0 {
+		if end := ibanEnd(s, i); end > 0 && !withinUUID(s, i) {
 			f.add(i, end)
 			i = end - 1
 		}
 	}
 	return f
+}
+
+// withinUUID reports whether the second, third or fourth group of a UUID begins at i: its groups may look
+// like those of an account.
+func withinUUID(s string, i int) bool {
+	for _, group := range [...]int{9, 14, 19} {
+		if from := i - group; from >= 0 && from+uuidLength <= len(s) && uuidShape.MatchString(s[from:from+uuidLength]) {
+			return true
+		}
+	}
+	return false
 }
 
 var ibanLength = ibanLengths()

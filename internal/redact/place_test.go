@@ -76,6 +76,10 @@ func TestVerdictsInJSON(t *testing.T) {
 		{map[string]any{"password": []any{"This field may not be blank."}}, nil},
 		{map[string]any{"password": map[string]any{"_errors": []any{"String must contain at least 12 character(s)"}}}, nil},
 		{map[string]any{"password": "is too short (minimum is 12 characters)"}, nil},
+		{map[string]any{"password": map[string]any{"minLength": json.Number("12"), "required": true}}, nil},
+		{map[string]any{"imagePullSecrets": []any{map[string]any{"name": "regcred"}}}, nil},
+		{map[string]any{"password": map[string]any{"minLength": "Harbor4711x"}}, map[string]any{"password": "[redacted:password]"}},
+		{map[string]any{"password": map[string]any{"pin": json.Number("12")}}, map[string]any{"password": "[redacted:password]"}},
 		{map[string]any{"password": "this is my Harbor4711x"}, map[string]any{"password": "[redacted:password]"}},
 		{map[string]any{"password": []any{"must be", "Harbor4711x"}}, map[string]any{"password": "[redacted:password]"}},
 	} {
@@ -102,6 +106,9 @@ func TestPairsOnTwoLines(t *testing.T) {
 		{"password = <<EOT\nHarbor4711x\nEOT\n", "Harbor4711x"},
 		{"Private Keys\n==================\n(0) 0x4c0883a69102937d6231471b5dbb6204fe5129617082792ae468d01a3f362318", "4c0883a69102937d6231471b5dbb6204fe5129617082792ae468d01a3f362318"},
 		{"form-data; name=\"password\"\r\n\r\nharbor\r\n--b", "harbor"},
+		{"card 42424242\n42424242 declined", "42424242\n42424242"},
+		{"pay with 4242 4242\n  4242 4242.", "4242 4242\n  4242 4242"},
+		{"> 4111-1111-1111-\r\n> 1111 failed", "4111-1111-1111-\r\n> 1111"},
 		{"error: converting 'Harbor4711x'\nin: password=Harbor4711x", "Harbor4711x"},
 	} {
 		if got, _ := Default().String(test.text); strings.Contains(got, test.secret) {

@@ -8,12 +8,12 @@ import (
 // rejectedRule finds the values that validators print with the name of their field, where more
 // than a few words stand between the two.
 func rejectedRule() rule {
-	return rule{name: "told", of: "rejected", gate: []string{"input_value=", "rejected value [", `value: "`, "value: '"}, multiline: true, find: findRejected}
+	return rule{name: "told", of: "rejected", gate: []string{"input_value=", "rejected value [", `value: "`, "value: '", "properties under ", "property: "}, multiline: true, find: findRejected}
 }
 
 // rejected matches the name of a field up to its value, as pydantic and Spring write them.
 var rejected = regexp.MustCompile(`(?i)(?:\b([\w.\[\]-]{2,64})\r?\n[ \t]+[^\n]{1,240}\binput_value=|\bon field '([\w.\[\]-]{2,64})': rejected value |` +
-	`\b(?:under|field|property|setting|option) ['"]([\w.\[\]-]{2,64})['"][^\n"']{0,80}\bvalue: )`)
+	`\b(?:under|field|property|setting|option) ['"]([\w.\[\]-]{2,64})['"][^\n"']{0,80}\bvalue: |\bproperty: ([\w.\[\]-]{2,64})\s{1,16}value: )`)
 
 func findRejected(s string, f finding) finding {
 	f.work += len(s)

@@ -89,9 +89,9 @@ func expression(expr string, check func(s string, from, to int) bool) finder {
 // defaultRules is the table, from the specific to the general: where two rules
 // find overlapping text, the earlier one names it.
 func defaultRules() []rule {
-	commands := slices.Concat(commandRules(), inputRules(), []rule{optionRule()}, programRules())
+	commands := slices.Concat(commandRules(), inputRules(), []rule{optionRule()}, programRules(), argumentRules())
 	rules := slices.Concat(vendorRules(), webhookRules(), serviceRules(), besideRules(), generalRules(), personalRules(), commands, statementRules(), []rule{commandLinesRule(commands)},
-		protocolRules(), storedRules(), tellingRules(), addressRules(), []rule{rejectedRule(), continuationRule(), loginRule(), settingRule()}, readRules())
+		protocolRules(), storedRules(), tellingRules(), cardDataRules(), signedRules(), environmentRules(), addressRules(), []rule{splitCardRule(), rejectedRule(), continuationRule(), loginRule(), pairRule(), echoedRule(), settingRule()}, readRules())
 	for _, family := range families() {
 		rules = append(rules, family.rule())
 	}

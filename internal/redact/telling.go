@@ -104,7 +104,7 @@ func (p *phrase) begins() bool {
 	switch p.kind {
 	case ofKey:
 		p.cipher = !glued && p.afterCipher()
-		return keyQualifiers[p.before] || !glued && verdicts[p.before] || p.cipher
+		return keyQualifiers[p.before] || !glued && (verdicts[p.before] || !ordinaryKeys[p.before]) || p.cipher
 	case ofToken:
 		return !parserWords[p.before] && (!glued || keyQualifiers[p.before])
 	case ofCode:

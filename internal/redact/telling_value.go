@@ -118,13 +118,20 @@ func (p *phrase) made(v string) bool {
 	case p.kind == ofKey && signedBy[p.before] && hexOnly(v) && (len(v) == 16 || len(v) == 40):
 		return false // the fingerprint of a public key
 	case p.kind == ofKey && !keyQualifiers[p.before]:
-		return machineMade(v, longHex) && mixedCase(v) || p.cipher && cipherKey(v)
+		return machineMade(v, longHex) && mixedCase(v) && (verdicts[p.before] || !pathOfKey(v)) || p.cipher && cipherKey(v)
 	case p.given && p.assigned && !p.broken:
 		return len(v) >= 6 && looselyMade(v)
 	case p.kind == ofKey:
 		return machineMade(v, longHex) || oneTime[p.before] && base32Seed(v)
 	}
 	return machineMade(v, shortHex) || oneTime[p.before] && base32Seed(v) || isQuote(p.text[p.from-1]) && signed(v) && looselyMade(v)
+}
+
+// pathOfKey reports whether a key is that of a cache or a store, which begins with a word
+// or is the name of a file: uploads/X, session:X, X.jpg.
+func pathOfKey(v string) bool {
+	head := wordEnd(v, 0)
+	return head < len(v) && strings.IndexByte("/:.-_", v[head]) >= 0 || strings.IndexByte(v, '.') >= 0
 }
 
 // signedBy stand before keys that have fingerprints.

@@ -44,6 +44,7 @@ func serviceRules() []rule {
 		{name: "langsmith", gate: []string{"lsv0_"}, expr: `lsv2_(?:pt|sk)_[a-f0-9]{32}_[a-f0-9]{10}`},
 		{name: "launchdarkly", gate: []string{"sdk-", "mob-", "api-"}, expr: `(?:sdk|mob|api)-` + uuid, check: wordAt},
 		{name: "lob", gate: []string{"live_", "test_"}, expr: `(?:live|test)_(?:pub_)?[a-f0-9]{31,40}`, check: firstWord},
+		{name: "mollie", gate: []string{"live_", "test_"}, expr: `(?:live|test)_[A-Za-z0-9]{30}`, check: mollieKey},
 		{name: "maxmind", gate: []string{"_mmk"}, expr: `[A-Za-z0-9]{6}_[A-Za-z0-9]{29}_mmk`},
 		{name: "neon", gate: []string{"napi_"}, expr: `napi_[a-z0-9]{60,}`},
 		{name: "netlify", gate: []string{"nfp_", "nfc_", "nfo_", "nfu_"}, expr: `nf[pcou]_[A-Za-z0-9]{36,}`},
@@ -101,6 +102,11 @@ func wordAt(s string, from, to int) bool { return begins(s, from) && ends(s, to)
 
 // firstWord is a word that no underscore ties to one before.
 func firstWord(s string, from, _ int) bool { return begins(s, from) && (from == 0 || s[from-1] != '_') }
+
+// mollieKey tells the key of a payment service from a name: no word is as long.
+func mollieKey(s string, from, to int) bool {
+	return firstWord(s, from, to) && mixedWord(s, from+len("live_"), to)
+}
 
 // mixedWord is a word of its own with digits and letters of both cases in it, as
 // chance makes it.

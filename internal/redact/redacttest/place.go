@@ -30,5 +30,33 @@ func (m maker) places() (list []Sample) {
 	add("told", "Private Keys\n(0) ", m.fill("zerox", 64), "\n")
 	add("told", "Performing LoginJob with arguments: 'ada', '", word()+m.filler(lower, 2), "'")
 	add("secret", "GH_PAT=", m.fill("hex", 40), "")
+	add("card", "security code ", "1"+m.filler(digits, 2), " is wrong")
+	add("told", "invalid username-password pair: ('ada', '", word(), "')")
+	add("hash", "password_hash=", m.filler(hexa, 39)+"7", "")
+	list = m.morePlaces(list)
+	add("card", "pay with ", "4242 4242\n4242 4242", ".")
+	add("mollie", "", "live_dH4"+m.filler(alnum, 27), "")
+	add("card", "5A08", "4242424242424242", "5F24")
+	return list
+}
+
+// morePlaces adds the arguments of tools, what databases repeat, and the names of variables and headers.
+func (m maker) morePlaces(list []Sample) []Sample {
+	add := func(rule, before, secret, after string) {
+		list = append(list, Sample{Rule: rule, Text: before + secret + after, Secret: secret})
+	}
+	word := func() string { return m.filler(upper, 1) + m.filler(lower, 5) + "4" + m.filler(upper, 2) + "7" }
+	add("command", "wandb login ", m.filler(hexa, 39)+"7", "")
+	add("command", "curl --cert k.pem:", word(), "")
+	add("command", "cf login -u ada -p ", word(), "")
+	add("command", "radius-server host h key ", word(), "")
+	add("url", "psexec.py CORP/ada:", word(), "@dc1")
+	add("told", "Data too long for column 'password' at row 1: '", word(), "'")
+	add("secret", "SECRET_ENV=", word(), "")
+	add("secret", "CF_Key=", m.filler(hexa, 39)+"7a", "")
+	add("secret", "X-Hub-Signature-256: sha256=", m.filler(hexa, 62)+"7a", "")
+	add("beside", "AC"+m.filler(hexa, 30)+"7a:", m.filler(hexa, 30)+"7a", "")
+	add("parameter", "invalid_grant for code=", "4a7B"+m.filler(alnum, 24)+"x9", "")
+	add("password", `<input type="password" value="`, word(), `">`)
 	return list
 }
