@@ -52,7 +52,7 @@ func forbiddenActs() []act {
 		{"update recoup.error set resolved_by = 'someone else' where error_id = %resolved", guard},
 		{"update recoup.error_archive set archive_reason = 'MANUAL' where error_id = %archived", privilege},
 		{"delete from recoup.error_archive where error_id = %archived", privilege},
-		{"insert into recoup.error select (jsonb_populate_record(null::recoup.error, to_jsonb(a) || '{\"state\": \"ACTIVE\", \"blocking\": true}')).* from recoup.error_archive a where error_id = %archived", guard},
+		{"insert into recoup.error select (jsonb_populate_record(null::recoup.error, to_jsonb(a) || '{\"state\": \"ACTIVE\", \"blocking\": true, \"historic\": false}')).* from recoup.error_archive a where error_id = %archived", guard},
 		{"with gone as (delete from recoup.error where error_id = %resolved returning *) " + archiveOf(`{"archive_reason": "RESOLVED", "message": "rewritten"}`, "gone"), privilege},
 		{"with gone as (delete from recoup.error where error_id = %resolved returning *) " + archiveOf("{}", "gone"), privilege}, // not as RESOLVED
 
