@@ -93,7 +93,7 @@ type Metric struct {
 	Samples   int64   `json:"samples" doc:"of how many samples a rate or an average is made"`
 	Window    string  `json:"window,omitempty" doc:"the time that it is counted over"`
 	Threshold float64 `json:"threshold,omitempty" doc:"the value above which a rule holds"`
-	Above     bool    `json:"above" doc:"whether the value is above the threshold"`
+	Above     bool    `json:"above" doc:"whether the value is above the threshold; false where the metric has none"`
 	Few       bool    `json:"few,omitempty" doc:"there are too few samples to be meaningful"`
 }
 

@@ -4,6 +4,7 @@ import (
 	"crypto/rand"
 	"net/http"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -138,7 +139,7 @@ func TestSilences(t *testing.T) {
 		{func(s *client.NewSilence) { s.Rule = "parked-errors" }, "scope", "known"}, // it has none
 		{func(s *client.NewSilence) { s.Rule, s.Scope = "", "" }, "rule", "required"},
 		{func(s *client.NewSilence) { s.All = true }, "rule", "required"},
-		{func(s *client.NewSilence) { s.Reason = "key AKIAIOSFODNN7EXAMPLE" }, "reason", "no_secret"},
+		{func(s *client.NewSilence) { s.Reason = strings.Repeat("x", 1001) }, "reason", "max_length"},
 		{func(s *client.NewSilence) { s.Scope = "AKIAIOSFODNN7EXAMPLE" }, "scope", "no_secret"},
 	} {
 		s := w.silence()
@@ -231,7 +232,7 @@ func TestMetrics(t *testing.T) {
 		{Metric: "park_rate", Per: "hub", Scope: dolHub, Hub: dolHub, Value: .3, Samples: 30, Window: "24h", Threshold: .2, Above: true},
 		{Metric: "park_rate", Per: "table", Scope: dol, Hub: dolHub, Value: .3, Samples: 30, Window: "24h", Threshold: .2, Above: true},
 		{Metric: "parked_errors", Per: "platform", Value: 9, Samples: 9},
-		{Metric: "request_error_rate", Per: "service", Scope: "api", Value: .1, Samples: 50, Window: "5m"},
+		{Metric: "request_error_rate", Per: "service", Scope: "api", Value: .1, Samples: 50, Window: "5m", Threshold: .05, Above: true},
 		{Metric: "request_duration_seconds", Per: "service", Scope: "api", Value: .05, Samples: 50, Window: "5m"},
 		{Metric: "failed_request_duration_seconds", Per: "service", Scope: "api", Value: .2, Samples: 5, Window: "5m"},
 	} {
@@ -246,5 +247,22 @@ func TestMetrics(t *testing.T) {
 		if got, ok := find("reader"+onlyDOL, metric, scope); ok {
 			t.Errorf("a key for one hub sees %+v", got)
 		}
+	}
+}
+
+// Spec 001, Alert Thresholds: while the alert fires, the metric that its rule compares
+// is reported with its threshold and as above it.
+func TestRequestErrorRateIsAbove(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.post("/v1/processed", client.ProcessedBatch{Counts: []client.Processed{{Service: "api", Count: 20, Failed: 2, Minute: w.clock()}}}).ok()
+	if m := w.metric("request_error_rate", "api"); !m.Above || m.Threshold != .05 || m.Value != .1 || m.Samples != 20 {
+		t.Errorf("10 %% of 20 requests failed, and the figure is %+v", m)
+	}
+	if !w.firing("request-error-rate", "api") {
+		t.Error("the alert does not fire")
+	}
+	if m := w.metric("parked_errors", ""); m.Above || m.Threshold != 0 {
+		t.Errorf("a metric without a threshold is %+v", m)
 	}
 }

@@ -62,8 +62,7 @@ type quarantinedIn struct {
 	Body client.QuarantineAct
 }
 
-// checkQuarantined checks the reason, which dropping must have. The audit keeps it as it
-// is, so it may hold no secret.
+// checkQuarantined checks the reason, which dropping must have.
 func checkQuarantined(needed bool) func(*API, *call, *quarantinedIn) error {
 	return func(_ *API, _ *call, in *quarantinedIn) error {
 		if needed {

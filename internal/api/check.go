@@ -20,7 +20,7 @@ import (
 // What the operations find wrong with their requests, without doing anything: see
 // [route].
 
-// reasonOf is the check of an operation whose reason goes into the audit as it is.
+// reasonOf is the check of an operation whose reason goes into the audit.
 func reasonOf[In any](reason func(*In) string) func(*API, *call, *In) error {
 	return func(_ *API, _ *call, in *In) error { return check.Reason(reason(in)) }
 }

@@ -58,6 +58,10 @@ func TestYearOneIsATime(t *testing.T) {
 				t.Errorf("%s: %d %s", body, a.Code, a.Body)
 			}
 		}
+		letter := w.post("/v1/dead-letters", `{"first_failure_at": "`+first+`"}`)
+		if text := letter.Body.String(); letter.Code != http.StatusBadRequest || !strings.Contains(text, "first_failure_at must be a time") || strings.Contains(text, "leave it out") {
+			t.Errorf("the time is required, and the answer is %d %s", letter.Code, text)
+		}
 		line := `{"code":"NETWORK_TIMEOUT","service":"import","ts":"` + first + `"}` + "\n"
 		if a := w.post("/v1/events", line, "Content-Type", "application/x-ndjson"); a.Code < 400 && !strings.Contains(a.Body.String(), `"ts"`) {
 			t.Errorf("a line with %s: %d %s", first, a.Code, a.Body)

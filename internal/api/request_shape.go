@@ -189,8 +189,8 @@ func (e *examiner) value(s *shape, depth int) error {
 	return nil
 }
 
-// ourDays is what a time of the year 1 is answered.
-const ourDays = "must be a time of our days such as 2026-02-05T15:04:05Z; leave it out if there is none"
+// ourDays is the message for a time of the year 0 or 1.
+const ourDays = "must be a time after the year 1, such as 2026-02-05T15:04:05Z"
 
 var timeType = reflect.TypeFor[time.Time]()
 

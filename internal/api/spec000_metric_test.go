@@ -46,14 +46,14 @@ func (w *world) exhaust(spent, saved int) {
 }
 
 // metric reads a metric of a hub.
-func (w *world) metric(name, hub string) client.Metric {
+func (w *world) metric(name, scope string) client.Metric {
 	w.Helper()
 	w.run("counts")
 	var list client.Metrics
 	w.get("/v1/stats/metrics").ok(&list)
-	i := slices.IndexFunc(list.Metrics, func(m client.Metric) bool { return m.Metric == name && m.Per == "hub" && m.Scope == hub })
+	i := slices.IndexFunc(list.Metrics, func(m client.Metric) bool { return m.Metric == name && m.Scope == scope })
 	if i < 0 {
-		w.Fatalf("there is no %s of %s", name, hub)
+		w.Fatalf("there is no %s of %s", name, scope)
 	}
 	return list.Metrics[i]
 }

@@ -71,7 +71,7 @@ func mustExist(address string) error {
 func (k *Keys) Close() error { return k.store.Close() }
 
 func (k *Keys) act(reason string) store.Act {
-	return store.Act{By: CommandLine, Reason: reason, At: k.now()}
+	return store.Act{By: CommandLine, Reason: check.Redacted(reason), At: k.now()}
 }
 
 func (k *Keys) maker() api.KeyMaker {

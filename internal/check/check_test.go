@@ -54,13 +54,18 @@ func TestFieldsClean(t *testing.T) {
 	}
 }
 
-// A reason goes into the audit as it is, so one with a secret is refused.
+// The reason of an act is refused for its length and its form, and not for a secret, which
+// is replaced.
 func TestReason(t *testing.T) {
 	t.Parallel()
-	for reason, fine := range map[string]bool{"": true, "rotation is due": true, "use AKIAIOSFODNN7EXAMPLE": false, strings.Repeat("x", check.MaxReason+1): false} {
+	const secret = "use AKIAIOSFODNN7EXAMPLE now"
+	for reason, fine := range map[string]bool{"": true, "rotation is due": true, secret: true, strings.Repeat("x", check.MaxReason+1): false, "a\x00b": false, "a\xffb": false} {
 		if err := check.Reason(reason); (err == nil) != fine {
 			t.Errorf("%.30q: %v", reason, err)
 		}
+	}
+	if got := check.Redacted(secret); got != "use [redacted:aws] now" {
+		t.Errorf("stored is %q", got)
 	}
 }
 

@@ -13,6 +13,7 @@ import (
 
 	"recoup"
 	"recoup/fault"
+	"recoup/internal/check"
 	"recoup/internal/lease"
 	"recoup/internal/policy"
 	"recoup/internal/redact"
@@ -93,7 +94,7 @@ type Caller struct {
 
 // Act is an administrative act of the caller.
 func (c Caller) Act(reason string, now time.Time) store.Act {
-	return store.Act{By: c.Name, Key: c.Key, Reason: reason, At: now}
+	return store.Act{By: c.Name, Key: c.Key, Reason: check.Redacted(reason), At: now}
 }
 
 // MayTouch reports whether the caller may see and change errors of a table.

@@ -140,6 +140,9 @@ func (c *composer) error(ctx context.Context, n *outgoing) (Item, error) {
 	}
 	item.Table, item.Code, item.Severity = clean(e.Table), recoup.Code(clean(string(e.Code))), clean(string(e.Severity))
 	item.Reason, item.Tier, item.Blocking = recoup.ParkReason(clean(string(e.ParkReason))), e.EscalationLevel, e.Blocking
+	if e.LastFailureCode != e.Code {
+		item.Cause = recoup.Code(clean(string(e.LastFailureCode)))
+	}
 	if t, ok := c.policy.Table(e.Table); ok {
 		item.Hub = t.Hub
 		if t.DeadLetter {

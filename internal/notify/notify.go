@@ -88,7 +88,8 @@ type Item struct {
 	Table    string            `json:"table,omitempty"`
 	Hub      string            `json:"hub,omitempty"`
 	Code     recoup.Code       `json:"code,omitempty"`
-	Severity string            `json:"severity,omitempty"` // of an alert too
+	Severity string            `json:"severity,omitempty"`          // of an alert too
+	Cause    recoup.Code       `json:"last_failure_code,omitempty"` // how its last attempt failed, if not with its code
 	Reason   recoup.ParkReason `json:"park_reason,omitempty"`
 	Tier     int               `json:"tier,omitempty"`
 	Blocking bool              `json:"blocking,omitempty"`

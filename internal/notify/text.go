@@ -123,6 +123,9 @@ func (it *Item) details(say func(string, ...any)) {
 	if it.Severity != "" {
 		say("%s", it.Severity)
 	}
+	if it.Cause != "" {
+		say("last attempt failed with %s", it.Cause)
+	}
 	if it.Reason != "" {
 		say("%s", it.Reason)
 	}

@@ -1,6 +1,7 @@
 package policy_test
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -122,6 +123,44 @@ func TestOutlook(t *testing.T) {
 		}
 		if row.name == "it expires before" && strings.Contains(strings.Join(told, "\n"), "parked with") {
 			t.Errorf("%s: it is parked all the same", row.name)
+		}
+	}
+}
+
+// A table that retries and does not park: its errors are kept as ARCHIVE, and its owner is
+// notified of a severity that asks for PARK.
+func TestOutlookWithoutPark(t *testing.T) {
+	t.Parallel()
+	text := strings.NewReplacer(
+		"[RETRY, PARK, ARCHIVE]", "[RETRY, ARCHIVE]",
+		"lead: sales-lead}", "lead: sales-lead, overrides: {auto_park: [{family: carrier, codes: [EIN_MISMATCH], after: 2, reason: EXTERNAL_DEPENDENCY}]}}",
+		"codes: [MISSING_NAME], tables: [crm.lead_errors]", "codes: [MISSING_NAME], tables: [public.orphans]",
+	).Replace(string(read(t, "testdata/small.yaml")))
+	p, err := policy.Load("small.yaml", []byte(text), fault.Default())
+	if err != nil {
+		t.Fatal(err)
+	}
+	e, rules := p.Explain(policy.Question{
+		Table: "crm.lead_errors", Entity: true, Code: "EIN_MISMATCH", Class: recoup.ClassShortDelay, Category: recoup.Operational, Severity: recoup.Critical,
+	})
+	if e.Action != recoup.ActionRetry || e.ParkReason != "" || !e.NotifyOwner {
+		t.Errorf("the answer is %+v", e)
+	}
+	for _, r := range rules {
+		if r.Field == "park_reason" {
+			t.Errorf("explained with %+v", r)
+		}
+	}
+	var all []string
+	for _, m := range p.Outlook(e) {
+		all = append(all, m.What)
+	}
+	for _, want := range []string{
+		"kept as ARCHIVE at once, and sales-team is notified, if it is failure 2 of carrier for its entity",
+		"sales-team is notified that it should have been parked",
+	} {
+		if !slices.Contains(all, want) {
+			t.Errorf("the outlook is %q, without %q", all, want)
 		}
 	}
 }

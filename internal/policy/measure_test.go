@@ -14,6 +14,7 @@ func TestMetrics(t *testing.T) { // spec 000, 11.1
 	want := map[string]float64{
 		"error_rate": 0.05, "park_rate": 0.20, "retry_exhaustion_rate": 0.30,
 		"average_ttl_utilization": 0.80, "escalation_rate": 0.10,
+		"request_error_rate": 0.05, // spec 001, Alert Thresholds
 	}
 	seen := 0
 	for _, m := range policy.Default().Metrics {

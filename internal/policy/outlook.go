@@ -22,7 +22,10 @@ func (p *Policy) Outlook(e Effective) []Moment {
 	switch e.Action {
 	case recoup.ActionRetry:
 		if e.Family != nil {
-			o.add(0, "parked at once if it is failure %d of %s for its entity", e.Family.After, e.Family.Name)
+			o.add(0, "%s if it is failure %d of %s for its entity", heldAtOnce(e.Table), e.Family.After, e.Family.Name)
+		}
+		if e.NotifyOwner {
+			o.notParked(e)
 		}
 		if at, reason := o.retries(e); reason != "" {
 			o.parked(p, e, at, reason)
@@ -32,7 +35,7 @@ func (p *Policy) Outlook(e Effective) []Moment {
 	default:
 		o.add(0, "kept, not retried and not parked")
 		if e.NotifyOwner {
-			o.add(0, "%s is notified that it should have been parked", e.Table.Owner(1))
+			o.notParked(e)
 		}
 	}
 	if e.Page {
@@ -46,6 +49,19 @@ type outlook []Moment
 
 func (o *outlook) add(after time.Duration, format string, args ...any) {
 	*o = append(*o, Moment{after, fmt.Sprintf(format, args...)})
+}
+
+// notParked adds the notice that its owner gets because the table does not allow PARK.
+func (o *outlook) notParked(e Effective) {
+	o.add(0, "%s is notified that it should have been parked", e.Table.Owner(1))
+}
+
+// heldAtOnce says how a table keeps an error that is not retried any more.
+func heldAtOnce(t *Table) string {
+	if t.Allows(recoup.ActionPark) {
+		return "parked at once"
+	}
+	return "kept as ARCHIVE at once, and " + t.Owner(1) + " is notified,"
 }
 
 // retries adds the retries that fit the window, and returns when and why the

@@ -214,7 +214,7 @@ type Effective struct {
 	Table       *Table
 	Orphaned    bool // the report's own table is unknown, dead, or needs an entity it lacks
 	Action      recoup.Action
-	ParkReason  recoup.ParkReason // why it must be parked; kept where the table has no PARK
+	ParkReason  recoup.ParkReason // why it must be parked; kept where the table has no PARK, unless it is retried
 	NotifyOwner bool              // it should have been parked, and its table does not allow that
 	Page        bool              // the platform's operator is paged
 	TTLTier     string

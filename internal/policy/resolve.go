@@ -78,7 +78,7 @@ func applySeverity(e *Effective, s *SeverityRule, t *trail) {
 	case s.Action == recoup.ActionPark:
 		e.NotifyOwner = true
 		t.note(fieldNotify, bySeverity, e)
-		if !e.Table.Infinite() {
+		if !e.Table.Infinite() && e.Action != recoup.ActionRetry {
 			e.ParkReason = s.ParkReason
 			t.note(fieldReason, bySeverity, e)
 		}

@@ -2092,7 +2092,7 @@ export interface Mapping {
 }
 
 export interface Metric {
-  /** whether the value is above the threshold */
+  /** whether the value is above the threshold; false where the metric has none */
   above: boolean;
   /** there are too few samples to be meaningful */
   few?: boolean;

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -98,7 +99,7 @@ func printStory(s *command.Session, p *command.Page, x *story) {
 	p.Heading("WHAT HAPPENS NEXT BY ITSELF")
 	rows = nil
 	for _, d := range x.Next {
-		rows = append(rows, []string{s.When(d.At), deadline(d.What)})
+		rows = append(rows, []string{s.When(d.At), deadline(d.What, x.Exits)})
 	}
 	if p.Columns(rows...); len(rows) == 0 {
 		p.Text(stands(x.Error.State))
@@ -118,15 +119,19 @@ func printStory(s *command.Session, p *command.Page, x *story) {
 	}
 }
 
-// deadline says in words what the scheduler does.
-func deadline(what string) string {
+// deadline says in words what the scheduler does. A table that lets a person park the error
+// parks it when its window closes, any other keeps it without retries.
+func deadline(what string, exits []string) string {
 	switch lifecycle.Kind(what) {
 	case lifecycle.Claimed:
 		return "due for a retry"
 	case lifecycle.LeaseLapsed:
 		return "its worker's lease expires, and the attempt counts as failed"
 	case lifecycle.WindowClosed:
-		return "its retry window closes, and it is parked"
+		if slices.Contains(exits, string(lifecycle.Parking)) {
+			return "its retry window closes, and it is parked"
+		}
+		return "its retry window closes, and it is no longer retried"
 	case lifecycle.Escalating:
 		return "escalates to the next tier"
 	case lifecycle.Reminding:

@@ -3,6 +3,7 @@ package policy
 import (
 	"encoding/json"
 	"regexp"
+	"strings"
 	"testing"
 	"time"
 
@@ -26,11 +27,32 @@ func generated(t *testing.T) *policy.Policy {
 		}
 		text = changed
 	}
+	return loaded(t, text)
+}
+
+func loaded(t *testing.T, text string) *policy.Policy {
+	t.Helper()
 	p, err := policy.Load("generated.yaml", []byte(text), fault.Default())
 	if err != nil {
 		t.Fatal(err)
 	}
 	return p
+}
+
+// retrying is the default policy with a table that retries by default and does not park.
+func retrying(t *testing.T) *policy.Policy {
+	t.Helper()
+	text := string(policy.DefaultFile())
+	for was, is := range map[string]string{
+		"version: 1.0.0": "version: 1.0.1",
+		"default: ARCHIVE\n    allowed: [RETRY, ARCHIVE]": "default: RETRY\n    allowed: [RETRY, ARCHIVE]",
+	} {
+		if !strings.Contains(text, was) {
+			t.Fatalf("the default policy has no %q", was)
+		}
+		text = strings.Replace(text, was, is, 1)
+	}
+	return loaded(t, text)
 }
 
 // stored is what becomes of a first report, in the words of an explanation.
@@ -67,7 +89,7 @@ func stored(t *testing.T, p *policy.Policy, x *explanation) effectiveView {
 // 'policy explain' answers as the engine stores: for every table, code and severity, with an
 // entity and without.
 func TestExplainAgreesWithTheEngine(t *testing.T) {
-	for name, p := range map[string]*policy.Policy{"default": policy.Default(), "generated": generated(t)} {
+	for name, p := range map[string]*policy.Policy{"default": policy.Default(), "generated": generated(t), "retrying": retrying(t)} {
 		registry, tables, n := p.Registry(), []string{"no.such_table"}, 0
 		for _, table := range p.Tables() {
 			tables = append(tables, table.Name)

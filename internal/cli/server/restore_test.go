@@ -2,6 +2,7 @@ package server_test
 
 import (
 	"database/sql"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -23,6 +24,22 @@ func planted(t *testing.T, file, statement string) {
 	}
 	if err := db.Close(); err != nil {
 		t.Fatal(err)
+	}
+}
+
+// A file that is no database is refused with its own name, and not as a failure of the
+// database in use.
+func TestRestoreRefusesWhatIsNoBackup(t *testing.T) {
+	t.Parallel()
+	n := clitest.New(t, false)
+	bad := filepath.Join(t.TempDir(), "bad.db")
+	if err := os.WriteFile(bad, []byte(strings.Repeat("no database\n", 1000)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	r := n.Direct("restore", bad, "--yes")
+	if r.Status == command.ExitDone || !strings.Contains(r.Err, bad) || !strings.Contains(r.Err, "it is damaged, or no database") ||
+		strings.Contains(r.Err, "TEMPORARY_UNAVAILABLE") || strings.Contains(r.Err, "restore it from a backup") {
+		t.Errorf("status %d: %s", r.Status, r.Err)
 	}
 }
 

@@ -190,7 +190,7 @@ func checkCopy(ctx context.Context, path string) (err error) {
 	defer func() { err = errors.Join(err, db.Close()) }()
 	var verdict string
 	if err := db.QueryRowContext(ctx, "pragma integrity_check(1)").Scan(&verdict); err != nil {
-		return fmt.Errorf("sqlite: %s %w: it is damaged, or no database: %w", path, ErrNoBackup, translate(err))
+		return fmt.Errorf("sqlite: %s %w: it is damaged, or no database: %w", path, ErrNoBackup, err)
 	}
 	if verdict != "ok" {
 		return fmt.Errorf("sqlite: %s %w: it is damaged: %s", path, ErrNoBackup, verdict)
