@@ -12,10 +12,8 @@ import (
 	"time"
 
 	"recoup"
-	"recoup/internal/lifecycle"
 	"recoup/internal/notify"
 	"recoup/internal/store"
-	"recoup/internal/test/conformance"
 )
 
 const dol = "outreach.dol_errors"
@@ -83,22 +81,6 @@ func TestSeveralChannels(t *testing.T) {
 		w.got(w.pager, 1)
 		if left := w.pending(1)[0]; left.Kind != recoup.NoticeParked {
 			t.Errorf("%+v is left", left)
-		}
-	})
-}
-
-// TestParkedNamesItsCause wants the code of the last failure where it is another one than
-// the error was reported with.
-func TestParkedNamesItsCause(t *testing.T) {
-	onBoth(t, func(t *testing.T, db database) {
-		w := newWorld(t, db)
-		e := w.ClaimDue(w.Report(dol, "e1", "NETWORK_TIMEOUT", recoup.Medium))
-		w.Apply(e.ID, lifecycle.Fail{Token: e.LeaseToken, Failure: conformance.Failure("MISSING_REQUIRED_FIELD")})
-		w.Wait(time.Hour)
-		w.run()
-		const want = "NETWORK_TIMEOUT in outreach.dol_errors, MEDIUM, last attempt failed with MISSING_REQUIRED_FIELD, "
-		if said := text(w.got(w.chat, 1)[0]); !strings.Contains(said, want) {
-			t.Errorf("the chat says %s", said)
 		}
 	})
 }
