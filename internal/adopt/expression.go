@@ -57,15 +57,15 @@ func (a *Adoption) keyNoted() string {
 	return "keys"
 }
 
-// noted is the key of a row as a trigger writes it down.
-func (a *Adoption) noted(row string) string {
-	switch reference := row + "." + quote(a.key()[0].Name); a.keyNoted() {
+// noted is the key of a row s as a trigger writes it down.
+func (a *Adoption) noted() string {
+	switch reference := "s." + quote(a.key()[0].Name); a.keyNoted() {
 	case "numbers":
 		return reference + "::bigint"
 	case "uuids":
 		return reference + "::uuid"
 	}
-	return a.keyText(row)
+	return a.keyText("s")
 }
 
 // keyParts are the typed values of a key's text.

@@ -20,11 +20,12 @@ type logins struct {
 }
 
 // readLogins reads them as the owner of the schema recoup.
-func (p *Plan) readLogins(ctx context.Context, tx pgx.Tx) (err error) {
+func (p *Plan) readLogins(ctx context.Context, tx pgx.Tx) error {
 	if p.rights.Untrusted != nil || !p.rights.MayActAs && p.rights.MissingRole == p.rights.SchemaOwner {
-		return nil
+		return nil //nolint:nilerr // the plan refuses it
 	}
-	if err = actAs(ctx, tx, p.rights.SchemaOwner); err != nil {
+	err := actAs(ctx, tx, p.rights.SchemaOwner)
+	if err != nil {
 		return err
 	}
 	l := &p.logins
@@ -61,7 +62,7 @@ const selectPrepared = `
 // gains nothing in a session of the owner, who is the owner of that code.
 func (p *Plan) chooseLogin() string {
 	r, l := p.rights, p.logins
-	own := r.User == r.SchemaOwner && r.User == p.Facts.Owner
+	own := r.SchemaOwner == r.User && p.Facts.Owner == r.User
 	switch before := p.Adopted != nil; {
 	case r.CreatesRole, l.prepared, before && l.noted == l.role && l.exists:
 		return l.role

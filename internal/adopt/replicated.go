@@ -12,7 +12,7 @@ const replicated = "replicated"
 // gives them no transition tables. The row takes their place in the same statements as those of
 // statement triggers.
 func (a *Adoption) onReplicated() Function {
-	gone := a.rows(a.noted("s")+" as k", oldRows)
+	gone := a.rows(a.noted()+" as k", oldRows)
 	return a.function(replicated, "", "", "trigger", a.stableText(), fmt.Sprintf(`declare
   names text;
 begin

@@ -154,7 +154,7 @@ const (
 
 // keyAndEntity are those of a row, collated as the gate does it.
 func (a *Adoption) keyAndEntity() string {
-	return a.noted("s") + " as k, " + a.named("s") + ` collate "C" as e`
+	return a.noted() + " as k, " + a.named("s") + ` collate "C" as e`
 }
 
 func (a *Adoption) onInsert() Function {
@@ -167,7 +167,7 @@ func (a *Adoption) onUpdate() Function {
 
 // changed are the rows whose key, entity or watched columns have changed, and keys that are gone.
 func (a *Adoption) changed() string {
-	columns, key := a.keyAndEntity(), a.noted("s")+" as k, null"
+	columns, key := a.keyAndEntity(), a.noted()+" as k, null"
 	for i, w := range a.watched("s") {
 		columns += fmt.Sprintf(", %s%s as w%d", w.expression, w.collation, i+1)
 	}
@@ -175,7 +175,7 @@ func (a *Adoption) changed() string {
 }
 
 func (a *Adoption) onDelete() Function {
-	return a.function("delete", "", "", "trigger", a.stableText(), a.note(a.rows(a.noted("s")+" as k", oldRows), false, oldRows))
+	return a.function("delete", "", "", "trigger", a.stableText(), a.note(a.rows(a.noted()+" as k", oldRows), false, oldRows))
 }
 
 func (a *Adoption) onTruncate() Function {

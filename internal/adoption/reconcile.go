@@ -95,12 +95,8 @@ func (s *Service) follows(a *store.Adoption, turn store.Turn, b batch) (f follow
 		}
 		if v.report != silent {
 			past := row.past(s.Now(), pair != nil && stands != elsewhere, b.written[key])
-			past.ID = s.Engine.IDs.New(past.CreatedAt)
-			if v.report != anew {
-				past.Replaces, past.Amends = pair.ErrorID, v.report == amend
-			}
 			past.Pair = &store.Pair{Turn: turn, Key: key, Digest: row.digest}
-			if past.Pair.Kept, err = s.kept(past.ID, there[key]); err != nil {
+			if err := s.complete(&past, v, pair, there[key]); err != nil {
 				return follow{}, err
 			}
 			f.report = append(f.report, past)
@@ -109,6 +105,16 @@ func (s *Service) follows(a *store.Adoption, turn store.Turn, b batch) (f follow
 		f.save(key, v, pair, &row)
 	}
 	return f, nil
+}
+
+// complete gives a report its id, the error that it replaces and what is kept of its row.
+func (s *Service) complete(past *engine.Past, v verdict, pair *store.AdoptedRow, row *store.SourceRow) (err error) {
+	past.ID = s.Engine.IDs.New(past.CreatedAt)
+	if v.report != anew {
+		past.Replaces, past.Amends = pair.ErrorID, v.report == amend
+	}
+	past.Pair.Kept, err = s.kept(past.ID, row)
+	return err
 }
 
 // tell adds what has come of an attempt.

@@ -36,7 +36,7 @@ func invalidBatch(ctx context.Context, t *testing.T, turns *turn.Turns, check fu
 		return struct{}{}, nil
 	})
 	rt.check = func(_ *API, c *call, in any) error {
-		items := in.(*checkedItemsIn).Body.Items //nolint:errcheck // the binder has made it
+		items := in.(*checkedItemsIn).Body.Items
 		return eachItem(c.r.Context(), "items", items, nil, func(*checkedItem) error {
 			checked++
 			return check()

@@ -151,6 +151,20 @@ func (n *Node) assemble(ctx context.Context) error {
 		return err
 	}
 	n.registry.engine = n.engine
+	if err := n.assembleServices(ctx, ids); err != nil {
+		return err
+	}
+	open := ""
+	if n.o.Demo {
+		open = "demo"
+	} else if err := n.adminKey(ctx, ids); err != nil {
+		return err
+	}
+	return n.open(ids, open)
+}
+
+// assembleServices puts together what works on the engine and the ledger.
+func (n *Node) assembleServices(ctx context.Context, ids *recoup.IDSource) (err error) {
 	if err := n.openFiling(ctx); err != nil {
 		return err
 	}
@@ -172,16 +186,7 @@ func (n *Node) assemble(ctx context.Context) error {
 	if err := n.newAdoptions(); err != nil {
 		return err
 	}
-	if err := n.newPace(); err != nil {
-		return err
-	}
-	open := ""
-	if n.o.Demo {
-		open = "demo"
-	} else if err := n.adminKey(ctx, ids); err != nil {
-		return err
-	}
-	return n.open(ids, open)
+	return n.newPace()
 }
 
 // open puts the API in front of the rest.

@@ -93,9 +93,9 @@ func ask(t *testing.T, url string) asked {
 	return asked{t, conn}
 }
 
-func (a asked) text(sql string, args ...any) (text string) {
+func (a asked) text(sql string) (text string) {
 	a.Helper()
-	if err := a.QueryRow(a.Context(), sql, args...).Scan(&text); err != nil {
+	if err := a.QueryRow(a.Context(), sql).Scan(&text); err != nil {
 		a.Fatalf("%s: %v", sql, err)
 	}
 	return text

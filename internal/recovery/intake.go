@@ -75,7 +75,7 @@ func (s *Service) Import(ctx context.Context, batch string, rows []Row) (Importe
 		}
 		if r.Err != nil {
 			out.Refused = append(out.Refused, *r)
-			return nil
+			return nil //nolint:nilerr // the row is refused, and the others go on
 		}
 		good = append(good, &r.Intake)
 		return nil

@@ -93,7 +93,7 @@ func (p *phrase) begins() bool {
 	if p.comparedPlural() {
 		p.at++
 	}
-	if p.at < len(p.text) && (alphanumeric(p.text[p.at]) || strings.IndexByte("_-/", p.text[p.at]) >= 0 || p.text[p.at] == '.' && p.at+1 < len(p.text) && p.text[p.at+1] != '.' && p.text[p.at+1] != ' ') {
+	if continues(p.text[p.at:]) {
 		return false // tokenizer, key_id, token-bucket, secret.go
 	}
 	if strings.HasSuffix(p.text[:p.word], opening) || p.name == "pass" && strings.HasSuffix(p.text[:p.word], "=") {
@@ -113,6 +113,14 @@ func (p *phrase) begins() bool {
 		return !glued
 	}
 	return !glued || keyQualifiers[p.before]
+}
+
+// continues reports whether a word goes on in the text behind it.
+func continues(rest string) bool {
+	if rest == "" {
+		return false
+	}
+	return alphanumeric(rest[0]) || strings.IndexByte("_-/", rest[0]) >= 0 || rest[0] == '.' && len(rest) > 1 && rest[1] != '.' && rest[1] != ' '
 }
 
 // cipherWords are about signing and encryption.

@@ -1,9 +1,10 @@
 package redact
 
+const uuid = `[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}`
+
 // serviceRules are more of what [vendorRules] begins: the keys of services, of
 // tools and of those who host models.
 func serviceRules() []rule {
-	const uuid = `[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}`
 	return []rule{
 		{name: "adafruit", gate: []string{"aio_"}, expr: `aio_[A-Za-z0-9]{28,}`},
 		{name: "airtable", gate: []string{"pat"}, expr: `pat[A-Za-z0-9]{14}\.[a-f0-9]{64}`},

@@ -21,7 +21,7 @@ func Turkish(t testing.TB, provider string) string {
 	s, err := shared()
 	options := " template template0 locale_provider icu icu_locale 'tr' locale 'C'"
 	if provider == "libc" {
-		s, err = turkishServer(t)
+		s, err = turkishServer(t), nil
 		options = " template template0 locale 'tr_TR.UTF-8'"
 	}
 	if err != nil {
@@ -44,7 +44,7 @@ func Turkish(t testing.TB, provider string) string {
 }
 
 // turkishServer starts a server for which localedef has made the Turkish locale of the C library.
-func turkishServer(t testing.TB) (*Server, error) {
+func turkishServer(t testing.TB) *Server {
 	t.Helper()
 	program, err := exec.LookPath("localedef")
 	if err != nil {
@@ -58,14 +58,14 @@ func turkishServer(t testing.TB) (*Server, error) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = os.RemoveAll(folder) })
-	if err := os.Chmod(folder, 0o755); err != nil { // the server can run as another user
+	if err := os.Chmod(folder, 0o755); err != nil { //nolint:gosec // the server can run as another user
 		t.Fatal(err)
 	}
 	out, err := exec.CommandContext(t.Context(), program, "--no-archive", "-i", "tr_TR", "-f", "UTF-8", filepath.Join(folder, "tr_TR.UTF-8")).CombinedOutput()
 	if err != nil {
 		t.Fatalf("localedef: %v\n%s", err, out)
 	}
-	return Start(t, Options{Environment: []string{"LOCPATH=" + folder}}), nil
+	return Start(t, Options{Environment: []string{"LOCPATH=" + folder}})
 }
 
 // environment is that of the server's programs.
