@@ -128,7 +128,7 @@ func TestProviderWordsInErrors(t *testing.T) {
 		word     string
 	}{
 		{"millionverifier", errors.New("service_maintenance"), "VALIDATION_SERVICE_ERROR", "service_maintenance"},
-		{"millionverifier", errors.New("insufficient credits."), "QUOTA_EXCEEDED", "insufficient_credits"},
+		{"millionverifier", errors.New("refused: insufficient credits"), "QUOTA_EXCEEDED", "insufficient_credits"},
 		{"millionverifier", fmt.Errorf("verify: %w", errors.New("apikey_not_found")), "AUTH_DENIED", "apikey_not_found"},
 		{"zerobounce", errors.New("Invalid API key or your account ran out of credits"), "AUTH_DENIED", "invalid_api_key_or_your_account_ran_out_of_credits"},
 		{"neon", errors.New("too_many_connections"), "DATABASE_CONNECTION_ERROR", "too_many_connections"},

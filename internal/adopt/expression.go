@@ -30,16 +30,16 @@ func textual(row string, c Column) string {
 	return reference + "::text"
 }
 
-// keyText is the key of a row: of one column its text, of several a JSON array of
+// keyText is the key of a row s: of one column its text, of several a JSON array of
 // their texts.
-func (a *Adoption) keyText(row string) string {
+func (a *Adoption) keyText() string {
 	key := a.key()
 	if len(key) == 1 {
-		return row + "." + quote(key[0].Name) + "::text"
+		return "s." + quote(key[0].Name) + "::text"
 	}
 	parts := make([]string, len(key))
 	for i, c := range key {
-		parts[i] = row + "." + quote(c.Name) + "::text"
+		parts[i] = "s." + quote(c.Name) + "::text"
 	}
 	return "jsonb_build_array(" + strings.Join(parts, ", ") + ")::text"
 }
@@ -65,7 +65,7 @@ func (a *Adoption) noted() string {
 	case "uuids":
 		return reference + "::uuid"
 	}
-	return a.keyText("s")
+	return a.keyText()
 }
 
 // keyParts are the typed values of a key's text.

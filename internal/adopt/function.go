@@ -63,7 +63,7 @@ func (a *Adoption) values(columns string) string {
       %[4]s,
       left(%[5]s, %[13]d), %[6]s,
       %[7]s, %[8]s, %[9]s, left(%[10]s, %[12]d), left(%[11]s, %[12]d), concat(s.tableoid, ' ', s.ctid, ' ', s.xmin), left(%[14]s, %[12]d)`,
-		a.keyText("s"), a.entity("s"), a.code(), a.severity(), a.message(), a.createdAt(), a.governed(), columns, a.underway(), a.pipeline(), a.stage(), maxText, maxMessage+1, a.lastSeen())
+		a.keyText(), a.entity("s"), a.code(), a.severity(), a.message(), a.createdAt(), a.governed(), columns, a.underway(), a.pipeline(), a.stage(), maxText, maxMessage+1, a.lastSeen())
 }
 
 // The most characters of what is read of a row. A message has one more if it was cut.
@@ -98,7 +98,7 @@ func (a *Adoption) scan() Function {
   return query select %[1]s from %[2]s s
     where %[3]s is not null and ($1 is null or (%[4]s) > (%[5]s)) and (%[4]s) <= (%[6]s)
     order by %[4]s limit $3;
-end `, a.keyText("s"), a.Source.Quoted(), a.keyColumns()[0], columns, strings.Join(a.keyParts("$1"), ", "), strings.Join(a.keyParts("$2"), ", ")))
+end `, a.keyText(), a.Source.Quoted(), a.keyColumns()[0], columns, strings.Join(a.keyParts("$1"), ", "), strings.Join(a.keyParts("$2"), ", ")))
 }
 
 // last finds the last key: once there are triggers, the backfill has to go no further.
@@ -108,7 +108,7 @@ func (a *Adoption) last() Function {
   return (select %s from %s s
     where %s is not null
     order by %s desc limit 1);
-end `, a.keyText("s"), a.Source.Quoted(), columns[0], strings.Join(columns, " desc, ")))
+end `, a.keyText(), a.Source.Quoted(), columns[0], strings.Join(columns, " desc, ")))
 }
 
 // mirror writes what became of errors into their rows, and returns the keys that
