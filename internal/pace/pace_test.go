@@ -3,6 +3,8 @@ package pace_test
 import (
 	"context"
 	"errors"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -14,11 +16,12 @@ import (
 type scene struct {
 	*testing.T
 	*pace.Pace
+	mu        sync.Mutex // of the fields that a look reads
 	found     pace.Look
 	err       error
 	dueAt     time.Duration // zero: nothing is due
-	looks     []time.Duration
-	announced int
+	looks     atomic.Int64
+	announced atomic.Int64
 	began     time.Time
 }
 
@@ -26,7 +29,7 @@ func run(t *testing.T, test func(s *scene)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		s := &scene{T: t, began: time.Now()}
-		p, err := pace.New(pace.Options{Look: s.look, Elapsed: s.now, Announce: func() { s.announced++ }})
+		p, err := pace.New(pace.Options{Look: s.look, Elapsed: s.now, Announce: func() { s.announced.Add(1) }})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -42,12 +45,21 @@ func run(t *testing.T, test func(s *scene)) {
 func (s *scene) now() time.Duration { return time.Since(s.began) }
 
 func (s *scene) look(context.Context) (pace.Look, error) {
-	s.looks = append(s.looks, s.now())
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.looks.Add(1)
 	found := s.found
 	if s.dueAt > 0 {
 		found.Pending, found.Next = true, s.dueAt-s.now()
 	}
 	return found, s.err
+}
+
+// change changes what the next look finds.
+func (s *scene) change(to func()) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	to()
 }
 
 // until waits until a time since the beginning.
@@ -76,9 +88,9 @@ func TestFallsAsleep(t *testing.T) {
 		s.want(false)
 		s.until(15 * time.Minute)
 		s.want(true)
-		before := len(s.looks)
+		before := s.looks.Load()
 		s.until(75 * time.Minute)
-		if n := len(s.looks) - before; n != 120 {
+		if n := s.looks.Load() - before; n != 120 {
 			t.Errorf("it looks %d times in an hour", n)
 		}
 		s.want(true)
@@ -90,14 +102,15 @@ func TestFallsAsleep(t *testing.T) {
 func TestWakesForDeadline(t *testing.T) {
 	t.Parallel()
 	run(t, func(s *scene) {
-		s.dueAt = time.Hour + 7*time.Second
-		s.until(s.dueAt - time.Millisecond)
+		due := time.Hour + 7*time.Second
+		s.change(func() { s.dueAt = due })
+		s.until(due - time.Millisecond)
 		s.want(true)
-		s.until(s.dueAt)
+		s.until(due)
 		s.want(false)
-		s.until(s.dueAt + 10*time.Minute)
+		s.until(due + 10*time.Minute)
 		s.want(false) // it is due still
-		s.dueAt = 0
+		s.change(func() { s.dueAt = 0 })
 		s.until(s.now() + time.Minute)
 		s.want(true)
 	})
@@ -131,12 +144,12 @@ func TestFailedLookWakes(t *testing.T) {
 	run(t, func(s *scene) {
 		s.until(10 * time.Minute)
 		s.want(true)
-		s.err = errors.New("away")
+		s.change(func() { s.err = errors.New("away") })
 		s.until(11 * time.Minute)
 		s.want(false)
 		s.until(20 * time.Minute)
 		s.want(false)
-		s.err = nil
+		s.change(func() { s.err = nil })
 		s.until(21 * time.Minute)
 		s.want(true)
 	})
@@ -146,11 +159,11 @@ func TestFailedLookWakes(t *testing.T) {
 func TestLooksSoonWhereNobodyNotifies(t *testing.T) {
 	t.Parallel()
 	run(t, func(s *scene) {
-		s.found.Silent = true
+		s.change(func() { s.found.Silent = true })
 		s.until(10 * time.Minute)
-		before := len(s.looks)
+		before := s.looks.Load()
 		s.until(11 * time.Minute)
-		if n := len(s.looks) - before; n != 60 {
+		if n := s.looks.Load() - before; n != 60 {
 			t.Errorf("it looks %d times in a minute", n)
 		}
 	})
@@ -164,13 +177,13 @@ func TestAnnouncesRequests(t *testing.T) {
 			s.Begin()()
 			s.until(s.now() + time.Second)
 		}
-		if s.announced != 10 {
-			t.Errorf("in ten minutes of requests it was announced %d times", s.announced)
+		if n := s.announced.Load(); n != 10 {
+			t.Errorf("in ten minutes of requests it was announced %d times", n)
 		}
 		s.until(30 * time.Minute)
 		s.want(true)
 		s.Begin()()
-		if s.want(false); s.announced != 11 {
+		if s.want(false); s.announced.Load() != 11 {
 			t.Error("a request after a rest is not announced")
 		}
 	})

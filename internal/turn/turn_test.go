@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -129,15 +130,15 @@ func TestOneCallerLeavesATurn(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		turns, release := NewShared(4, time.Now), make(chan struct{})
-		running := 0
+		var running atomic.Int64
 		for range 10 {
 			go func() {
-				_ = Each(With(t.Context(), turns, caller(1)), 1, func(int) error { running++; <-release; return nil })
+				_ = Each(With(t.Context(), turns, caller(1)), 1, func(int) error { running.Add(1); <-release; return nil })
 			}()
 			synctest.Wait()
 		}
-		if running != 3 {
-			t.Errorf("one caller holds %d of 4 turns, want 3", running)
+		if n := running.Load(); n != 3 {
+			t.Errorf("one caller holds %d of 4 turns, want 3", n)
 		}
 		served := false
 		go func() {
@@ -149,8 +150,8 @@ func TestOneCallerLeavesATurn(t *testing.T) {
 		}
 		close(release)
 		synctest.Wait()
-		if running != 10 || turns.free != 4 || len(turns.held) > 0 || len(turns.waiting) > 0 {
-			t.Errorf("%d of 10 ran, %d of 4 turns are free, held %v", running, turns.free, turns.held)
+		if n := running.Load(); n != 10 || turns.free != 4 || len(turns.held) > 0 || len(turns.waiting) > 0 {
+			t.Errorf("%d of 10 ran, %d of 4 turns are free, held %v", n, turns.free, turns.held)
 		}
 	})
 }
