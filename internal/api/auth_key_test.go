@@ -73,7 +73,7 @@ func TestKeysThatAreNone(t *testing.T) {
 		"role":    func(k *client.NewKey) { k.Role = "root" },
 		"days":    func(k *client.NewKey) { k.Days = 91 },
 		"hubs[0]": func(k *client.NewKey) { k.Hubs = []string{"nobody"} },
-		"reason":  func(k *client.NewKey) { k.Reason = "password=hunter2hunter2" },
+		"reason":  func(k *client.NewKey) { k.Reason = strings.Repeat("x", 1001) },
 	} {
 		bad := good
 		change(&bad)
