@@ -44,6 +44,7 @@ func (p *planting) commandLine() {
 		}
 		p.errorActs(text)
 		p.letterActs(text)
+		p.reasons(text)
 		p.refusals(secret)
 	}
 }
@@ -80,22 +81,30 @@ func (p *planting) letterActs(text func(string) string) {
 	p.recoup("", "work", "pause", "--pipeline", p.filled("cli-{n}", nil), "--reason", text("work pause"))
 }
 
-// refusals tries commands whose text must hold no secret, also without one: so it
-// is the secret that is refused.
-func (p *planting) refusals(secret func() string) {
+// reasons gives the reasons of administrative acts.
+func (p *planting) reasons(text func(string) string) {
 	file := filepath.Join(p.TempDir(), "policy.yaml")
 	version := p.filled("version: 1.0.{n}", nil)
 	if err := os.WriteFile(file, []byte(strings.Replace(string(policy.DefaultFile()), "version: 1.0.0", version, 1)), 0o600); err != nil {
 		p.Fatal(err)
 	}
 	for _, args := range [][]string{
+		{"keys", "create", "--role", "reader", "--name", p.filled("cli {n}", nil)},
+		{"keys", "revoke", p.apiKey()["id"]},
+		{"jobs", "run", "ttl"},
+		{"gate-zero", "kill", p.batch()["batch_id"]},
+		{"policy", "apply", file, "--yes"},
+	} {
+		p.recoup("", append(args, "--reason", text(strings.Join(args[:2], " ")))...)
+	}
+}
+
+// refusals tries commands whose text must hold no secret, also without one: so it
+// is the secret that is refused.
+func (p *planting) refusals(secret func() string) {
+	for _, args := range [][]string{
 		{"report", "--table", "outreach.dol_errors", "--code", "NETWORK_TIMEOUT", "--entity"},
 		{"keys", "create", "--role", "reader", "--name"},
-		{"keys", "create", "--role", "reader", "--name", p.filled("cli {n}", nil), "--reason"},
-		{"keys", "revoke", p.apiKey()["id"], "--reason"},
-		{"jobs", "run", "ttl", "--reason"},
-		{"gate-zero", "kill", p.batch()["batch_id"], "--reason"},
-		{"policy", "apply", file, "--yes", "--reason"},
 	} {
 		p.refused(append(args, secret())...)
 		p.recoup("", append(args, p.filled("canary {n} of the command line", nil))...)

@@ -148,6 +148,7 @@ type Notice struct {
 	To        string            `json:"to"`
 	ErrorID   recoup.ID         `json:"error,omitzero"`
 	Delivered bool              `json:"delivered"`
+	Waiting   bool              `json:"waiting,omitempty"` // to be delivered; it was made after everything had come to rest
 	Attempts  int               `json:"attempts"`
 }
 

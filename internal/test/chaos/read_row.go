@@ -67,9 +67,9 @@ func (r *reader) letters(f *Final) {
 }
 
 func (r *reader) notices(f *Final) {
-	r.each(`select id(notice_id), kind, recipient, id(error_id), num(delivered_at is not null), attempts from outbox`, func(scan func(...any)) {
+	r.each(`select id(notice_id), kind, recipient, id(error_id), num(delivered_at is not null), num(due_at is not null), attempts from outbox`, func(scan func(...any)) {
 		var n Notice
-		scan(scanID{&n.ID}, &n.Kind, &n.To, scanID{&n.ErrorID}, &n.Delivered, &n.Attempts)
+		scan(scanID{&n.ID}, &n.Kind, &n.To, scanID{&n.ErrorID}, &n.Delivered, &n.Waiting, &n.Attempts)
 		f.Notices = append(f.Notices, n)
 	})
 }
