@@ -83,7 +83,7 @@ func flaws() map[string]flaw {
 		"POST /v1/tenant-keys/{key_id}/delete", "POST /v1/jobs/{name}/run", "POST /v1/bus/quarantine/retry", "POST /v1/bus/quarantine/drop", "POST /v1/notices/resend", "POST /v1/gate-zero/batches/{batch_id}/complete",
 		"POST /cl/gate-zero/kill-switch", "DELETE /cl/gate-zero/kill-switch",
 	} {
-		list[pattern] = flaw{set: object{"reason": secretText}, field: "reason"}
+		list[pattern] = flaw{set: object{"reason": "\x00"}, field: "reason"}
 	}
 	for _, act := range []string{"pause", "resume", "cancel"} {
 		list["POST /v1/replays/{id}/"+act] = flaw{set: object{"reason": " "}, field: "reason"}

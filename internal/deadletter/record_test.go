@@ -4,6 +4,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -147,7 +148,7 @@ func TestNoSecretIsKept(t *testing.T) {
 			w.must(err)
 			written, err := json.Marshal([]any{d, history, w.events(), string(p.Sealed)})
 			w.must(err)
-			if strings.Contains(string(written), secret.Secret) || strings.Contains(string(p.Sealed), secret.Secret) {
+			if leaks := func(trace string) bool { return strings.Contains(string(written)+string(p.Sealed), trace) }; slices.ContainsFunc(secret.Traces(), leaks) {
 				w.Errorf("%s (%s) is kept", secret.Secret, secret.Rule)
 			}
 			plain, err := w.Payload(w.Context(), caller(ada), l.Dead.ErrorID, "to look")
