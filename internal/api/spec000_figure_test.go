@@ -303,16 +303,23 @@ func (w *world) wantFigures(table, hub string) {
 // one that left the park queue before, and one that an import parked.
 func TestParkRateOfRepeats(t *testing.T) {
 	onBothStores(t, func(w *world) {
-		old := w.reports(1, people, "NETWORK_TIMEOUT")[0]
-		w.act(old, "park", client.Act{})
-		w.act(old, "unpark", client.Act{})
+		old := w.reports(2, people, "PATTERN_NOT_FOUND")
+		for _, e := range old {
+			w.act(e, "park", client.Act{})
+			w.act(e, "unpark", client.Act{})
+		}
 		imported, at := w.entity(), w.clock().Add(-3*day).Format(time.RFC3339)
 		w.post("/v1/errors/import", client.ErrorLines{
 			Format: "csv", Table: people, Lines: "code,created_at,entity_id\nMISSING_NAME," + at + "," + imported + "\n",
 		}).ok()
 		w.wait(2 * day)
-		w.reports(2, people, "NETWORK_TIMEOUT")
-		w.report(people, old.EntityID, func(r *recoup.Report) { r.Code = string(old.Code) })
+		w.reports(1, people, "PATTERN_NOT_FOUND")
+		for _, e := range old {
+			w.report(people, e.EntityID, func(r *recoup.Report) { r.Code = string(e.Code) })
+		}
+		if m := w.metric("park_rate", peopleHub); m.Value != 0 || m.Samples != 3 {
+			w.Errorf("park_rate of three errors that are not parked is %+v", m)
+		}
 		w.report(people, imported, func(r *recoup.Report) { r.Code = "MISSING_NAME" })
 		if m := w.metric("park_rate", peopleHub); m.Value != .25 || m.Samples != 4 {
 			w.Errorf("park_rate of one parked error of four is %+v", m)
