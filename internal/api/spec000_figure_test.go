@@ -201,10 +201,11 @@ func (f *figure) add(part, whole bool) {
 
 func isParked(s recoup.State) bool { return s == recoup.Parked || s == recoup.Escalated }
 
-// figures recomputes the metrics of a table from the history of its errors, over a day.
+// figures recomputes the metrics of a table from the history of its errors, over a day whose
+// beginning is rounded up to the minute.
 func (w *world) figures(table string) map[string]figure {
 	w.Helper()
-	from, midnight := w.clock().Add(-day).Truncate(time.Minute), w.clock().Truncate(day)
+	from, midnight := w.clock().Add(-day).Truncate(time.Minute).Add(time.Minute), w.clock().Truncate(day)
 	reported := func(_ recoup.Snapshot, h *recoup.Transition) bool { return h.Input == "report" }
 	parking := func(was recoup.Snapshot, h *recoup.Transition) bool {
 		return !isParked(was.State) && isParked(h.After.State)
