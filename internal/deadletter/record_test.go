@@ -4,6 +4,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"errors"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -125,6 +126,15 @@ func TestRecordValidation(t *testing.T) {
 	})
 }
 
+// holds reports whether a text has a secret. The few digits of a short one also occur in ids: of
+// them it must be a word.
+func holds(text, secret string) bool {
+	if len(secret) > 5 {
+		return strings.Contains(text, secret)
+	}
+	return regexp.MustCompile(`\b` + regexp.QuoteMeta(secret) + `\b`).MatchString(text)
+}
+
 // The corpus of secrets, through stacks, contexts, notes and payloads: what comes
 // out of the store holds none of them in the clear.
 func TestNoSecretIsKept(t *testing.T) {
@@ -147,7 +157,7 @@ func TestNoSecretIsKept(t *testing.T) {
 			w.must(err)
 			written, err := json.Marshal([]any{d, history, w.events(), string(p.Sealed)})
 			w.must(err)
-			if strings.Contains(string(written), secret.Secret) || strings.Contains(string(p.Sealed), secret.Secret) {
+			if holds(string(written), secret.Secret) || holds(string(p.Sealed), secret.Secret) {
 				w.Errorf("%s (%s) is kept", secret.Secret, secret.Rule)
 			}
 			plain, err := w.Payload(w.Context(), caller(ada), l.Dead.ErrorID, "to look")
