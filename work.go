@@ -8,7 +8,7 @@ import (
 
 // NewWork is something to be taken through a pipeline.
 type NewWork struct {
-	WorkID       ID     `json:"work_id,omitzero" doc:"default: one is made; work of an id that is in the queue is not there twice"`
+	WorkID       ID     `json:"work_id,omitzero" doc:"default: one is made; work of an id that is in the queue is not there twice, and work that was submitted with it within a day and is finished is not done again"`
 	Pipeline     string `json:"pipeline" example:"criticizer" doc:"a name of your own"`
 	Stage        string `json:"stage" doc:"the first stage" example:"fetch"`
 	EntityID     string `json:"entity_id,omitempty" doc:"what the work is about: if the work becomes a dead letter, this entity is not promoted until that is verified, archived or expired" example:"CO-20260205-000001"`

@@ -239,7 +239,7 @@ func (f *Figures) addActivity(out sums, metric string, window time.Duration, per
 func share(metric string, a *store.Activity) (part, whole int64) {
 	switch metric {
 	case "park_rate":
-		return a.Unparked, a.Unparked + a.NeverParked
+		return a.Unparked, a.NotParked
 	case "escalation_rate":
 		return a.Deescalated, a.Unparked
 	case "retry_exhaustion_rate":

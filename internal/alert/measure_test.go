@@ -72,10 +72,10 @@ func counted() *fixed {
 	return &fixed{
 		activity: map[time.Duration][]store.Activity{
 			day: {
-				{Table: dol, Reported: 30, Parked: 60, Unparked: 3, NeverParked: 24, Deescalated: 2, Attempts: 40, Succeeded: 10, Retried: 20, Exhausted: 5},
-				{Table: target, Reported: 10, Parked: 4, Unparked: 3, NeverParked: 6},
-				{Table: found, Reported: 10, NeverParked: 10},
-				{Table: "gone.errors", Reported: 5, Parked: 5, Unparked: 5},
+				{Table: dol, Reported: 30, Parked: 60, Unparked: 3, NotParked: 27, Deescalated: 2, Attempts: 40, Succeeded: 10, Retried: 20, Exhausted: 5},
+				{Table: target, Reported: 10, Parked: 4, Unparked: 3, NotParked: 9},
+				{Table: found, Reported: 10, NotParked: 10},
+				{Table: "gone.errors", Reported: 5, Parked: 5, Unparked: 5, NotParked: 5},
 			},
 			9 * time.Hour: {{Table: dol, Parked: 9, LastParked: 2}, {Table: target, LastParked: 1}},
 		},

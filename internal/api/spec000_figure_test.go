@@ -201,10 +201,11 @@ func (f *figure) add(part, whole bool) {
 
 func isParked(s recoup.State) bool { return s == recoup.Parked || s == recoup.Escalated }
 
-// figures recomputes the metrics of a table from the history of its errors, over a day.
+// figures recomputes the metrics of a table from the history of its errors, over a day whose
+// beginning is rounded up to the minute.
 func (w *world) figures(table string) map[string]figure {
 	w.Helper()
-	from, midnight := w.clock().Add(-day).Truncate(time.Minute), w.clock().Truncate(day)
+	from, midnight := w.clock().Add(-day).Truncate(time.Minute).Add(time.Minute), w.clock().Truncate(day)
 	reported := func(_ recoup.Snapshot, h *recoup.Transition) bool { return h.Input == "report" }
 	parking := func(was recoup.Snapshot, h *recoup.Transition) bool {
 		return !isParked(was.State) && isParked(h.After.State)
@@ -297,4 +298,32 @@ func (w *world) wantFigures(table, hub string) {
 			w.Errorf("%s is %s, the rows say %s", metric, fmt.Sprint(got), fmt.Sprint(want))
 		}
 	}
+}
+
+// Spec 000, 11.1: every error that was reported in the window is one error of park_rate, also
+// one that left the park queue before, and one that an import parked.
+func TestParkRateOfRepeats(t *testing.T) {
+	onBothStores(t, func(w *world) {
+		old := w.reports(2, people, "PATTERN_NOT_FOUND")
+		for _, e := range old {
+			w.act(e, "park", client.Act{})
+			w.act(e, "unpark", client.Act{})
+		}
+		imported, at := w.entity(), w.clock().Add(-3*day).Format(time.RFC3339)
+		w.post("/v1/errors/import", client.ErrorLines{
+			Format: "csv", Table: people, Lines: "code,created_at,entity_id\nMISSING_NAME," + at + "," + imported + "\n",
+		}).ok()
+		w.wait(2 * day)
+		w.reports(1, people, "PATTERN_NOT_FOUND")
+		for _, e := range old {
+			w.report(people, e.EntityID, func(r *recoup.Report) { r.Code = string(e.Code) })
+		}
+		if m := w.metric("park_rate", peopleHub); m.Value != 0 || m.Samples != 3 {
+			w.Errorf("park_rate of three errors that are not parked is %+v", m)
+		}
+		w.report(people, imported, func(r *recoup.Report) { r.Code = "MISSING_NAME" })
+		if m := w.metric("park_rate", peopleHub); m.Value != .25 || m.Samples != 4 {
+			w.Errorf("park_rate of one parked error of four is %+v", m)
+		}
+	})
 }

@@ -63,7 +63,7 @@ const doctorPatience = 30 * time.Second
 // How long is kept what the policy says nothing of.
 const (
 	keepNotices = 30 * 24 * time.Hour  // delivered or given up
-	keepFigures = 35 * 24 * time.Hour  // what rates are made of: they look back a day at most
+	keepFigures = 35 * 24 * time.Hour  // what rates are made of: they look back policy.MaxWindow at most
 	keepGroups  = 90 * 24 * time.Hour  // of errors, once they have none
 	keepAlerts  = 365 * 24 * time.Hour // resolved
 )

@@ -51,7 +51,7 @@ func tooMany(n int) error {
 func (s *Service) each(ctx context.Context, n int, step func(i int) (store.StagedStep, error)) ([]Done, error) {
 	return batch.Each(ctx, n, func(i int) (store.StagedStep, error) {
 		made, err := step(i)
-		made.Receipt, made.EventOf = receipt(made.Receipt), s.event
+		made.Receipt, made.Submission, made.EventOf = receipt(made.Receipt), receipt(made.Submission), s.event
 		return made, err
 	}, s.steps, func(_ int, o *store.StagedOutcome, err error) (Done, error) {
 		if o == nil {
@@ -79,6 +79,9 @@ func receipt(r *store.StagedReceipt) *store.StagedReceipt {
 	}
 	complete := *r
 	complete.Answer = func(o store.StagedOutcome) []byte {
+		if o.Repeated {
+			return o.Answer
+		}
 		b, err := json.Marshal(answer{o.Letter})
 		if err != nil {
 			panic("deadletter: an answer is not JSON: " + err.Error())

@@ -20,8 +20,12 @@ import (
 // maxDelay is how far off work may be, in seconds.
 const maxDelay = 30 * 24 * 3600
 
+// submissionLife is how long finished work is known by the id that its sender gave it.
+const submissionLife = 24 * time.Hour
+
 // Submit enqueues work, in order; each succeeds or fails on its own. Work of an
-// id that is there already is not there twice.
+// id that is there already is not there twice. If it was submitted within a day and is
+// finished, it is not done again.
 func (s *Service) Submit(ctx context.Context, c engine.Caller, list []recoup.NewWork, receipts Receipts) ([]Done, error) {
 	if len(list) > MaxBatch {
 		return nil, tooMany(len(list))
@@ -54,11 +58,15 @@ func (s *Service) submission(c engine.Caller, in recoup.NewWork, receipt *store.
 	if err := s.within(c, in.Pipeline); err != nil {
 		return store.StagedStep{}, err
 	}
+	step := store.StagedStep{Receipt: receipt}
 	if in.WorkID.IsZero() {
 		in.WorkID = s.IDs.New(now)
+	} else {
+		step.Submission = &store.StagedReceipt{Scope: "work " + in.Pipeline, Key: in.WorkID.String(), ExpiresAt: now.Add(submissionLife)}
 	}
 	payload, err := s.encryptPayload(in.WorkID, in.Payload, now)
-	return store.StagedStep{WorkID: in.WorkID, Decide: s.only(c, taken(), enter(in, payload)), Receipt: receipt}, err
+	step.WorkID, step.Decide = in.WorkID, s.only(c, taken(), enter(in, payload))
+	return step, err
 }
 
 // The outcomes of a result.

@@ -395,7 +395,7 @@ func TestHistoryStaysSilent(t *testing.T) {
 		counted, err := w.DB.Activity(w.Context(), store.Span{From: epoch.AddDate(-1, 0, 0), To: epoch.AddDate(1, 0, 0)})
 		w.Must(err)
 		for _, a := range counted {
-			if a.Retried+a.Exhausted+a.NeverParked+a.LastParked+a.Unparked+a.Deescalated != 0 {
+			if a.Retried+a.Exhausted+a.NotParked+a.LastParked+a.Unparked+a.Deescalated != 0 {
 				w.Errorf("in rates: %+v", a)
 			}
 		}

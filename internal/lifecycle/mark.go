@@ -15,16 +15,17 @@ func mark(was, e *recoup.Error, now time.Time) {
 			e.ExhaustedAt = now
 		}
 	}
-	if e.Historic || was.Historic && was.State.InParkQueue() {
-		return // it was not counted as parked, so it does not count as having left
+	if e.Historic {
+		return
 	}
-	switch before, after := was.State.InParkQueue(), e.State.InParkQueue(); {
+	live := !was.Historic // else it was not counted: it does not count as having left, and enters with what is live
+	switch before, after := live && was.State.InParkQueue(), e.State.InParkQueue(); {
 	case after && !before:
 		e.LastParkedAt, e.UnparkedAt = e.ParkedAt, time.Time{}
 	case before && !after:
 		e.UnparkedAt = now
 	}
-	switch before, after := was.State == recoup.Escalated, e.State == recoup.Escalated; {
+	switch before, after := live && was.State == recoup.Escalated, e.State == recoup.Escalated; {
 	case after && !before:
 		e.DeescalatedAt = time.Time{}
 	case before && !after:

@@ -2,6 +2,7 @@ package policy
 
 import (
 	"slices"
+	"time"
 
 	"recoup"
 )
@@ -48,6 +49,9 @@ func (c *checker) checkAlerts() {
 	c.once("alert", names, "alerts", "rules")
 }
 
+// MaxWindow is how far a rule may look back: what figures are made of is kept a little longer.
+const MaxWindow = 30 * 24 * time.Hour
+
 // checkTerm looks at what a rule compares, and over which time.
 func (c *checker) checkTerm(f fileRule, at []string) {
 	when, ok := parseTerm(f.When)
@@ -68,5 +72,7 @@ func (c *checker) checkTerm(f fileRule, at []string) {
 		c.add(c.doc.at(path(at, "when")...), "%s is counted over time, expected a window", when.metric)
 	case !kind.Windowed() && given:
 		c.add(c.doc.at(path(at, "window")...), "%s is what holds at the moment, expected no window", when.metric)
+	case time.Duration(f.Window) > MaxWindow:
+		c.add(c.doc.at(path(at, "window")...), "figures are not kept for so long, expected a window of at most %s", FormatDuration(MaxWindow))
 	}
 }

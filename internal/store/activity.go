@@ -31,7 +31,7 @@ type Activity struct {
 	// ends now. When the mark moves, the error is taken from its old minute. A repeat is no error of its own.
 	Retried     int64 // whose retry last ended then
 	Exhausted   int64 // whose retries were last exhausted then
-	NeverParked int64 // that were last reported then, and were never parked
+	NotParked   int64 // that are not in the park queue, and were last reported, or left it, then
 	LastParked  int64 // that were last parked then
 	Unparked    int64 // that left the park queue then, and are not back
 	Deescalated int64 // that ceased to be escalated then, and are not again
@@ -58,7 +58,7 @@ var ActivityCounts = []row.Column[Activity]{
 	row.Big("resolved", func(a *Activity) *int64 { return &a.Resolved }),
 	row.Big("retried", func(a *Activity) *int64 { return &a.Retried }),
 	row.Big("exhausted", func(a *Activity) *int64 { return &a.Exhausted }),
-	row.Big("never_parked", func(a *Activity) *int64 { return &a.NeverParked }),
+	row.Big("not_parked", func(a *Activity) *int64 { return &a.NotParked }),
 	row.Big("last_parked", func(a *Activity) *int64 { return &a.LastParked }),
 	row.Big("unparked", func(a *Activity) *int64 { return &a.Unparked }),
 	row.Big("deescalated", func(a *Activity) *int64 { return &a.Deescalated }),

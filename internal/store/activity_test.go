@@ -54,7 +54,7 @@ func (s *scene) wantMarks() {
 	got, want := map[place]int64{}, map[place]int64{}
 	for _, a := range s.all {
 		for mark, n := range map[string]int64{
-			"retried": a.Retried, "exhausted": a.Exhausted, "never parked": a.NeverParked, "last parked": a.LastParked, "unparked": a.Unparked, "deescalated": a.Deescalated,
+			"retried": a.Retried, "exhausted": a.Exhausted, "not parked": a.NotParked, "last parked": a.LastParked, "unparked": a.Unparked, "deescalated": a.Deescalated,
 		} {
 			if at := (place{mark, a.Minute}); got[at]+n != 0 {
 				got[at] += n
@@ -67,8 +67,11 @@ func (s *scene) wantMarks() {
 	marks := map[string]time.Time{
 		"retried": e.RetriedAt, "exhausted": e.ExhaustedAt, "last parked": e.LastParkedAt, "unparked": e.UnparkedAt, "deescalated": e.DeescalatedAt,
 	}
-	if e.LastParkedAt.IsZero() {
-		marks["never parked"] = e.CreatedAt
+	if e.LastParkedAt.IsZero() || !e.UnparkedAt.IsZero() {
+		marks["not parked"] = e.CreatedAt
+		if e.UnparkedAt.After(e.CreatedAt) {
+			marks["not parked"] = e.UnparkedAt
+		}
 	}
 	for mark, at := range marks {
 		if !at.IsZero() {
@@ -83,7 +86,7 @@ func (s *scene) wantMarks() {
 // events leaves out what is counted by marks.
 func events(list []store.Activity) (rest []store.Activity) {
 	for _, a := range list {
-		a.Retried, a.Exhausted, a.NeverParked, a.LastParked, a.Unparked, a.Deescalated = 0, 0, 0, 0, 0, 0
+		a.Retried, a.Exhausted, a.NotParked, a.LastParked, a.Unparked, a.Deescalated = 0, 0, 0, 0, 0, 0
 		if a != (store.Activity{Table: a.Table, Minute: a.Minute}) {
 			rest = append(rest, a)
 		}
@@ -329,7 +332,7 @@ func TestTalliesByTable(t *testing.T) {
 	for _, table := range []string{target, dol, target} {
 		accept(t, work.Report(w.report(table, "e-"+w.ids.New(w.now).String(), "NETWORK_TIMEOUT", recoup.Medium)))
 	}
-	want := []store.Activity{{Minute: w.now, Table: target, Reported: 2, NeverParked: 2}, {Minute: w.now, Table: dol, Reported: 1, NeverParked: 1}}
+	want := []store.Activity{{Minute: w.now, Table: target, Reported: 2, NotParked: 2}, {Minute: w.now, Table: dol, Reported: 1, NotParked: 1}}
 	if got := work.Tallies.Of(w.now.Add(59 * time.Second)); !slices.Equal(got, want) {
 		t.Errorf("counts as %+v, want %+v", got, want)
 	}

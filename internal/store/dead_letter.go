@@ -117,6 +117,10 @@ type StagedStep struct {
 
 	Receipt *StagedReceipt // nil: none
 
+	// Submission is the receipt of new work under the id that its sender gave it, so that work
+	// that is finished is not done again; nil: the sender gave none.
+	Submission *StagedReceipt
+
 	// Of a new dead letter that takes the place of an error: how that ends, and the source
 	// row that is the dead letter's from then on. If the error refuses nothing is done.
 	Instead *Step

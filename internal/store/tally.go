@@ -58,16 +58,20 @@ var marks = []struct {
 }{
 	{func(e *recoup.Error) time.Time { return e.RetriedAt }, func(a *Activity) *int64 { return &a.Retried }},
 	{func(e *recoup.Error) time.Time { return e.ExhaustedAt }, func(a *Activity) *int64 { return &a.Exhausted }},
-	{reportedAt, func(a *Activity) *int64 { return &a.NeverParked }},
+	{outsideAt, func(a *Activity) *int64 { return &a.NotParked }},
 	{func(e *recoup.Error) time.Time { return e.LastParkedAt }, func(a *Activity) *int64 { return &a.LastParked }},
 	{func(e *recoup.Error) time.Time { return e.UnparkedAt }, func(a *Activity) *int64 { return &a.Unparked }},
 	{func(e *recoup.Error) time.Time { return e.DeescalatedAt }, func(a *Activity) *int64 { return &a.Deescalated }},
 }
 
-// reportedAt is when an error that was never parked was reported.
-func reportedAt(e *recoup.Error) time.Time {
-	if e.Historic || !e.LastParkedAt.IsZero() {
+// outsideAt is when an error that is not in the park queue was reported, or when it left the
+// queue if that is later.
+func outsideAt(e *recoup.Error) time.Time {
+	switch {
+	case e.Historic, !e.LastParkedAt.IsZero() && e.UnparkedAt.IsZero():
 		return time.Time{}
+	case e.UnparkedAt.After(e.CreatedAt):
+		return e.UnparkedAt
 	}
 	return e.CreatedAt
 }

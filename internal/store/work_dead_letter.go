@@ -92,15 +92,32 @@ func (ls *letters) of(work recoup.ID) *letterRow {
 
 // StepLetter decides one input to a piece of work and notes what follows from it.
 func (w *Work) StepLetter(in StagedStep) StagedOutcome {
-	if in.Receipt == nil {
-		return w.stepLetter(in)
+	return w.letterOnce(in.Receipt, func() StagedOutcome {
+		if in.Submission == nil || w.unfinished(in.WorkID) {
+			return w.stepLetter(in)
+		}
+		return w.letterOnce(in.Submission, func() StagedOutcome { return w.stepLetter(in) })
+	})
+}
+
+// letterOnce does something unless its receipt shows that it was done.
+func (w *Work) letterOnce(r *StagedReceipt, do func() StagedOutcome) StagedOutcome {
+	if r == nil {
+		return do()
 	}
-	out, answer, repeated, err := Once(&w.Receipts, in.Receipt, func() (StagedOutcome, error) {
-		out := w.stepLetter(in)
+	out, answer, repeated, err := Once(&w.Receipts, r, func() (StagedOutcome, error) {
+		out := do()
 		return out, out.Err
 	})
-	out.Answer, out.Repeated, out.Err = answer, repeated, err
+	out.Answer, out.Repeated, out.Err = answer, repeated || out.Repeated, err
 	return out
+}
+
+// unfinished reports whether work is in the queue, is a dead letter, or was given up as one.
+func (w *Work) unfinished(work recoup.ID) bool {
+	is := &w.letters.of(work).is
+	givenUp := !is.Previous.ErrorID.IsZero() && is.Previous.Step != recoup.StepVerified
+	return !is.Queued.WorkID.IsZero() || is.Dead.Open() || givenUp
 }
 
 func (w *Work) stepLetter(in StagedStep) StagedOutcome {

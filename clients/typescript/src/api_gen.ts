@@ -2251,7 +2251,7 @@ export interface NewWork {
   pipeline: string;
   /** the first stage */
   stage: string;
-  /** default: one is made; work of an id that is in the queue is not there twice */
+  /** default: one is made; work of an id that is in the queue is not there twice, and work that was submitted with it within a day and is finished is not done again */
   work_id?: string;
 }
 

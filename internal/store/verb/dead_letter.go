@@ -55,8 +55,10 @@ func (v Verbs) StepStaged(ctx context.Context, now time.Time, steps []store.Stag
 		if !step.Token.IsZero() {
 			tokens = append(tokens, step.Token)
 		}
-		if step.Receipt != nil {
-			receipts = append(receipts, step.Receipt.ID())
+		for _, r := range []*store.StagedReceipt{step.Receipt, step.Submission} {
+			if r != nil {
+				receipts = append(receipts, r.ID())
+			}
 		}
 	}
 	load := func(tx Tx) (*store.Work, error) {

@@ -67,9 +67,9 @@ func activityCounted(d *alertDriver) {
 	e.WaitUntil(cmp.Or(repeat.ExpiresAt, expiring.ExpiresAt))
 	e.Apply(repeat.ID, lifecycle.Expire{})
 	d.wantActivity(ever(),
-		store.Activity{Table: target, Reported: 1, NeverParked: 1},
+		store.Activity{Table: target, Reported: 1, NotParked: 1},
 		store.Activity{Table: dol, Reported: 3, Parked: 1, Escalated: 1, Attempts: 3, Succeeded: 1, Archived: 3, Expired: 1, LeftPark: 1, Cleared: 1, Reviewed: 1,
-			Retried: 2, NeverParked: 1, LastParked: 1, Unparked: 1, Deescalated: 1})
+			Retried: 2, NotParked: 2, LastParked: 1, Unparked: 1, Deescalated: 1})
 	minute := store.Span{From: store.Minute(e.Now()), To: store.Minute(e.Now()).Add(time.Second)}
 	d.wantActivity(minute, store.Activity{Table: dol, Archived: 1, Expired: 1})
 	e.Check()
@@ -100,7 +100,7 @@ func activitySpans(d *alertDriver) {
 				want = []store.Activity{{Table: dol}}
 			}
 			want[0].Reported++
-			want[0].NeverParked++
+			want[0].NotParked++
 		}
 		wantSame(d.serviceDriver, d.activity(span), want)
 	}
@@ -115,7 +115,7 @@ func activityHours(d *alertDriver) {
 	}
 	d.must(d.store.FoldActivity(d.Context()))
 	hour := func(i int, n int64) store.Activity {
-		return store.Activity{Minute: begin.Add(time.Duration(i) * time.Hour), Reported: n, NeverParked: n}
+		return store.Activity{Minute: begin.Add(time.Duration(i) * time.Hour), Reported: n, NotParked: n}
 	}
 	whole := store.Span{From: begin, To: begin.Add(24 * time.Hour)}
 	for _, x := range []struct {
@@ -169,11 +169,11 @@ func activityRace(d *alertDriver) {
 // wantMarked holds what is counted by marks to what holds for every error, and takes it away.
 func (d *alertDriver) wantMarked(a *store.Activity, errors int) {
 	d.Helper()
-	one := []int64{a.Retried, a.Exhausted, a.NeverParked, a.LastParked, a.Unparked, a.Deescalated}
+	one := []int64{a.Retried, a.Exhausted, a.NotParked, a.LastParked, a.Unparked, a.Deescalated}
 	if slices.Min(one) < 0 || slices.Max(one) > int64(errors) || a.Unparked > a.LastParked || a.Deescalated > a.LastParked || a.Exhausted > a.Retried {
 		d.Errorf("of %d errors are counted by marks: %+v", errors, a)
 	}
-	a.Retried, a.Exhausted, a.NeverParked, a.LastParked, a.Unparked, a.Deescalated = 0, 0, 0, 0, 0, 0
+	a.Retried, a.Exhausted, a.NotParked, a.LastParked, a.Unparked, a.Deescalated = 0, 0, 0, 0, 0, 0
 }
 
 func countRow(a *store.Activity, row *recoup.Transition) {
@@ -211,7 +211,7 @@ func activityRefused(d *alertDriver) {
 	receipt := e.receipt("a", "x")
 	e.reportOnce("e2", receipt)
 	e.reportOnce("e2", receipt)
-	d.wantActivity(ever(), store.Activity{Table: dol, Reported: 2, NeverParked: 2})
+	d.wantActivity(ever(), store.Activity{Table: dol, Reported: 2, NotParked: 2})
 }
 
 func activityPurged(d *alertDriver) {
@@ -233,6 +233,6 @@ func activityPurged(d *alertDriver) {
 	purge(begin.Add(119*time.Minute), 2, 3)
 	purge(begin.Add(119*time.Minute), 2, 1)
 	purge(begin.Add(119*time.Minute), 2, 0)
-	d.wantActivity(ever(), store.Activity{Table: dol, Reported: 6, NeverParked: 6})
-	d.wantActivity(store.Span{From: begin, To: begin.Add(61 * time.Minute)}, store.Activity{Table: dol, Reported: 1, NeverParked: 1})
+	d.wantActivity(ever(), store.Activity{Table: dol, Reported: 6, NotParked: 6})
+	d.wantActivity(store.Span{From: begin, To: begin.Add(61 * time.Minute)}, store.Activity{Table: dol, Reported: 1, NotParked: 1})
 }

@@ -180,7 +180,7 @@ func levelRaw(d *alertDriver) {
 	d.wantActivity(ever())
 	admitted := e.Admit(row)
 	d.wantLevel(e, admitted)
-	d.wantActivity(ever(), store.Activity{Table: dol, Reported: 1, NeverParked: 1})
+	d.wantActivity(ever(), store.Activity{Table: dol, Reported: 1, NotParked: 1})
 	e.Check()
 }
 

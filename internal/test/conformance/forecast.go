@@ -35,8 +35,8 @@ func parkActivity(d *alertDriver) {
 	e.Report(dol, "e9", "NETWORK_TIMEOUT", recoup.Medium) // which takes its place
 	e.Resolve(e.Report(people, "e1", "NETWORK_TIMEOUT", recoup.Medium).ID)
 	d.wantActivity(ever(),
-		store.Activity{Table: dol, Reported: 7, Parked: 6, Escalated: 1, Archived: 2, LeftPark: 3, Cleared: 3, Reviewed: 4, Resolved: 1, LastParked: 6, Unparked: 3},
-		store.Activity{Table: people, Reported: 1, Resolved: 1, NeverParked: 1})
+		store.Activity{Table: dol, Reported: 7, Parked: 6, Escalated: 1, Archived: 2, LeftPark: 3, Cleared: 3, Reviewed: 4, Resolved: 1, NotParked: 3, LastParked: 6, Unparked: 3},
+		store.Activity{Table: people, Reported: 1, Resolved: 1, NotParked: 1})
 	if _, err := d.store.Error(d.Context(), last.ID); err != nil {
 		d.must(err)
 	}

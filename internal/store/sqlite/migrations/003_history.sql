@@ -108,7 +108,7 @@ create table activity_minute (
   archived     integer not null,
   retried      integer not null,
   exhausted    integer not null,
-  never_parked integer not null,
+  not_parked   integer not null,
   last_parked  integer not null,
   unparked     integer not null,
   deescalated  integer not null,
@@ -127,7 +127,7 @@ create table activity_hour (
   archived     integer not null,
   retried      integer not null,
   exhausted    integer not null,
-  never_parked integer not null,
+  not_parked   integer not null,
   last_parked  integer not null,
   unparked     integer not null,
   deescalated  integer not null,
@@ -136,6 +136,6 @@ create table activity_hour (
 ) strict, without rowid;
 -- Nothing is appended to be added up later, as PostgreSQL does.
 create view activity_delta as select 0 as minute, '' as table_name, 0 as reported, 0 as parked, 0 as escalated, 0 as attempts,
-  0 as succeeded, 0 as expired, 0 as archived, 0 as retried, 0 as exhausted, 0 as never_parked, 0 as last_parked, 0 as unparked,
+  0 as succeeded, 0 as expired, 0 as archived, 0 as retried, 0 as exhausted, 0 as not_parked, 0 as last_parked, 0 as unparked,
   0 as deescalated where false;
 -- +goose StatementEnd

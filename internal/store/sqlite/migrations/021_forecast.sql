@@ -12,7 +12,7 @@ alter table activity_hour add column park_reviewed integer not null default 0 ch
 alter table activity_hour add column resolved integer not null default 0 check (resolved >= 0);
 drop view activity_delta;
 create view activity_delta as select 0 as minute, '' as table_name, 0 as reported, 0 as parked, 0 as escalated, 0 as attempts,
-  0 as succeeded, 0 as expired, 0 as archived, 0 as retried, 0 as exhausted, 0 as never_parked, 0 as last_parked, 0 as unparked,
+  0 as succeeded, 0 as expired, 0 as archived, 0 as retried, 0 as exhausted, 0 as not_parked, 0 as last_parked, 0 as unparked,
   0 as deescalated, 0 as park_left, 0 as park_cleared, 0 as park_reviewed, 0 as resolved where false;
 
 -- How much work came into the queue of a pipeline, and left it.
