@@ -15,10 +15,12 @@ import (
 const refusalEvery = 10 * time.Second
 
 // sampled are the codes of requests that are turned away before anything is done
-// for them. Anybody can cause any number of them, so they are logged as a count.
+// for them, or for what their key may not do. Anybody can cause any number of them,
+// so they are logged as a count.
 func sampled(code recoup.Code) bool {
 	switch code {
-	case fault.CodeServiceOverloaded, fault.CodeRateLimitExceeded, fault.CodeInvalidAPIKey, fault.CodeAPIKeyExpired:
+	case fault.CodeServiceOverloaded, fault.CodeRateLimitExceeded, fault.CodeInvalidAPIKey, fault.CodeAPIKeyExpired,
+		fault.CodeInsufficientPermissions, fault.CodePayloadTooLarge:
 		return true
 	}
 	return false
@@ -30,7 +32,13 @@ type refusals struct {
 	logger *slog.Logger
 
 	mu    sync.Mutex
-	kinds map[recoup.Code]*refusal
+	kinds map[refusalKind]*refusal
+}
+
+// refusalKind is what is counted together: one key does not hide what another may not do.
+type refusalKind struct {
+	code recoup.Code
+	key  recoup.ID // zero: no valid one
 }
 
 type refusal struct {
@@ -45,8 +53,10 @@ func (r *refusals) note(c *call, client netip.Addr, err error) {
 	if !sampled(code) {
 		return
 	}
+	kind := refusalKind{code: code}
 	example := []any{"endpoint", c.route.method + " " + c.route.path}
 	if c.key != nil {
+		kind.key = c.key.ID
 		example = append(example, "key", c.key.Hint+"…")
 	}
 	if client.IsValid() {
@@ -54,10 +64,10 @@ func (r *refusals) note(c *call, client netip.Addr, err error) {
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	k := r.kinds[code]
+	k := r.kinds[kind]
 	if k == nil {
 		k = &refusal{}
-		r.kinds[code] = k
+		r.kinds[kind] = k
 	}
 	k.n, k.example = k.n+1, example
 	r.log(code, k, c.now)
@@ -78,8 +88,10 @@ func (a *API) LogRefusals(context.Context) error {
 	r := a.refusals
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	for code, k := range r.kinds {
-		r.log(code, k, a.Now())
+	for kind, k := range r.kinds {
+		if r.log(kind.code, k, a.Now()); k.n == 0 && a.Now().Sub(k.logged) >= refusalEvery {
+			delete(r.kinds, kind)
+		}
 	}
 	return nil
 }

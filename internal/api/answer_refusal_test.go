@@ -69,6 +69,23 @@ func TestRefusalsAreSampled(t *testing.T) {
 	(<-running).ok()
 }
 
+// What a key may not do, or sends too much of, is logged as a count for that key.
+func TestForbiddenRequestsAreSampled(t *testing.T) {
+	t.Parallel()
+	var j journal
+	w := newWorld(t, logged(&j))
+	large := recoup.Report{Table: dol, EntityID: "CO-1", Code: "TIMEOUT", Message: strings.Repeat("x", 70<<10)}
+	j.lines()
+	for range 100 {
+		w.do("reader", http.MethodPost, "/v1/errors", nil).failed(http.StatusForbidden, fault.CodeInsufficientPermissions)
+		w.do("ingest", http.MethodPost, "/v1/errors", large).failed(http.StatusRequestEntityTooLarge, fault.CodePayloadTooLarge)
+	}
+	w.do("worker", http.MethodGet, "/v1/keys", nil).failed(http.StatusForbidden, fault.CodeInsufficientPermissions)
+	if lines := j.lines(); len(lines) != 3 || !strings.Contains(lines[2], `code=INSUFFICIENT_PERMISSIONS count=1 endpoint="GET /v1/keys" key=rdb_`) {
+		t.Errorf("%d lines for 201 requests of three kinds:\n%s", len(lines), strings.Join(lines[:min(len(lines), 5)], "\n"))
+	}
+}
+
 // lazy answers the first ping and holds the others.
 type lazy struct {
 	app.Store

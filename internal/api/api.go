@@ -178,7 +178,7 @@ func New(o Options) (*API, error) {
 	a := &API{Options: o, keys: newKeyring(o.Store), gatekeeper: newGatekeeper(o.Limits, o.Wall), turns: turn.New(max(1, runtime.GOMAXPROCS(0)-1), o.Wall)}
 	a.reads = turn.NewShared(a.gatekeeper.limits.Reads, o.Wall)
 	a.longReads = turn.NewShared(longReads, o.Wall)
-	a.refusals = &refusals{logger: o.Logger, kinds: map[recoup.Code]*refusal{}}
+	a.refusals = &refusals{logger: o.Logger, kinds: map[refusalKind]*refusal{}}
 	a.streams = a.newStreams()
 	a.names = newNames(a.gatekeeper.limits.Names)
 	a.pages = newPageCache()

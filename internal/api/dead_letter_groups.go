@@ -81,5 +81,7 @@ func (a *API) verifyGroup(c *call, in *groupVerifyIn) (recoup.BulkResult, error)
 }
 
 func (a *API) takeGroup(c *call, id recoup.ID, action deadletter.Action, how recoup.ForGroup) (recoup.BulkResult, error) {
-	return bulkAnswer(a.Letters.TakeGroup(c.r.Context(), c.caller, id, action, how))
+	return a.bulk(c, how.Preview, func() (recoup.BulkResult, error) {
+		return a.Letters.TakeGroup(c.r.Context(), c.caller, id, action, how)
+	})
 }

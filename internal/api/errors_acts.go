@@ -49,7 +49,7 @@ func acts() []*route {
 			return a.act(c, in.ID, v.input(in.Body))
 		}).repeats(keyed)
 		many := operation(http.MethodPost, "/v1/errors/"+v.name, strings.ToUpper(v.name[:1])+v.name[1:]+" errors in bulk", func(a *API, c *call, in *bulkIn) (recoup.BulkResult, error) {
-			return a.bulk(c, in.Body, v)
+			return a.actOnMany(c, in.Body, v)
 		}).takesUpTo(batchBody).takesLong().repeats(twice)
 		checked(one, func(a *API, _ *call, in *actIn) error { return a.Engine.CheckInput(v.input(in.Body)) })
 		checked(many, func(a *API, _ *call, in *bulkIn) error { return a.checkBulk(in.Body, v.input(in.Body.Act)) })
@@ -84,15 +84,16 @@ func (a *API) checkBulk(b client.Bulk, in lifecycle.Input) error {
 	return bad.Err()
 }
 
-func (a *API) bulk(c *call, b client.Bulk, v verb) (recoup.BulkResult, error) {
+func (a *API) actOnMany(c *call, b client.Bulk, v verb) (recoup.BulkResult, error) {
 	filter, err := a.filterOf(b.Filter)
 	if err != nil {
 		return recoup.BulkResult{}, err
 	}
-	result, err := a.Engine.Bulk(c.r.Context(), c.caller, engine.Bulk{
-		Act: v.name, Filter: filter, IDs: b.IDs, All: b.All, Token: b.Token, Preview: b.Preview, Input: v.input(b.Act), Reason: b.Act.Reason,
+	return a.bulk(c, b.Preview, func() (recoup.BulkResult, error) {
+		return a.Engine.Bulk(c.r.Context(), c.caller, engine.Bulk{
+			Act: v.name, Filter: filter, IDs: b.IDs, All: b.All, Token: b.Token, Preview: b.Preview, Input: v.input(b.Act), Reason: b.Act.Reason,
+		})
 	})
-	return bulkAnswer(result, err)
 }
 
 // bulkAnswer says in words for operators why some were left alone. What was cut short has

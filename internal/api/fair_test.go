@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"fmt"
 	"net/http"
+	"sync"
 	"testing"
 	"time"
 
@@ -13,6 +14,7 @@ import (
 	"recoup/internal/api"
 	"recoup/internal/app"
 	"recoup/internal/store"
+	"recoup/internal/turn"
 )
 
 // arrivals notes which verbs have reached the store.
@@ -133,5 +135,66 @@ func TestListsOfOneKeyLeaveATurn(t *testing.T) {
 	close(s.release)
 	for _, r := range running {
 		(<-r).ok()
+	}
+}
+
+// previewers notes how many previews of a key read at once. Each waits a little for others.
+type previewers struct {
+	app.Store
+	mu     sync.Mutex
+	inside map[recoup.ID]int
+	most   int
+}
+
+func (s *previewers) read(ctx context.Context) {
+	caller, _ := turn.CallerOf(ctx)
+	s.add(caller, 1)
+	time.Sleep(20 * time.Millisecond)
+	s.add(caller, -1)
+}
+
+func (s *previewers) add(caller recoup.ID, n int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.inside[caller] += n
+	s.most = max(s.most, s.inside[caller])
+}
+
+func (s *previewers) Errors(ctx context.Context, f store.Filter, p store.Page) ([]recoup.Error, store.Cursor, error) {
+	s.read(ctx)
+	return s.Store.Errors(ctx, f, p)
+}
+
+func (s *previewers) DeadLetters(ctx context.Context, f store.DeadLetterFilter, p store.Page) ([]store.StagedWork, store.Cursor, error) {
+	s.read(ctx)
+	return s.Store.DeadLetters(ctx, f, p)
+}
+
+// A key has one preview at a time, of whatever kind: a preview looks at thousands of rows.
+func TestPreviewsTakeTurns(t *testing.T) {
+	t.Parallel()
+	s := &previewers{inside: map[recoup.ID]int{}}
+	w := newWorld(t, wrapped(func(under app.Store) app.Store { s.Store = under; return s }))
+	group := w.withPipelines().letter(recoup.StepRemediated).GroupID.String()
+	reason := client.Act{Reason: "look"}
+	for _, preview := range []struct {
+		path string
+		body any
+	}{
+		{"/v1/errors/review", client.Bulk{Act: reason, All: true, Preview: true}},
+		{"/v1/replays/preview", recoup.ReplaySelection{All: true}},
+		{"/v1/dead-letter-groups/" + group + "/validate", map[string]any{"idempotent": true, "preview": true}},
+	} {
+		s.most = 0
+		var running []<-chan *answer
+		for range 4 {
+			running = append(running, w.later("operator", http.MethodPost, preview.path, preview.body))
+		}
+		for _, r := range running {
+			(<-r).ok()
+		}
+		if s.most != 1 {
+			t.Errorf("%s: a key has %d previews at once", preview.path, s.most)
+		}
 	}
 }

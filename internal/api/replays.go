@@ -11,7 +11,7 @@ import (
 // replayRoutes are about operations that send dead letters back to work.
 func replayRoutes() []*route {
 	list := []*route{
-		checked(operation(post, "/v1/replays/preview", "Preview which dead letters a replay would include, and why others are left out", (*API).previewReplay), (*API).checkPreview).changesNothing().by(Operator, Reader).under(vital).takesLong(),
+		checked(operation(post, "/v1/replays/preview", "Preview which dead letters a replay would include, and why others are left out", (*API).previewReplay), (*API).checkPreview).changesNothing().by(Operator, Reader).under(vital).takesLong().readsMuch(),
 		checked(operation(post, "/v1/replays", "Start a replay of dead letters", (*API).createReplay), (*API).checkReplay).answers(http.StatusCreated).takesUpTo(letterBody).by(Operator).under(vital).takesLong().repeats(twice),
 		operation(get, "/v1/replays", "List replays, newest first", (*API).listReplays).by(readers()...).under(vital),
 		operation(get, "/v1/replays/{id}", "Show a replay and how far it has come", (*API).showReplay).by(readers()...).under(vital),

@@ -272,6 +272,11 @@ func (a *API) inTurn(c *call, do func() error) error {
 	if c.route.long {
 		turns = a.longReads
 	}
+	return a.inTurnOf(c, turns, do)
+}
+
+// inTurnOf serves a request once its key has one of these turns.
+func (a *API) inTurnOf(c *call, turns *turn.Turns, do func() error) error {
 	var failed error
 	err := turn.Each(turn.With(c.r.Context(), turns, c.key.ID), 1, func(int) error {
 		failed = do()
@@ -281,6 +286,18 @@ func (a *API) inTurn(c *call, do func() error) error {
 		return c.failure(err) // its time was up before its turn
 	}
 	return failed
+}
+
+// bulk does an act on many. A preview may look at thousands and changes nothing: it is a long read.
+func (a *API) bulk(c *call, preview bool, do func() (recoup.BulkResult, error)) (result recoup.BulkResult, err error) {
+	if !preview || c.key == nil {
+		return bulkAnswer(do())
+	}
+	err = a.inTurnOf(c, a.longReads, func() error {
+		result, err = bulkAnswer(do())
+		return err
+	})
+	return result, err
 }
 
 // produce does what a request asks for and returns the answer.

@@ -10,7 +10,7 @@ var (
 	// noSecret matches values that are no secrets: nothing, masks, punctuation, and
 	// the parameters of SQL, formats and templates.
 	noSecret = regexp.MustCompile(`(?i)^(?:<?nil>?|null|none|true|false|yes|no|undefined|empty|required|optional|mandatory|missing|unset|blank|invalid|expired|mismatch|too_(?:short|long|weak|common)|[<(\[]?(?:redacted|filtered|hidden|masked|removed|scrubbed|protected|sensitive value|sensitive)[>)\]]?|(?:(?:bearer|basic|token|digest|apikey|key|bot) )?(?:\w{1,16}\()?\*+\)?|[^A-Za-z0-9]{1,3}|` +
-		`\$\d{1,3}|%[+#]?[svqdx]|%!\w\((?:<?nil>?\)?)?|%\(\w*(?:\)s?)?|\w{1,24}\((?:\?|\$\d{1,3}|%s)|\$?\{+ *[\w.]*(?: *\}+)?|\$\{\[redacted:(?:password|secret)\]?\}?)$`)
+		`\$\d{1,3}|%[+#]?[svqdx]|%!\w\((?:<?nil>?\)?)?|%\(\w*(?:\)s?)?|\w{1,24}\((?:\?|\$\d{1,3}|%s)|(?:(?:bearer|basic|token) )?\$?\{+ *[\w.]*(?: *\| *[a-z]\w{0,15})*(?: *\}+)?|\$\{\[redacted:(?:password|secret)\]?\}?)$`)
 
 	// parameter matches a named parameter of SQL, which stands apart: password = :name.
 	parameter = regexp.MustCompile(`^[:@](?:[A-Za-z_]+|p?\d{1,3})$`)
@@ -22,7 +22,18 @@ var (
 func (e extent) harmless(s string) bool {
 	before, value := s[:e.from], s[e.from:e.to]
 	named := e.bare && strings.HasSuffix(before, "= ") && parameter.MatchString(value)
-	return named || noSecret.MatchString(value) || workingDirectory(before, value) || e.reference(s)
+	return named || noSecret.MatchString(value) || workingDirectory(before, value) || assemblyToken(before, value) || e.reference(s)
+}
+
+// publicKeyToken matches the hash in the name of a .NET assembly.
+var publicKeyToken = regexp.MustCompile(`^[0-9a-fA-F]{16}$`)
+
+// assemblyToken tells the public part of the name of a .NET assembly, which stands in its stack traces,
+// from a token.
+func assemblyToken(before, value string) bool {
+	const name = "publickeytoken"
+	before = strings.TrimRight(before, "\"'= ")
+	return publicKeyToken.MatchString(value) && len(before) >= len(name) && strings.EqualFold(before[len(before)-len(name):], name)
 }
 
 // verdict reports whether a value in quotes or brackets is what a validator says of it.

@@ -7,10 +7,11 @@ import (
 
 var (
 	// referred matches a bare value that says where the secret is kept: var.db_password,
-	// os.getenv(, process.env.TOKEN, !Ref, file://token.txt, ${TOKEN:?must be set}.
+	// os.getenv(, process.env.TOKEN, Read-Host, !Ref, file://token.txt, ${TOKEN:?must be set}.
 	referred = regexp.MustCompile(`^(?:(?:var|local|module|data|each|random_\w{1,24}|aws_\w{1,48}|google_\w{1,48}|azurerm_\w{1,48}|vault_\w{1,48})(?:\.[a-z_]+\d{0,2})+` +
 		`|(?i:(?:[a-z]+\.){0,3}(?:getenv|lookupenv|environ(?:\.get)?|env(?:\.fetch|\.get)?)[(\[]["']?)` +
 		`|(?:process|import\.meta)\.env\.[A-Z_]+\d{0,2}` +
+		`|(?:New-Object|Read-Host|Import-Clixml|Get-(?:Credential|Content|Secret|AzKeyVaultSecret)|ConvertTo-SecureString|Invoke-(?:RestMethod|WebRequest))` +
 		`|!(?:Ref|GetAtt|Sub|ImportValue|FindInMap|Join|Select|If)` +
 		`|\(sensitive|\(known|\[\]\w{1,24}\(nil\)?` +
 		`|fileb?://[\w./~-]+` +
