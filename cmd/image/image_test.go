@@ -7,10 +7,12 @@ import (
 	"context"
 	"crypto/x509"
 	"encoding/json"
+	"encoding/pem"
 	"errors"
 	"io"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -151,7 +153,7 @@ func unpackLayer(t *testing.T, files []byte, root string) {
 }
 
 // The image starts in a root of its own as its user, without capabilities, becomes ready by its own
-// health check, and has authorities for https. Only /data can be written.
+// health check, and has authorities for https, also private ones. Only /data can be written.
 func TestImage(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("chroot and the owners of files need root")
@@ -185,7 +187,17 @@ func TestImage(t *testing.T) {
 		return cmd
 	}
 	address := freeAddress(t)
-	listen := []string{"RECOUP_LISTEN=" + address}
+	accepted := make(chan string, 1)
+	hook := httptest.NewTLSServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { accepted <- r.URL.Path }))
+	t.Cleanup(hook.Close)
+	authority := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: hook.Certificate().Raw})
+	if err := errors.Join(os.Mkdir(filepath.Join(root, "authorities"), 0o755), os.WriteFile(filepath.Join(root, "authorities/private.pem"), authority, 0o644)); err != nil {
+		t.Fatal(err)
+	}
+	listen := []string{
+		"RECOUP_LISTEN=" + address, "SSL_CERT_DIR=/authorities", "RECOUP_CHANNELS=hook", "RECOUP_CHANNEL_HOOK_KIND=webhook",
+		"RECOUP_CHANNEL_HOOK_URL=" + hook.URL + "/x", "RECOUP_CHANNEL_HOOK_SECRET=a-secret-of-16-characters", "RECOUP_CHANNEL_HOOK_PUBLIC_ONLY=false",
+	}
 	var log bytes.Buffer
 	node := inside(listen, append(config.Entrypoint, config.Cmd...)...)
 	node.Stdout, node.Stderr = &log, &log
@@ -199,6 +211,14 @@ func TestImage(t *testing.T) {
 	}
 	if err == nil {
 		_ = answer.Body.Close()
+	}
+	key, err := os.ReadFile(filepath.Join(root, "data/admin-key"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	server := []string{"RECOUP_SERVER=http://" + address, "RECOUP_KEY=" + strings.TrimSpace(string(key))}
+	if out, err := inside(server, "/recoup", "channels", "test", "hook").CombinedOutput(); err != nil || len(accepted) != 1 {
+		t.Errorf("a webhook with a certificate of a private authority: %v %s\n%s", err, out, &log)
 	}
 	if err := errors.Join(node.Process.Signal(syscall.SIGTERM), node.Wait()); err != nil {
 		t.Errorf("it ends with %v:\n%s", err, &log)

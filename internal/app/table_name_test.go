@@ -105,7 +105,7 @@ func TestReadersDoNotStopNodes(t *testing.T) {
 	if got := expiry(); !strings.Contains(got, "2160:00:00") || strings.Count(logs.String(), "view renewed") != 1 {
 		t.Errorf("the view has the default %s; the log says:\n%s", got, logs)
 	}
-	run("select order_id, outreach_id from app.errors")
+	run("select order_id, entity_id from app.errors")
 }
 
 // waiting is a store that another session keeps from syncing tables for a while.

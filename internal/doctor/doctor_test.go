@@ -132,7 +132,7 @@ func TestJudge(t *testing.T) {
 		"sessions used up": {onServer(func(in *doctor.Input) { in.Facts.Server.Sessions = 97 }), recoup.FindingWarning, "connections", "97 of 100"},
 		"pooler":           {onServer(func(in *doctor.Input) { in.Facts.Server.Pooled = true }), recoup.FindingNote, "pooler", "poll"},
 		"archiving fails":  {onServer(func(in *doctor.Input) { in.Facts.Server.ArchiveFail = now }), recoup.FindingWarning, "backups", "cannot be archived"},
-		"backups unknown":  {onServer(func(in *doctor.Input) { in.Facts.Server.Archiving = false }), recoup.FindingNote, "backups", "Nobody can tell"},
+		"backups unknown":  {onServer(func(in *doctor.Input) { in.Facts.Server.Archiving = false }), recoup.FindingNote, "backups", "pg_dump --format custom --file recoup.dump postgres://recoup_owner@…"},
 		"role too powerful": {onServer(func(in *doctor.Input) {
 			in.Facts.Server.Roles = []store.RoleFact{{Name: "recoup_app", Powers: []string{"superuser"}}}
 		}), recoup.FindingWarning, "roles", "superuser"},

@@ -1,6 +1,7 @@
 package doctor
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 	"time"
@@ -151,7 +152,8 @@ func judgeBackups(in *Input) []Ill {
 		return []Ill{ill(recoup.FindingWarning, "backup", "The last one was made "+span(in.Now.Sub(f.LastBackup))+" ago.", "recoup backup recoup-$(date +%F).db --database "+word("sqlite:"+f.File.Path))}
 	case f.Server == nil:
 	case !f.Server.Archiving:
-		return []Ill{ill(recoup.FindingNote, "backup", "Nobody can tell from here whether this database is backed up: its write-ahead log is not archived (archive_mode is off).", `pg_dump --format custom --file recoup.dump "$RECOUP_DATABASE"`)}
+		return []Ill{ill(recoup.FindingNote, "backup", "Nobody can tell from here whether this database is backed up: its write-ahead log is not archived (archive_mode is off).",
+			"pg_dump --format custom --file recoup.dump postgres://"+word(cmp.Or(f.Server.Owner.Name, "recoup_owner"))+"@…")} // nodes cannot read all of it
 	case f.Server.ArchiveFail.After(f.Server.ArchivedAt):
 		return []Ill{ill(recoup.FindingWarning, "backup", "The write-ahead log cannot be archived: the last attempt failed, and point-in-time recovery ends before it.", sqlCommand(f, "select * from pg_stat_archiver"))}
 	}

@@ -130,9 +130,19 @@ func TestConsoleHasNoBarriers(t *testing.T) {
 	}
 }
 
+// roomOfLongRow puts a row with the longest verdict of a forecast into the last panel, and says what has
+// no room: its name needs a third of the row, its verdict must end within the panel.
+const roomOfLongRow = `(() => {
+	const panel = [...document.querySelectorAll(".panel")].at(-1);
+	panel.insertAdjacentHTML("beforeend", '<div class="list"><div class="row"><b>Park queue of people.people_errors</b><span class="state critical">up to 1 expire first, from 24 h on; 7 reviews missed, from 7 h on</span><div class="sub">19 parked</div></div></div>');
+	const row = panel.lastElementChild.firstElementChild, [name, verdict] = row.children, box = e => e.getBoundingClientRect();
+	return (box(name).width < box(row).width / 3 ? "its name has " + box(name).width + " of " + box(row).width + ". " : "") +
+		(box(verdict).right > box(panel).right ? "its verdict ends " + (box(verdict).right - box(panel).right) + " outside the panel" : "");
+})()`
+
 // TestConsolePictures takes a picture of all that can be seen, in both themes and three widths, into
 // the folder that is named in RECOUP_PICTURES: make console-pictures. No page is wider
-// than its window.
+// than its window, and no row than its panel.
 func TestConsolePictures(t *testing.T) {
 	tier.Only(t, tier.Browser)
 	t.Parallel()
@@ -144,6 +154,10 @@ func TestConsolePictures(t *testing.T) {
 		b.theme(theme)
 		for _, width := range []int64{360, 1280, 1920}[:tier.Count(2, 3)] {
 			b.do(chromedp.EmulateViewport(width, 1000))
+			b.look(sight{name: "now", path: ""})
+			if room, err := chromedp.Run(b.ctx, chromedp.Evaluate[string](roomOfLongRow)); err != nil || room != "" {
+				t.Errorf("a row with a long verdict in a window of %d: %s %v", width, room, err)
+			}
 			for _, at := range all[first:end] {
 				b.look(at)
 				name := at.name

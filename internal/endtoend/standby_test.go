@@ -38,6 +38,10 @@ func TestStandby(t *testing.T) {
 		if err == nil || !strings.Contains(err.Error(), "INSUFFICIENT_PERMISSIONS: This node is a standby") {
 			t.Errorf("a report is answered with %v", err)
 		}
+		if out, err := s.recoupAt("http://"+*s.address.Load(), nil, "report", "--table", workTable, "--entity", "CO-2", "--code", "DUPLICATE_COMPANY"); err == nil ||
+			!strings.Contains(out, "Send this to a node of the production database") || strings.Contains(out, "way out") {
+			t.Errorf("the command says %s: %v", out, err)
+		}
 		byItself(t, func() string {
 			if says(t, s).Before(out.Error.ExpiresAt.Add(2 * time.Second)) {
 				return "its TTL is not over"

@@ -13,6 +13,9 @@ import (
 // defaultEntityColumn names the entity in tables that have no name for it.
 const defaultEntityColumn = "entity_id"
 
+// SpecEntityColumn names the entity in the promotion check of spec 000, 6.3.
+const SpecEntityColumn = "outreach_id"
+
 // compiler turns a checked file into a Policy.
 type compiler struct {
 	doc  *document

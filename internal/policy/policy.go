@@ -101,6 +101,20 @@ func (p *Policy) WithRequests(codes *fault.Registry) *fault.Registry {
 // Tables returns every governed table in the order of the file.
 func (p *Policy) Tables() []*Table { return slices.Clone(p.tables) }
 
+// OtherEntityColumn is the second name of the entity in the view of a table, the same in all
+// views where possible, so that one promotion check does for each. It is that of spec 000, 6.3 if
+// the policy has a table with that column.
+func (p *Policy) OtherEntityColumn(t *Table) string {
+	isSpec := func(t *Table) bool { return t.EntityColumn == SpecEntityColumn }
+	switch {
+	case !isSpec(t) && slices.ContainsFunc(p.tables, isSpec):
+		return SpecEntityColumn
+	case t.EntityColumn == defaultEntityColumn:
+		return "entity"
+	}
+	return defaultEntityColumn
+}
+
 // ClaimedTables names the tables whose errors workers claim as retries: all but those
 // of dead letters, which come back as staged work.
 func (p *Policy) ClaimedTables() (names []string) {

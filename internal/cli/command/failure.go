@@ -116,7 +116,9 @@ func wayOut(e *fault.Error, about subject) []string {
 	case fault.CodeAPIKeyExpired:
 		ways = []string{"Ask an administrator for a new key: 'recoup keys rotate ID' or 'recoup keys create' creates one."}
 	case fault.CodeInsufficientPermissions:
-		ways = []string{"Ask an administrator for a key whose role and hubs allow this."}
+		if e.Details["standby"] != true { // then the message says what to do, and no key helps
+			ways = []string{"Ask an administrator for a key whose role and hubs allow this."}
+		}
 	case fault.CodeInvalidTransition:
 		ways = []string{nextStep(e, about)}
 	case fault.CodeNotFound:

@@ -23,9 +23,9 @@ validate that a replay is safe, replay sends it back to the stage that failed, a
 it once the result has arrived.
 
 All but replay take an id, or --group for all dead letters with the same cause.`,
-			Example: `  recoup dead-letters list --pipeline criticizer
+			Example: `  recoup dead-letters list --pipeline newsletter
   recoup dead-letters triage ` + command.AnID + ` --cause data
-  recoup dead-letters replay --pipeline criticizer --rate 5 --dry-run`,
+  recoup dead-letters replay --pipeline newsletter --rate 5 --dry-run`,
 		}, list(streams), groups(streams), show(streams), triage(streams), remediate(streams), validate(streams), replay(streams), verify(streams)),
 		replays(streams), work(streams),
 	}

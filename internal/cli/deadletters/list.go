@@ -20,7 +20,7 @@ func list(streams command.Streams) *cobra.Command {
 		Use:   "list",
 		Short: "List dead letters, newest first",
 		Example: `  recoup dead-letters list --step NEW
-  recoup dead-letters list --pipeline criticizer --class NETWORK_TIMEOUT --all`,
+  recoup dead-letters list --pipeline newsletter --class NETWORK_TIMEOUT --all`,
 	}
 	flags.add(cmd)
 	steps := []recoup.WorkflowStep{recoup.StepNew, recoup.StepTriaged, recoup.StepRemediated, recoup.StepValidated, recoup.StepReplaying, recoup.StepReplayed, recoup.StepVerified}
@@ -54,7 +54,7 @@ func groups(streams command.Streams) *cobra.Command {
 		Use:   "groups",
 		Short: "List groups of dead letters with the same cause, last seen first",
 		Example: `  recoup dead-letters groups
-  recoup dead-letters groups --pipeline criticizer`,
+  recoup dead-letters groups --pipeline newsletter`,
 	}
 	cmd.Flags().StringVar(&pipeline, "pipeline", "", "only of this `PIPELINE`")
 	return command.List[recoup.DeadLetterGroup]{

@@ -35,7 +35,7 @@ A replay ramps up: it begins with one item, goes on with a tenth and then with t
 once the results of the last are in. It stops by itself when too many fail, or when the same
 failure comes back.`,
 		Example: `  recoup dead-letters replay ` + command.AnID + ` --reason corrected
-  recoup dead-letters replay --pipeline criticizer --reason corrected --watch`,
+  recoup dead-letters replay --pipeline newsletter --reason corrected --watch`,
 	}
 	ask.filter.add(cmd)
 	flags := cmd.Flags()

@@ -18,7 +18,7 @@ func work(streams command.Streams) *cobra.Command {
 		Long: `Staged work waits in a queue for the workers of its pipeline. A pause keeps what it names from
 being claimed: a pipeline, a stage, a class of replayed failures, or several together. What
 workers have claimed goes on.`,
-		Example: `  recoup work pause --pipeline criticizer --for 2h --reason "model down"
+		Example: `  recoup work pause --pipeline newsletter --for 2h --reason "model down"
   recoup work paused`,
 	}, pause(streams), unpause(streams), paused(streams))
 }
@@ -44,7 +44,7 @@ func pause(streams command.Streams) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "pause",
 		Short:   "Keep work from being claimed",
-		Example: `  recoup work pause --pipeline criticizer --for 2h --reason "model down"`,
+		Example: `  recoup work pause --pipeline newsletter --for 2h --reason "model down"`,
 	}
 	pauseFlags(cmd, &ask)
 	cmd.Flags().StringVar(&last, "for", "", "`DURATION` of the pause: 90m, 48h, 7d (default: until unpaused)")
@@ -75,7 +75,7 @@ func unpause(streams command.Streams) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "unpause",
 		Short:   "End a pause; takes exactly what the pause named",
-		Example: `  recoup work unpause --pipeline criticizer`,
+		Example: `  recoup work unpause --pipeline newsletter`,
 	}
 	pauseFlags(cmd, &ask)
 	return command.Act[struct{}]{

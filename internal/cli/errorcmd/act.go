@@ -53,7 +53,7 @@ func (v verb) command(streams command.Streams) *cobra.Command {
 	if v.need {
 		more += " --reason known"
 	}
-	cmd.Example = fmt.Sprintf("  recoup errors %s %s%s\n  recoup errors %s --code EIN_MISMATCH%s --dry-run", v.name, command.AnID, more, v.name, more)
+	cmd.Example = fmt.Sprintf("  recoup errors %s %s%s\n  recoup errors %s --code VALIDATION_ERROR%s --dry-run", v.name, command.AnID, more, v.name, more)
 	cmd.Long = v.short + `, given by their ids or by a filter. With a filter it previews what would change, and on a
 terminal asks for a confirmation.
 

@@ -24,7 +24,7 @@ a person, escalated, and resolved or archived in the end. These commands talk to
 Those that act take ids, or a filter. With a filter they preview what would change and ask for
 a confirmation.`,
 		Example: `  recoup errors list --parked
-  recoup errors resolve ` + command.AnID + ` --reason "filing corrected"`,
+  recoup errors resolve ` + command.AnID + ` --reason "invoice corrected"`,
 	}, list(streams), show(streams), explain(streams), history(streams))
 	for _, v := range verbs {
 		cmd.AddCommand(v.command(streams))

@@ -47,7 +47,11 @@ func (s *Store) syncTables(ctx context.Context, p *policy.Policy) error {
 	return s.transact(ctx, "sync tables", time.Time{}, func(t *tx) error {
 		t.queue(lockTurn, turnTables, false)
 		var names []string
-		for _, table := range p.Tables() {
+		tables := p.Tables()
+		if i := slices.IndexFunc(tables, func(t *policy.Table) bool { return t.EntityColumn == policy.SpecEntityColumn }); i > 0 {
+			tables[0], tables[i] = tables[i], tables[0] // the second name of the entity in the others depends on it (other_name)
+		}
+		for _, table := range tables {
 			names = append(names, table.Name)
 			t.queue(`select recoup.sync_table(row($1::text, $2::text, $3::text, $4::text[], $5::text, $6::interval, $7::bool,
 				$8::bool, $9::text, $10::interval, $11::text, false, $12::text, $13::bool, $14::bool, $15::jsonb)::recoup.error_table)`,

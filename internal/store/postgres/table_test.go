@@ -182,6 +182,42 @@ func TestViewsFollowThePolicy(t *testing.T) {
 	app.run("insert into people.people_errors (outreach_id, code) values ('E', 'X')")
 }
 
+// An installation has no name of the specification's domain unless its policy has: the second name of
+// an entity is entity_id, and becomes outreach_id with the first table that has this column.
+func TestSecondNameOfTheEntity(t *testing.T) {
+	t.Parallel()
+	ownerURL, appURL := pgtest.Migrated(t)
+	s, app, writer := open(t, appURL), at(t, appURL), at(t, strings.Replace(ownerURL, "recoup_owner", "recoup_writer", 1))
+	must(t, s.SyncTables(t.Context(), loaded(t, "1", "billing.invoice_errors: {ttl: MEDIUM, entity: invoice_id}")))
+	if found := ask[string](app, `select coalesce(string_agg(attrelid::regclass || '.' || attname, ', '), '') from pg_attribute where attname = 'outreach_id'`); found != "" {
+		t.Errorf("there are columns %s", found)
+	}
+	writer.run("insert into billing.invoice_errors (invoice_id, code) values ('I-1', 'X')")
+	if got := ask[string](app, "select entity_id from billing.invoice_errors"); got != "I-1" {
+		t.Errorf("its entity is %s", got)
+	}
+	more := loaded(t, "2", "billing.invoice_errors: {ttl: MEDIUM, entity: invoice_id}", "clinic.errors: {ttl: MEDIUM, entity: outreach_id}")
+	must(t, s.SyncTables(t.Context(), more))
+	writer.run("insert into clinic.errors (outreach_id, code) values ('C-1', 'X')")
+	writer.run("insert into billing.invoice_errors (outreach_id, code) values ('I-2', 'X')")
+	if got := ask[string](app, "select string_agg(invoice_id, ' ' order by invoice_id) from billing.invoice_errors where outreach_id like 'I-%'"); got != "I-1 I-2" {
+		t.Errorf("its entities are %s", got)
+	}
+	before := ask[string](app, "select max(xmin::text::bigint)::text from pg_rewrite")
+	must(t, s.SyncTables(t.Context(), more))
+	if after := ask[string](app, "select max(xmin::text::bigint)::text from pg_rewrite"); after != before {
+		t.Error("views were replaced that are current")
+	}
+}
+
+// loaded is a policy with these tables.
+func loaded(t testing.TB, version string, tables ...string) *policy.Policy {
+	t.Helper()
+	p, err := policy.Load("own.yaml", []byte("version: "+version+"\ntables:\n  "+strings.Join(tables, "\n  ")+"\n"), fault.Default())
+	must(t, err)
+	return p
+}
+
 func TestSyncTablesFromManyNodes(t *testing.T) {
 	t.Parallel()
 	_, app := pgtest.Migrated(t)

@@ -65,7 +65,7 @@ func (t *tx) syncTable(table *policy.Table, p *policy.Policy, views *views) erro
 	if err := t.mirror(table, p); err != nil {
 		return err
 	}
-	views.sync(table)
+	views.sync(table, p.OtherEntityColumn(table))
 	return t.allow(table)
 }
 

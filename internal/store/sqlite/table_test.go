@@ -94,6 +94,28 @@ func TestViewsFollowThePolicy(t *testing.T) {
 	}
 }
 
+// An installation has no name of the specification's domain unless its policy has.
+func TestSecondNameOfTheEntity(t *testing.T) {
+	t.Parallel()
+	d := conformance.NewDriver(t, open(t))
+	raw := d.Store.(opened).raw()
+	const own, foreign = "\n  billing.invoice_errors: {ttl: MEDIUM, entity: invoice_id}", "\n  clinic.errors: {ttl: MEDIUM, entity: outreach_id}"
+	for tables, name := range map[string]string{own: "entity_id", own + foreign: "outreach_id"} {
+		p, err := policy.Load("own.yaml", []byte("version: 2\ntables:"+tables+"\n"), fault.Default())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := d.Store.SyncTables(t.Context(), p); err != nil {
+			t.Fatal(err)
+		}
+		for table, column := range map[string]string{"billing.invoice_errors": name, "pipeline.dead_letters": map[string]string{"entity_id": "entity"}[name]} {
+			if n := count(t, raw, `select count(*) from pragma_table_info('`+table+`') where name = '`+column+`'`); column != "" && n != 1 {
+				t.Errorf("%s with %s lacks the column %s", table, tables, column)
+			}
+		}
+	}
+}
+
 func count(t *testing.T, db *sql.DB, question string) (n int) {
 	t.Helper()
 	if err := db.QueryRow(question).Scan(&n); err != nil {
@@ -171,7 +193,7 @@ func TestViewsOfManyTables(t *testing.T) {
 		}
 		for _, query := range []string{
 			`select count(*) - 119 from sqlite_schema where type = 'view' and name like 'app.errors\__%' escape '\' and name not like '%archive'`,
-			`select count(*) from "app.errors_0" where ` + entity + ` = 'CO-1' and outreach_id = 'CO-1'`,
+			`select count(*) from "app.errors_0" where ` + entity + ` = 'CO-1' and entity_id = 'CO-1'`,
 			`select count(*) from "app.errors_119_archive" where ` + entity + ` = 'CO-1'`,
 			`select count(*) from pragma_integrity_check where integrity_check <> 'ok'`,
 		} {

@@ -49,14 +49,13 @@ func (t *tx) loadViews() (*views, error) {
 
 // sync gives the table and its archive the names that the policy has for
 // them: read-only views, whose names have a dot and must be quoted, with the
-// entity under the policy's name for it, and under the one that the promotion check
-// of spec 000, 6.3 has. "Likely" keeps the planner from
+// entity under the policy's name for it, and under the other one. "Likely" keeps the planner from
 // preferring the index of tables where the entity is asked for.
-func (v *views) sync(table *policy.Table) {
+func (v *views) sync(table *policy.Table, other string) {
 	ofTable := ` where likely(table_name = ` + literal(table.Name) + `)`
-	v.create(table.Name, `select `+viewColumns(errorColumns, table)+`, null as archived_at from error`+ofTable)
+	v.create(table.Name, `select `+viewColumns(errorColumns, table, other)+`, null as archived_at from error`+ofTable)
 	if table.Archive != "" {
-		v.create(table.Archive, `select `+viewColumns(archivedColumns, table)+` from error_archive`+ofTable)
+		v.create(table.Archive, `select `+viewColumns(archivedColumns, table, other)+` from error_archive`+ofTable)
 	}
 }
 
@@ -151,17 +150,13 @@ func (s *Store) TableNames(ctx context.Context) ([]recoup.TableName, error) {
 		order by p.table_name, p.archive`)
 }
 
-func viewColumns(columns []column, table *policy.Table) string {
+func viewColumns(columns []column, table *policy.Table, other string) string {
 	list := make([]string, len(columns))
 	for i, c := range columns {
 		list[i] = c.name
 		if c.name == "entity_id" && table.EntityColumn != "" {
 			list[i] += ` as ` + quote(table.EntityColumn)
 		}
-	}
-	other := "outreach_id"
-	if table.EntityColumn == other {
-		other = "entity_id"
 	}
 	return strings.Join(append(list, "entity_id as "+other), ", ")
 }

@@ -55,21 +55,27 @@ begin
   owner := pg_get_userbyid(who);
 end $$;
 
--- other_name is the second name that an entity has in every view. The promotion
--- check of spec 000, 6.3 asks each table for its outreach_id, whatever the policy
--- calls it.
+-- other_name is the second name that an entity has in every view, the same in all where
+-- possible. The promotion check of spec 000, 6.3 asks each table for its outreach_id, whatever
+-- the policy calls it: that is the second name as soon as one table has that column.
 create function recoup.other_name(entity_column text) returns text
-language sql immutable set search_path = pg_catalog, pg_temp as $$
-  select case entity_column when 'outreach_id' then 'entity_id' else 'outreach_id' end
+language sql stable set search_path = pg_catalog, pg_temp as $$
+  select case
+      when other_name.entity_column <> 'outreach_id'
+        and exists (select from recoup.error_table t where t.entity_column = 'outreach_id') then 'outreach_id'
+      when other_name.entity_column = 'entity_id' then 'entity'
+      else 'entity_id' end
 $$;
 
--- rename_entity gives the entity of a view another name, and its second name too.
+-- rename_entity gives the entity of a view another name, and its second name, the last
+-- column of the view, too.
 create function recoup.rename_entity(target text, was text, is_now text) returns void
 language plpgsql set search_path = pg_catalog, pg_temp as $$
 declare
-  step record;
+  other text := (select attname from pg_attribute where attrelid = target::regclass order by attnum desc limit 1);
+  step  record;
 begin
-  for step in select * from (values (was, '_entity'), (recoup.other_name(was), '_other'), ('_entity', is_now),
+  for step in select * from (values (was, '_entity'), (other, '_other'), ('_entity', is_now),
       ('_other', recoup.other_name(is_now))) as v (old, new) loop
     if exists (select from pg_attribute where attrelid = target::regclass and attname = step.old) then
       execute format('alter view %s rename column %I to %I', target, step.old, step.new);
@@ -173,7 +179,8 @@ begin
     execute format('create schema if not exists %I', folder);
   end if;
   if present is null or not recoup.view_is_current(present, source, t) then
-    if entity <> t.entity_column then
+    if entity <> t.entity_column or recoup.other_name(t.entity_column) <>
+        (select attname from pg_attribute where attrelid = present order by attnum desc limit 1) then
       perform recoup.rename_entity(target, entity, t.entity_column);
     end if;
     perform recoup.make_view(target, source, t);
@@ -241,6 +248,7 @@ declare
   live   boolean := source = 'recoup.error'::regclass;
   who    text;
   entity text;
+  other  text; -- its second name: that of a view which could not be renewed is an earlier one
 begin
   if not recoup.is_view_of(name, source) then
     return;
@@ -255,8 +263,8 @@ begin
       execute format('grant insert on %s to %I', target, who);
     elsif live and who = 'recoup_writer' then
       select entity_column into entity from recoup.error_table where table_name = name;
-      execute format('grant insert (error_id, %I, %I, code, severity, message, correlation_id) on %s to %I',
-        entity, recoup.other_name(entity), target, who);
+      select attname into other from pg_attribute where attrelid = target::regclass order by attnum desc limit 1;
+      execute format('grant insert (error_id, %I, %I, code, severity, message, correlation_id) on %s to %I', entity, other, target, who);
     end if;
   end loop;
 end $$;
