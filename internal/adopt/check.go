@@ -134,7 +134,7 @@ func (p *Plan) note() {
 	s := p.Facts
 	notef := func(format string, args ...any) { p.Notes = append(p.Notes, fmt.Sprintf(format, args...)) }
 	if len(s.Key) == 0 {
-		notef("It has no key: neither a primary key nor a unique index over columns that are never null (an index on one array, a type of an extension such as citext, or a domain over an enum does not count). It gets a column %s, which rewrites every row once.", KeyColumn)
+		notef("It has no key: neither a primary key nor a unique index over columns that are never null (an index on one array, a type of an extension such as citext, or a composite type or a domain over an enum does not count). It gets a column %s, which rewrites every row once.", KeyColumn)
 	}
 	p.noteMirror()
 	if len(s.Referrers) > 0 && !p.Table.Source.Removes() {

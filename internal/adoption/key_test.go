@@ -1,6 +1,7 @@
 package adoption_test
 
 import (
+	"fmt"
 	"testing"
 
 	"recoup"
@@ -68,15 +69,16 @@ func TestArrayKey(t *testing.T) {
 }
 
 // A table whose key has no order of its own in pg_catalog gets another one: by names, PostgreSQL finds no operators
-// of such a type there, or those of text, whose order is another.
+// of such a type there, or those of text, whose order is another. So does one whose key is a row, which is null if
+// a part of it is.
 func TestKeyOfAForeignType(t *testing.T) {
 	t.Parallel()
-	for name, kind := range map[string]string{"extension": "citext", "domain": "shop.priority"} {
-		t.Run(name, func(t *testing.T) {
+	for kind, keys := range map[string][2]string{"citext": {"b", "C"}, "shop.priority": {"b", "C"}, "shop.place": {"(1,)", "(2,x)"}} {
+		t.Run(kind, func(t *testing.T) {
 			t.Parallel()
 			w := newWorld(t)
-			w.exec("create extension citext; create type shop.level as enum ('b', 'C'); create domain shop.priority as shop.level")
-			w.adoptKeyed(kind, "values ('b', 'o1', 'TIMEOUT'), ('C', 'o2', 'TIMEOUT')")
+			w.exec("create extension citext; create type shop.level as enum ('b', 'C'); create domain shop.priority as shop.level; create type shop.place as (a int, b text)")
+			w.adoptKeyed(kind, fmt.Sprintf("values ('%[1]s'::%[3]s, 'o1', 'TIMEOUT'), ('%[2]s', 'o2', 'TIMEOUT')", keys[0], keys[1], kind))
 			w.want("select state, scanned, key_columns[1] from recoup.adoption", "GOVERNED 2 recoup_key")
 			w.want("select entity_id from recoup.error where state = 'RETRY_PENDING' order by 1", "o1\no2")
 		})
