@@ -32,7 +32,8 @@ where c.oid = $1::regclass`
 
 // A key is the primary key, else the narrowest unique index over columns that are
 // never null, compared as their types are by default. An index on one array is none: an array of
-// such keys is an array of their elements.
+// such keys is an array of their elements. Neither is one whose operators functions do not find by name in pg_catalog:
+// those of a type of an extension, and of a domain over an enum. A row with an empty part is null.
 const findKey = `
 select i.indexrelid::regclass::text, array(select a.attname::text from unnest(i.indkey) with ordinality k(n, at)
   join pg_attribute a on a.attrelid = i.indrelid and a.attnum = k.n where k.at <= i.indnkeyatts order by k.at)
@@ -41,7 +42,10 @@ where i.indrelid = $1 and i.indisunique and i.indisvalid and i.indimmediate and 
   and not exists (select from unnest(i.indkey, i.indcollation, i.indclass) with ordinality k(n, coll, class, at)
     join pg_attribute a on a.attrelid = i.indrelid and a.attnum = k.n join pg_opclass o on o.oid = k.class
     join pg_type t on t.oid = a.atttypid
-    where k.at <= i.indnkeyatts and (not a.attnotnull or a.attcollation <> k.coll or not o.opcdefault or i.indnkeyatts = 1 and t.typcategory = 'A'))
+    where k.at <= i.indnkeyatts and (not a.attnotnull or a.attcollation <> k.coll or not o.opcdefault or i.indnkeyatts = 1 and t.typcategory = 'A'
+      or t.typcategory = 'C' or o.opcintype = 'anyenum'::regtype and t.typtype = 'd'
+      or exists (select from pg_amop x join pg_operator p on p.oid = x.amopopr where x.amopfamily = o.opcfamily and x.amoplefttype = o.opcintype
+        and x.amoprighttype = o.opcintype and p.oprnamespace <> 'pg_catalog'::regnamespace)))
 order by i.indisprimary desc, i.indnkeyatts, x.relname limit 1`
 
 const findColumns = `

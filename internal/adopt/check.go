@@ -34,7 +34,7 @@ func (p *Plan) refuseKind() {
 	case len(s.Rules) > 0:
 		refuse(fmt.Sprintf("%s has rewrite rules (%s): what they make of a statement, no trigger sees", s, strings.Join(s.Rules, ", ")), "replace them by triggers")
 	case s.Kind == "p" && len(s.Key) == 0:
-		refuse(s.String()+" is partitioned and has no key: none can be built beside its writers", "give it a primary key first")
+		refuse(s.String()+" is partitioned and has no key: none can be built beside its writers", "give it a primary key first, of types of PostgreSQL itself")
 	case p.Adopted != nil && p.Adopted.Owner != s.Owner:
 		refuse(fmt.Sprintf("%s belongs to %s and was adopted as a table of %s, whose rights the functions of its adoption have", s, s.Owner, p.Adopted.Owner),
 			fmt.Sprintf("run recoup release %s, then adopt it again", quote(s.Schema, s.Name)))
@@ -134,7 +134,7 @@ func (p *Plan) note() {
 	s := p.Facts
 	notef := func(format string, args ...any) { p.Notes = append(p.Notes, fmt.Sprintf(format, args...)) }
 	if len(s.Key) == 0 {
-		notef("It has no key: neither a primary key nor a unique index over columns that are never null (an index on one array does not count). It gets a column %s, which rewrites every row once.", KeyColumn)
+		notef("It has no key: neither a primary key nor a unique index over columns that are never null (an index on one array, a type of an extension such as citext, or a composite type or a domain over an enum does not count). It gets a column %s, which rewrites every row once.", KeyColumn)
 	}
 	p.noteMirror()
 	if len(s.Referrers) > 0 && !p.Table.Source.Removes() {

@@ -101,8 +101,14 @@ func (p *Plan) begin(ctx context.Context, tx pgx.Tx, actor string) error {
 	return nil
 }
 
-// NodeAlive reports whether a node runs on this database: one of them leads.
+// NodeAlive reports whether a node runs on this database and is awake: one of them leads.
 func NodeAlive(ctx context.Context, conn *pgx.Conn) (alive bool, err error) {
 	err = conn.QueryRow(ctx, "select exists (select from recoup.leader where ends_at > now())").Scan(&alive)
 	return alive, err
+}
+
+// WakeNodes wakes idle nodes. One of them leads within moments.
+func WakeNodes(ctx context.Context, conn *pgx.Conn) error {
+	_, err := conn.Exec(ctx, "select pg_notify('recoup', 'active') where pg_notification_queue_usage() < 0.5")
+	return err
 }

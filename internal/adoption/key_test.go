@@ -1,6 +1,7 @@
 package adoption_test
 
 import (
+	"fmt"
 	"testing"
 
 	"recoup"
@@ -11,12 +12,17 @@ import (
 func keyed(t *testing.T, kind, rows string) *world {
 	t.Helper()
 	w := newWorld(t)
+	w.adoptKeyed(kind, rows)
+	return w
+}
+
+func (w *world) adoptKeyed(kind, rows string) {
+	w.Helper()
 	w.exec("create table shop.named (id " + kind + " primary key, order_id text, kind text); insert into shop.named " + rows)
 	plan, err := adopt.MakePlan(w.Context(), w.owner, adopt.Request{Source: "shop.named", As: "outreach.dol_errors", Mapping: recoup.Mapping{Entity: "order_id", Code: "kind"}})
 	w.Must(err)
 	w.Must(w.runner().Apply(w.Context(), plan))
 	w.settle()
-	return w
 }
 
 // The empty text is a key like others: a backfill gets past it, and it is truncated and
@@ -60,4 +66,21 @@ func TestArrayKey(t *testing.T) {
 	w.exec("delete from shop.named where id = '{a,b}'")
 	w.settle()
 	w.want("select entity_id from recoup.error where state = 'RETRY_PENDING' order by 1", "o2")
+}
+
+// A table whose key has no order of its own in pg_catalog gets another one: by names, PostgreSQL finds no operators
+// of such a type there, or those of text, whose order is another. So does one whose key is a row, which is null if
+// a part of it is.
+func TestKeyOfAForeignType(t *testing.T) {
+	t.Parallel()
+	for kind, keys := range map[string][2]string{"citext": {"b", "C"}, "shop.priority": {"b", "C"}, "shop.place": {"(1,)", "(2,x)"}} {
+		t.Run(kind, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t)
+			w.exec("create extension citext; create type shop.level as enum ('b', 'C'); create domain shop.priority as shop.level; create type shop.place as (a int, b text)")
+			w.adoptKeyed(kind, fmt.Sprintf("values ('%[1]s'::%[3]s, 'o1', 'TIMEOUT'), ('%[2]s', 'o2', 'TIMEOUT')", keys[0], keys[1], kind))
+			w.want("select state, scanned, key_columns[1] from recoup.adoption", "GOVERNED 2 recoup_key")
+			w.want("select entity_id from recoup.error where state = 'RETRY_PENDING' order by 1", "o1\no2")
+		})
+	}
 }

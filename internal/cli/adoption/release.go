@@ -6,7 +6,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"recoup/internal/adopt"
 	"recoup/internal/cli/command"
 )
 
@@ -71,7 +70,7 @@ func release(ctx context.Context, s *command.Session, conn *session, source stri
 	ended, err = r.Release(ctx, source)
 	for err == nil && !ended && !detach {
 		var alive bool
-		if alive, err = adopt.NodeAlive(ctx, conn.Conn); err != nil || !alive {
+		if alive, err = nodeRuns(ctx, s, conn.Conn); err != nil || !alive {
 			break
 		}
 		if err = pause(ctx, s); err == nil {
