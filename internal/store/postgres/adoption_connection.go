@@ -131,7 +131,8 @@ func (s *Store) connectSource(ctx context.Context, adoption int) (*pgx.Conn, *bo
 // the table was given to another role, or a partition was.
 const strange = `select c.oid, c.relowner, p.proowner as runs_as
 	from pg_class c join pg_proc p on p.pronamespace = 'recoup'::regnamespace and p.proname = format('adopted_%s_mirror', a.adoption_id)
-	where c.oid = any (array(select recoup.adopted_source(a.adoption_id) union select t.relid from pg_partition_tree(recoup.adopted_source(a.adoption_id)) t))
+	where c.oid = any (array(with recursive t (oid) as (select recoup.adopted_source(a.adoption_id)
+	    union select i.inhrelid from t join pg_inherits i on i.inhparent = t.oid) select t.oid from t)) -- pg_partition_tree would wait for locks
 	  and not pg_has_role(c.relowner, p.proowner, 'member')`
 
 // readLogin sets the user and the password for an adopted table: those of the adoption's login role,
