@@ -43,6 +43,7 @@ type Source struct {
 	Triggers    []string // of its owner, that run on every update of a row
 	Published   []string // publications that it is in
 	Subscribed  bool     // it, or a partition of it, is in a subscription
+	Triggerers  []string // roles, in SQL, that can create triggers on it and have not the rights of its owner
 }
 
 // Column is a column of a source.
@@ -65,6 +66,7 @@ type Partition struct {
 	Schema  string
 	Name    string
 	Foreign bool
+	Owner   string // if that role has not the rights of the source's owner
 
 	// Triggers are those of adoptions that it has. They can be disabled.
 	Triggers []string

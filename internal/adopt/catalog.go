@@ -24,7 +24,10 @@ select c.oid, n.nspname, c.relname, c.relkind::text, c.relpersistence::text, r.r
   array(select t.tgname::text from pg_trigger t where t.tgrelid = c.oid and not t.tgisinternal and t.tgenabled <> 'D' and t.tgtype & 16 <> 0
     and t.tgfoid not in (select p.oid from pg_proc p join pg_namespace m on m.oid = p.pronamespace where m.nspname = 'recoup') order by 1),
   array(select p.pubname::text from pg_publication_tables p where p.schemaname = n.nspname and p.tablename = c.relname order by 1),
-  exists (select from pg_subscription_rel s where s.srrelid = c.oid or s.srrelid in (select relid from pg_partition_tree(c.oid)))
+  exists (select from pg_subscription_rel s where s.srrelid = c.oid or s.srrelid in (select relid from pg_partition_tree(c.oid))),
+  array(select distinct case x.grantee when 0 then 'PUBLIC' else quote_ident(pg_get_userbyid(x.grantee)) end
+    from pg_class d, aclexplode(d.relacl) x where (d.oid = c.oid or d.oid in (select relid from pg_partition_tree(c.oid)))
+      and x.privilege_type = 'TRIGGER' and not pg_has_role(x.grantee, c.relowner, 'member') order by 1)
 from pg_class c join pg_namespace n on n.oid = c.relnamespace join pg_roles r on r.oid = c.relowner
 left join lateral (select sum(nullif(p.reltuples, -1)) as rows, sum(pg_relation_size(p.oid))::bigint as pages
   from pg_partition_tree(c.oid) t join pg_class p on p.oid = t.relid where t.isleaf and c.relkind = 'p') parts on true
@@ -53,7 +56,7 @@ select a.attname, format_type(a.atttypid, a.atttypmod), format_type(a.atttypid, 
 from pg_attribute a join pg_type t on t.oid = a.atttypid where a.attrelid = $1 and a.attnum > 0 and not a.attisdropped order by a.attnum`
 
 const findPartitions = `
-select c.oid, n.nspname, c.relname, c.relkind = 'f', array(select g.tgname::text from pg_trigger g join pg_proc f on f.oid = g.tgfoid
+select c.oid, n.nspname, c.relname, c.relkind = 'f', case when pg_has_role(c.relowner, (select s.relowner from pg_class s where s.oid = $1), 'member') then '' else pg_get_userbyid(c.relowner) end, array(select g.tgname::text from pg_trigger g join pg_proc f on f.oid = g.tgfoid
     where g.tgrelid = c.oid and f.pronamespace = to_regnamespace('recoup') and f.proname = g.tgname order by 1)
 from pg_partition_tree($1) t join pg_class c on c.oid = t.relid
 join pg_namespace n on n.oid = c.relnamespace where t.level > 0 order by t.level, n.nspname, c.relname`
@@ -67,7 +70,7 @@ func ReadSource(ctx context.Context, tx pgx.Tx, path []string, name string) (*So
 	}
 	s := new(Source)
 	err = tx.QueryRow(ctx, findSource, oid).Scan(&s.OID, &s.Schema, &s.Name, &s.Kind, &s.Persistence, &s.Owner, &s.OwnerSuper, &s.OwnerUses, &s.SchemaOwner, &s.Rows, &s.Pages,
-		&s.PartitionOf, &s.Inherits, &s.OfType, &s.RowSecurity, &s.Forced, &s.OwnerSees, &s.Rules, &s.Referrers, &s.Triggers, &s.Published, &s.Subscribed)
+		&s.PartitionOf, &s.Inherits, &s.OfType, &s.RowSecurity, &s.Forced, &s.OwnerSees, &s.Rules, &s.Referrers, &s.Triggers, &s.Published, &s.Subscribed, &s.Triggerers)
 	if err != nil {
 		return nil, fmt.Errorf("read %s: %w", name, err)
 	}

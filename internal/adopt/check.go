@@ -51,15 +51,36 @@ func (p *Plan) refuseKind() {
 	case p.Adopted != nil && p.Adopted.State == recoup.AdoptionReleasing:
 		refuse(s.String()+" is being released, and its open errors are not ended yet", "run recoup release again while a node runs, then adopt it")
 	}
-	for _, part := range s.Partitions {
-		if part.Foreign {
-			refuse(part.Schema+"."+part.Name+" is a foreign table: what is written there, no trigger sees", "detach that partition")
-		}
-	}
+	p.refuseOthers()
 	if s.Forced && !s.OwnerSees {
 		refuse(fmt.Sprintf("row security is forced on %s: even the functions of its owner would not see every row", s),
 			fmt.Sprintf("ALTER TABLE %[1]s NO FORCE ROW LEVEL SECURITY, or CREATE POLICY recoup ON %[1]s TO %[2]s USING (true)", s.Quoted(), quote(s.Owner)))
 	}
+}
+
+// refuseOthers says which partitions are on other servers, and which code of other roles would run with the rights
+// of the table's owner.
+func (p *Plan) refuseOthers() {
+	s := p.Facts
+	refuse := func(why, way string) { p.Refusals = append(p.Refusals, Refusal{why, way}) }
+	for _, part := range s.Partitions {
+		if part.Foreign {
+			refuse(part.Schema+"."+part.Name+" is a foreign table: what is written there, no trigger sees", "detach that partition")
+		}
+		if part.Owner != "" {
+			refuse(fmt.Sprintf("%s.%s belongs to %s, whose code would run with the rights of %s", part.Schema, part.Name, part.Owner, s.Owner),
+				fmt.Sprintf("run ALTER TABLE %s OWNER TO %s", part.Quoted(), quote(s.Owner)))
+		}
+	}
+	if powerful := s.OwnerSuper || s.Owner == p.rights.SchemaOwner; !powerful || p.Adopted != nil || len(s.Triggerers) == 0 {
+		return
+	}
+	who, parts := strings.Join(s.Triggerers, ", "), ""
+	if len(s.Partitions) > 0 {
+		parts = ", and on its partitions"
+	}
+	refuse(fmt.Sprintf("%s may create triggers on %s, which would run with the rights of %s whenever nodes write it", who, s, s.Owner),
+		fmt.Sprintf("run REVOKE TRIGGER ON %s FROM %s%s", s.Quoted(), who, parts))
 }
 
 // refuseTable says why a table of the policy cannot govern the source.
@@ -181,6 +202,9 @@ func (p *Plan) noteMirror() {
 	notef("COPY %s FROM without a list of columns fails once it has new columns: name the columns, or use --no-mirror.", s)
 	if len(s.Published) > 0 {
 		notef("It is published (%s): add the new columns to its subscribers first, or replication stops there. With --no-mirror there are none.", strings.Join(s.Published, ", "))
+	}
+	if len(s.Triggerers) > 0 {
+		notef("%s may create triggers on it, which run with the rights of %s when Recoup writes it.", strings.Join(s.Triggerers, ", "), s.Owner)
 	}
 	if len(s.Triggers) > 0 {
 		notef("Its own triggers run when Recoup writes %s and %s: %s.", m.Disposition, m.ArchivedAt, strings.Join(s.Triggers, ", "))

@@ -91,18 +91,20 @@ func (a *Adoption) keyColumns() []string {
 	return names
 }
 
-// stableText are settings under which the text of every key is always the same.
-// Types whose text no setting changes need none.
+// stableText are settings under which the text of every key and of every entity is always the same:
+// writers have settings of their own. Types whose text no setting changes need none.
 func (a *Adoption) stableText() string {
 	plain := func(c Column) bool {
 		return slices.Contains([]string{"bigint", "integer", "smallint", "uuid", "text", "character varying", "bpchar", "numeric", "boolean"}, c.Base) || c.Kind == "e"
 	}
-	for _, c := range a.key() {
-		if !plain(c) {
-			return "\nset timezone = 'UTC' set datestyle = 'ISO, YMD' set intervalstyle = 'postgres' set bytea_output = 'hex' set extra_float_digits = 1"
-		}
+	columns := a.key()
+	if c, ok := a.mapped(a.Mapping.Entity); ok && c.path == "" && c.Base != typeJSON && c.Base != typeJSONB {
+		columns = append(slices.Clone(columns), c)
 	}
-	return ""
+	if !slices.ContainsFunc(columns, func(c Column) bool { return !plain(c) }) {
+		return ""
+	}
+	return "\nset timezone = 'UTC' set datestyle = 'ISO, YMD' set intervalstyle = 'postgres' set bytea_output = 'hex' set extra_float_digits = 1 set lc_monetary = 'C'"
 }
 
 // mapped is a mapped column, if there is one, or a place in one.

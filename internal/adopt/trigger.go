@@ -47,7 +47,7 @@ func (a *Adoption) names() Function {
 	name := "recoup." + a.name("names")
 	return Function{
 		Name: name, Text: fmt.Sprintf(`create function %s() returns text language sql immutable
-set search_path = pg_catalog, pg_temp as %s`, name, body(fmt.Sprintf(`
+set search_path = pg_catalog, pg_temp set standard_conforming_strings = on as %s`, name, body(fmt.Sprintf(`
   select case when bool_or(n.now <> n.name) then string_agg(format('%%I as %%I', n.now, n.name), ', ') end
     from (select v.attname::text as name, (pg_identify_object_as_address('pg_class'::regclass, c.found[2]::oid, c.found[3]::int)).object_names[3] as now
       from pg_rewrite r

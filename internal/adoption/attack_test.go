@@ -26,7 +26,7 @@ create function trap.run(place text) returns void language plpgsql as $f$
 declare came text := 'nothing';
 begin
   begin
-    insert into recoup.api_key (key_id, name, role, hash, created_at, created_by) values ('00000000-0000-7000-8000-00000000beef', 'trap', 'admin', 'x', now(), 'trap');
+    insert into recoup.api_key (key_id, name, role, key_hash, created_at, created_by) values (gen_random_uuid(), 'trap', 'admin', sha256(gen_random_uuid()::text::bytea), now(), 'trap');
     came := 'key';
   exception when others then came := sqlstate;
   end;

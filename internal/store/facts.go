@@ -90,7 +90,7 @@ type AdoptionFact struct {
 	Unlimited    string    // the statement that limits how many connections its login role can have; empty: it has a limit
 	Lost         []string  // columns that its functions name and that it has no longer
 	Renamed      string    // what it is called now, if that is another name
-	Given        bool      // to another owner than it had when it was adopted
+	Given        bool      // to another owner than it had when it was adopted, or a partition of it was
 	Noter        string    // whom its triggers act as, in SQL
 	Lacks        []string  // privileges that the noter needs to write changes down, and has not
 	WaitingSince time.Time // the oldest change that no node has looked at; zero: none

@@ -126,16 +126,30 @@ func (s *Store) connectSource(ctx context.Context, adoption int) (*pgx.Conn, *bo
 	return conn, dialed.Load(), nil
 }
 
+// strange selects the tables of adoption a.adoption_id, a source and its partitions, whose owner has not the
+// rights that its functions run with. Triggers, casts and policies of such an owner would run with these rights:
+// the table was given to another role, or a partition was.
+const strange = `select c.oid, c.relowner, p.proowner as runs_as
+	from pg_class c join pg_proc p on p.pronamespace = 'recoup'::regnamespace and p.proname = format('adopted_%s_mirror', a.adoption_id)
+	where c.oid = any (array(with recursive t (oid) as (select recoup.adopted_source(a.adoption_id)
+	    union select i.inhrelid from t join pg_inherits i on i.inhparent = t.oid) select t.oid from t)) -- pg_partition_tree would wait for locks
+	  and not pg_has_role(c.relowner, p.proowner, 'member')`
+
 // readLogin sets the user and the password for an adopted table: those of the adoption's login role,
-// or, if it has none, those of this node.
+// or, if it has none, those of this node. It refuses a table whose owner would gain rights.
 func (s *Store) readLogin(ctx context.Context, adoption int, config *pgx.ConnConfig) (ownLogin bool, err error) {
 	var role *string
-	err = s.pool.QueryRow(ctx, "select role, password from recoup.adoption_login where adoption_id = $1", adoption).Scan(&role, &config.Password)
+	var stranger string
+	err = s.pool.QueryRow(ctx, `select a.role, a.password, coalesce((select format('%s belongs to %s, whose code would run with the rights of %s',
+		    x.oid::regclass, pg_get_userbyid(x.relowner), pg_get_userbyid(x.runs_as)) from (`+strange+` order by c.oid limit 1) x), '')
+		from recoup.adoption_login a where a.adoption_id = $1`, adoption).Scan(&role, &config.Password, &stranger)
 	switch {
 	case errors.Is(err, pgx.ErrNoRows):
 		return false, fmt.Errorf("adoption %d has no login", adoption)
 	case err != nil:
 		return false, failure("read the login of an adoption", err)
+	case stranger != "":
+		return false, fmt.Errorf("%s: give it back, or release it and adopt it again", stranger)
 	case role == nil:
 		config.User, config.Password = s.sources.own.User, s.sources.own.Password
 		return true, nil

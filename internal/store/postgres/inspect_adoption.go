@@ -37,7 +37,7 @@ func readAdoptions(ctx context.Context, q querier, _ store.Inspection, f *store.
 		      where j.key in ('entity', 'code', 'message', 'severity', 'created_at', 'disposition', 'archived_at') and j.value <> '' and strpos(j.value, '->>') = 0)) w (name)
 		    where not exists (select from pg_attribute n where n.attrelid = c.oid and n.attname = w.name and n.attnum > 0 and not n.attisdropped) order by 1),
 		  case when replace(a.source, '"', '') <> replace(s.nspname || '.' || c.relname, '"', '') then format('%I.%I', s.nspname, c.relname) else '' end,
-		  coalesce(pg_get_userbyid(c.relowner) <> a.owner, false), a.agreed, a.kept_back, coalesce(a.kept_why, ''),
+		  coalesce(pg_get_userbyid(c.relowner) <> a.owner, false) or exists (`+strange+`), a.agreed, a.kept_back, coalesce(a.kept_why, ''),
 		  coalesce(quote_ident(pg_get_userbyid(i.proowner)), ''), array(select w.lacks from (values
 		      (1, 'usage on schema recoup', has_schema_privilege(i.proowner, 'recoup', 'usage')),
 		      (2, 'insert (' || o.columns || ') on recoup.adopted_change', o.may)) w (place, lacks, has) where not w.has order by w.place),
