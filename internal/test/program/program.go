@@ -60,6 +60,9 @@ func Path(t testing.TB) string {
 // Main runs the tests of a package that uses [Path], and removes what was built. It
 // is the whole TestMain of that package.
 func Main(m *testing.M) {
+	if os.Getenv(measured) != "" {
+		measure()
+	}
 	defer func() {
 		if folder := made.Load(); folder != nil {
 			_ = os.RemoveAll(*folder)
