@@ -62,6 +62,9 @@ func (r *refusals) note(c *call, client netip.Addr, err error) {
 	if client.IsValid() {
 		example = append(example, "client", named(client))
 	}
+	if ctx, ok := fault.FromContext(c.r.Context()); ok {
+		example = append(example, "context", ctx)
+	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	k := r.kinds[kind]

@@ -81,7 +81,7 @@ func TestForbiddenRequestsAreSampled(t *testing.T) {
 		w.do("ingest", http.MethodPost, "/v1/errors", large).failed(http.StatusRequestEntityTooLarge, fault.CodePayloadTooLarge)
 	}
 	w.do("worker", http.MethodGet, "/v1/keys", nil).failed(http.StatusForbidden, fault.CodeInsufficientPermissions)
-	if lines := j.lines(); len(lines) != 3 || !strings.Contains(lines[2], `code=INSUFFICIENT_PERMISSIONS count=1 endpoint="GET /v1/keys" key=rdb_`) {
+	if lines := j.lines(); len(lines) != 3 || !strings.Contains(lines[2], `code=INSUFFICIENT_PERMISSIONS count=1 endpoint="GET /v1/keys" key=rdb_`) || !strings.Contains(lines[2], "{RequestID:req_") {
 		t.Errorf("%d lines for 201 requests of three kinds:\n%s", len(lines), strings.Join(lines[:min(len(lines), 5)], "\n"))
 	}
 }
