@@ -157,13 +157,7 @@ func TestDoctorMetrics(t *testing.T) {
 	node := live.Start(t, o)
 	node.Key = key(t, o)
 	c := node.Client()
-	for leader := ""; leader == ""; { // which takes a moment
-		jobs, err := c.Jobs(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
-		leader = jobs.Leader
-	}
+	awaitJobs(t, c, func(jobs client.Jobs) bool { return jobs.Leader != "" })
 	if _, err := c.RunJob(t.Context(), "doctor", client.JobRun{Reason: "now"}); err != nil {
 		t.Fatal(err)
 	}

@@ -76,10 +76,24 @@ func drive(t *testing.T, n *live.Node) {
 	must(err)
 	_, err = c.Submit(ctx, []recoup.NewWork{{Pipeline: "images", Stage: "fetch", Payload: []byte("another"), DelaySeconds: 3600}})
 	must(err)
-	for unfinished := true; unfinished; { // the first tick is a second away
-		jobs, err := c.Jobs(ctx)
-		must(err)
-		unfinished = slices.ContainsFunc(jobs.Jobs, func(j recoup.Job) bool { return j.FinishedAt.IsZero() })
+	awaitJobs(t, c, func(jobs client.Jobs) bool {
+		return !slices.ContainsFunc(jobs.Jobs, func(j recoup.Job) bool { return j.FinishedAt.IsZero() })
+	})
+}
+
+// awaitJobs waits until the jobs are as wanted. It pauses between its requests, so that it
+// stays below the rate limit of its key.
+func awaitJobs(t *testing.T, c *client.Client, wanted func(client.Jobs) bool) {
+	t.Helper()
+	for {
+		jobs, err := c.Jobs(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if wanted(jobs) {
+			return
+		}
+		time.Sleep(20 * time.Millisecond)
 	}
 }
 
