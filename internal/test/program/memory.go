@@ -1,13 +1,10 @@
 package program
 
 import (
-	"errors"
 	"fmt"
 	"io"
 	"os"
 	"os/exec"
-	"strconv"
-	"strings"
 	"syscall"
 	"testing"
 )
@@ -40,26 +37,26 @@ func PeakMemory(t testing.TB, stdout, stderr io.Writer, args ...string) (int64, 
 	if err != nil {
 		t.Fatal(err)
 	}
-	kilobytes, err := strconv.ParseInt(strings.TrimSpace(string(text)), 10, 64)
-	if err != nil {
+	var kilobytes int64
+	var status int
+	if _, err := fmt.Sscan(string(text), &kilobytes, &status); err != nil {
 		t.Fatalf("the memory of %v is unknown: %v, %v", args, err, failed)
+	}
+	if failed == nil && status != 0 {
+		failed = fmt.Errorf("exit status %d", status)
 	}
 	return kilobytes << 10, failed
 }
 
-// measure is the process that [PeakMemory] starts. It exits as the command does.
+// measure is the process that [PeakMemory] starts. It reports the memory and the exit status
+// of the command.
 func measure() {
 	cmd := exec.Command(os.Args[1], os.Args[2:]...)
 	cmd.Stdout, cmd.Stderr = os.Stdout, os.Stderr
-	err := cmd.Run()
-	var exit *exec.ExitError
-	if err != nil && !errors.As(err, &exit) {
-		fmt.Fprintln(os.Stderr, err)
-		os.Exit(1)
+	if err := cmd.Run(); cmd.ProcessState == nil {
+		panic(err)
 	}
-	usage, ok := cmd.ProcessState.SysUsage().(*syscall.Rusage)
-	if ok {
-		_, _ = fmt.Fprintln(os.NewFile(3, "report"), usage.Maxrss)
+	if usage, ok := cmd.ProcessState.SysUsage().(*syscall.Rusage); ok {
+		_, _ = fmt.Fprintln(os.NewFile(3, "report"), usage.Maxrss, cmd.ProcessState.ExitCode())
 	}
-	os.Exit(cmd.ProcessState.ExitCode())
 }

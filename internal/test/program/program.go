@@ -62,6 +62,7 @@ func Path(t testing.TB) string {
 func Main(m *testing.M) {
 	if os.Getenv(measured) != "" {
 		measure()
+		return
 	}
 	defer func() {
 		if folder := made.Load(); folder != nil {
