@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -182,26 +183,34 @@ func (s *Server) Kill() {
 	s.cmd = nil
 }
 
+// Ports for servers are below those that the kernel gives to connections and to listeners
+// that ask for any port (from 32768 on Linux): while a server is down, nothing else takes its
+// port. Processes begin in different places.
+const (
+	firstPort = 12000
+	lastPort  = 31999
+)
+
+var nextPort atomic.Int64
+
+func init() { nextPort.Store(int64(os.Getpid()) * 127) }
+
 // freePorts returns ports that nobody listens on.
 func freePorts(t testing.TB, n int) (ports []int) {
 	t.Helper()
-	var taken []net.Listener
-	defer func() {
-		for _, l := range taken {
-			_ = l.Close()
-		}
-	}()
-	for range n {
-		l, err := net.Listen("tcp", "127.0.0.1:0")
+	for range lastPort - firstPort {
+		port := firstPort + int(nextPort.Add(1)%(lastPort-firstPort+1))
+		l, err := net.Listen("tcp", "127.0.0.1:"+strconv.Itoa(port))
 		if err != nil {
-			t.Fatal(err)
+			continue // another process has it
 		}
-		taken = append(taken, l)
-		if address, ok := l.Addr().(*net.TCPAddr); ok {
-			ports = append(ports, address.Port)
+		_ = l.Close()
+		if ports = append(ports, port); len(ports) == n {
+			return ports
 		}
 	}
-	return ports
+	t.Fatalf("there are no %d free ports from %d to %d", n, firstPort, lastPort)
+	return nil
 }
 
 // Eventually waits until something holds, for about half a minute.
