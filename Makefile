@@ -33,7 +33,7 @@ run: build ## build it and run the server, or something else: make run ARGS="cod
 
 .PHONY: build
 build: ## build bin/recoup
-	@go build -o bin/recoup ./cmd/recoup
+	@go build -o bin/recoup ./server/cmd/recoup
 
 .PHONY: setup
 setup: ## install what the other tasks need and the machine lacks
@@ -85,14 +85,14 @@ release: ## make dist/: static binaries for linux and darwin, manual, completion
 .PHONY: record-release
 record-release: setup ## keep what VERSION is released with: checksums of its migrations, a database of each store
 	@test -n "$(VERSION)" || { echo "usage: make record-release VERSION=0.1.0"; exit 2; }
-	RECOUP_RELEASE=$(VERSION) go test -count 1 -run '^TestReleased$$' ./internal/store/postgres ./internal/store/sqlite
+	RECOUP_RELEASE=$(VERSION) go test -count 1 -run '^TestReleased$$' ./server/internal/store/postgres ./server/internal/store/sqlite
 
 .PHONY: soak
 soak: setup ## run the long proofs: crashes, races, CHECKS draws of every property, 2 minutes of every fuzz target
-	RECOUP_SOAK=1 go test -count 1 -timeout 60m -v -run '^Test(Crash|GateCrash|Promotion|Pooler)' ./internal/store/postgres ./internal/store/sqlite
-	RECOUP_SOAK=1 go test -count 1 -timeout 60m -v -run '^Test(Fortnight|ReplayRamp|Year)' ./internal/recovery ./internal/deadletter ./internal/clockwork
-	RECOUP_SOAK=1 go test -count 1 -timeout 60m -v -run '^TestLeasesAreExclusive' ./internal/engine
-	RECOUP_SOAK=1 go test -count 1 -timeout 60m -v ./internal/endtoend
+	RECOUP_SOAK=1 go test -count 1 -timeout 60m -v -run '^Test(Crash|GateCrash|Promotion|Pooler)' ./server/internal/store/postgres ./server/internal/store/sqlite
+	RECOUP_SOAK=1 go test -count 1 -timeout 60m -v -run '^Test(Fortnight|ReplayRamp|Year)' ./server/internal/recovery ./server/internal/deadletter ./server/internal/clockwork
+	RECOUP_SOAK=1 go test -count 1 -timeout 60m -v -run '^TestLeasesAreExclusive' ./server/internal/engine
+	RECOUP_SOAK=1 go test -count 1 -timeout 60m -v ./server/test/endtoend
 	@scripts/properties $(CHECKS)
 	@scripts/fuzz 2m
 
@@ -107,42 +107,42 @@ SQLITE_KILLS ?= 200
 SLICE        ?= 2m
 .PHONY: chaos
 chaos: setup chaos-slices ## run slices of chaos until KILLS=1000 RESTARTS=100 FAILOVERS=20 BUS_KILLS=100, about 45 minutes, and the crash, stall and jump rounds in full
-	RECOUP_SOAK=1 $(QUICKLY) go test -count 1 -timeout 60m -v -run '^Test(Crash|GateCrash|Clock)' ./internal/store/postgres ./internal/store/sqlite
-	RECOUP_SOAK=1 $(QUICKLY) go test -count 1 -timeout 60m -v -run '^Test(Crashes|LedgerIsComplete|SignalsUnderLoad|NetworkUnderLoad|LeaderKilled|LostGrant|FullDisk|Database|Clock|Stall|Jump)' ./internal/endtoend
-	RECOUP_SOAK=1 $(QUICKLY) go test -count 1 -timeout 60m -v -run '^Test(Year|Clock|Stall|Jump|Lead|Partitioned)' ./internal/clockwork ./internal/app
-	RECOUP_SOAK=1 $(QUICKLY) go test -count 1 -timeout 60m -v -run '^Test(LeasesAreExclusive|AJump)' ./internal/engine
+	RECOUP_SOAK=1 $(QUICKLY) go test -count 1 -timeout 60m -v -run '^Test(Crash|GateCrash|Clock)' ./server/internal/store/postgres ./server/internal/store/sqlite
+	RECOUP_SOAK=1 $(QUICKLY) go test -count 1 -timeout 60m -v -run '^Test(Crashes|LedgerIsComplete|SignalsUnderLoad|NetworkUnderLoad|LeaderKilled|LostGrant|FullDisk|Database|Clock|Stall|Jump)' ./server/test/endtoend
+	RECOUP_SOAK=1 $(QUICKLY) go test -count 1 -timeout 60m -v -run '^Test(Year|Clock|Stall|Jump|Lead|Partitioned)' ./server/internal/clockwork ./server/internal/app
+	RECOUP_SOAK=1 $(QUICKLY) go test -count 1 -timeout 60m -v -run '^Test(LeasesAreExclusive|AJump)' ./server/internal/engine
 
 .PHONY: chaos-slices
 chaos-slices: setup ## run slices of chaos alone; RECOUP_SEED repeats one, SLICE=2m is how long faults happen in each
 	RECOUP_CHAOS_KILLS=$(KILLS) RECOUP_CHAOS_RESTARTS=$(RESTARTS) RECOUP_CHAOS_FAILOVERS=$(FAILOVERS) RECOUP_CHAOS_BUS_KILLS=$(BUS_KILLS) \
 		RECOUP_CHAOS_SQLITE_KILLS=$(SQLITE_KILLS) RECOUP_CHAOS_SLICE=$(SLICE) RECOUP_SOAK=1 \
-		$(QUICKLY) go test -count 1 -timeout 12h -parallel 2 -v -run '^TestChaos' ./internal/endtoend
+		$(QUICKLY) go test -count 1 -timeout 12h -parallel 2 -v -run '^TestChaos' ./server/test/endtoend
 
 .PHONY: chaos-forged
 chaos-forged: setup ## plant bugs into running databases and see the checker of chaos find each, about five minutes
-	RECOUP_SOAK=1 $(QUICKLY) go test -count 1 -timeout 1h -v -run '^TestChaosForged$$' ./internal/endtoend
+	RECOUP_SOAK=1 $(QUICKLY) go test -count 1 -timeout 1h -v -run '^TestChaosForged$$' ./server/test/endtoend
 
 # The older program is built in a work tree of its own. OLDER is a commit or a tag: the
 # latest release, or, while there is none, the last commit that changed a migration.
 # Programs from before that commit may have another schema.
-OLDER ?= $(shell git describe --tags --abbrev=0 2>/dev/null || git log -1 --format=%H -- internal/store/postgres/migrations)
+OLDER ?= $(shell git describe --tags --abbrev=0 2>/dev/null || git log -1 --format=%H -- server/internal/store/postgres/migrations)
 .PHONY: two-versions
 two-versions: setup ## run slices of chaos with nodes of an OLDER=v0.1.0 and of this version on one database
 	@test -n "$(OLDER)" || { echo "usage: make two-versions OLDER=v0.1.0"; exit 2; }
 	@folder=$$(mktemp -d); trap 'git worktree remove --force "$$folder/tree"; rm -rf "$$folder"' EXIT; \
 	git worktree add --quiet --detach "$$folder/tree" "$(OLDER)"; \
-	go build -C "$$folder/tree" -trimpath -o "$$folder/recoup" ./cmd/recoup; \
-	RECOUP_OLDER="$$folder/recoup" RECOUP_SOAK=1 $(QUICKLY) go test -count 1 -timeout 1h -v -run '^TestChaosVersions$$' ./internal/endtoend | grep -v '^=== '
+	go build -C "$$folder/tree" -trimpath -o "$$folder/recoup" ./server/cmd/recoup; \
+	RECOUP_OLDER="$$folder/recoup" RECOUP_SOAK=1 $(QUICKLY) go test -count 1 -timeout 1h -v -run '^TestChaosVersions$$' ./server/test/endtoend | grep -v '^=== '
 
 OUTAGE      ?= 10m
 OUTAGE_RATE ?= 1000
 .PHONY: bus-outage
 bus-outage: setup ## take the database away for OUTAGE=10m while OUTAGE_RATE=1000 events a second come by the bus; print what clients saw
-	RECOUP_OUTAGE=$(OUTAGE) RECOUP_OUTAGE_RATE=$(OUTAGE_RATE) $(QUICKLY) go test -count 1 -timeout 2h -v -run '^TestBusCarriesAnOutage$$' ./internal/endtoend | grep -v '^=== '
+	RECOUP_OUTAGE=$(OUTAGE) RECOUP_OUTAGE_RATE=$(OUTAGE_RATE) $(QUICKLY) go test -count 1 -timeout 2h -v -run '^TestBusCarriesAnOutage$$' ./server/test/endtoend | grep -v '^=== '
 
 # Nightly rather than with every change: some minutes for each version.
 .PHONY: postgres-matrix
-postgres-matrix: setup ## run the tests of the store and of adoption on PostgreSQL 13 to 18: make postgres-matrix VERSIONS="13 18" PACKAGES=./internal/adopt RUN=Alter
+postgres-matrix: setup ## run the tests of the store and of adoption on PostgreSQL 13 to 18: make postgres-matrix VERSIONS="13 18" PACKAGES=./server/internal/adopt RUN=Alter
 	@VERSIONS="$(VERSIONS)" PACKAGES="$(PACKAGES)" RUN="$(RUN)" scripts/postgres-matrix
 
 # Weekly, by .ci/weekly: it installs a Debian of its own.
@@ -157,7 +157,7 @@ console: ## build the console's script from its source; what is built is committ
 PICTURES ?= $(CURDIR)/dist/pictures
 .PHONY: console-pictures
 console-pictures: setup ## take a picture of every page of the console, in both themes and three widths, into dist/pictures
-	$(QUICKLY) RECOUP_NIGHTLY=1 RECOUP_PICTURES=$(PICTURES) go test -count 1 -run '^TestConsolePictures$$' ./internal/endtoend
+	$(QUICKLY) RECOUP_NIGHTLY=1 RECOUP_PICTURES=$(PICTURES) go test -count 1 -run '^TestConsolePictures$$' ./server/test/endtoend
 
 .PHONY: check-tidy
 check-tidy: ## fail if go.mod or go.sum of a module is not tidy
@@ -166,7 +166,7 @@ check-tidy: ## fail if go.mod or go.sum of a module is not tidy
 
 .PHONY: hostile
 hostile: setup ## besiege the built binary: slow bodies, slow readers, long polls, body bombs, new names, overload; print the figures
-	RECOUP_SOAK=1 $(QUICKLY) go test -count 1 -timeout 20m -parallel 1 -v -run '^TestHostile' ./internal/endtoend | grep -v '^=== '
+	RECOUP_SOAK=1 $(QUICKLY) go test -count 1 -timeout 20m -parallel 1 -v -run '^TestHostile' ./server/test/endtoend | grep -v '^=== '
 
 .PHONY: fmt
 fmt: ## format the Go files

@@ -3,7 +3,7 @@ package recoup_test
 import (
 	"fmt"
 
-	"recoup"
+	"github.com/recoup-dev/recoup"
 )
 
 func ExampleServiceRate_Share() {

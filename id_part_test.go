@@ -3,7 +3,7 @@ package recoup_test
 import (
 	"testing"
 
-	"recoup"
+	"github.com/recoup-dev/recoup"
 )
 
 // A part of an id is six digits or more, from its beginning or its end; dashes and case

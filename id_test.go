@@ -11,7 +11,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	"recoup"
+	"github.com/recoup-dev/recoup"
 )
 
 func TestParseID(t *testing.T) {

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"recoup"
+	"github.com/recoup-dev/recoup"
 )
 
 func TestKeysKeepTheirHash(t *testing.T) {

@@ -4,7 +4,7 @@ import (
 	"context"
 	"net/http"
 
-	"recoup"
+	"github.com/recoup-dev/recoup"
 )
 
 // Verb is an act of a person on errors, one or many.

@@ -4,7 +4,7 @@ import (
 	"context"
 	"net/http"
 
-	"recoup"
+	"github.com/recoup-dev/recoup"
 )
 
 // Adoptions are the tables that are governed where they are.

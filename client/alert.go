@@ -7,7 +7,7 @@ import (
 	"net/url"
 	"time"
 
-	"recoup"
+	"github.com/recoup-dev/recoup"
 )
 
 // AlertPage is a page of alerts, newest first.

@@ -4,7 +4,7 @@ import (
 	"context"
 	"iter"
 
-	"recoup"
+	"github.com/recoup-dev/recoup"
 )
 
 // Audit lists administrative acts, newest first.

@@ -4,7 +4,7 @@ import (
 	"context"
 	"net/http"
 
-	"recoup"
+	"github.com/recoup-dev/recoup"
 )
 
 // QuarantinePage is a page of batches in quarantine, by number.

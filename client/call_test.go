@@ -11,10 +11,10 @@ import (
 	"testing/synctest"
 	"time"
 
-	"recoup"
-	"recoup/client"
-	"recoup/fault"
-	"recoup/retry"
+	"github.com/recoup-dev/recoup"
+	"github.com/recoup-dev/recoup/client"
+	"github.com/recoup-dev/recoup/fault"
+	"github.com/recoup-dev/recoup/retry"
 )
 
 func TestOptionsAreChecked(t *testing.T) {

@@ -5,8 +5,8 @@ import (
 	"net/http"
 	"net/url"
 
-	"recoup"
-	"recoup/fault"
+	"github.com/recoup-dev/recoup"
+	"github.com/recoup-dev/recoup/fault"
 )
 
 // Codes returns the server's registry, sorted by code.

@@ -6,7 +6,7 @@ import (
 	"encoding/json"
 	"time"
 
-	"recoup"
+	"github.com/recoup-dev/recoup"
 )
 
 // collectAll moves events from the buffer to the backlog, when there are enough

@@ -5,7 +5,7 @@ import (
 	"sync"
 	"time"
 
-	"recoup/fault"
+	"github.com/recoup-dev/recoup/fault"
 )
 
 // counter adds up what was processed and reports it to the server once a minute.

@@ -6,7 +6,7 @@ import (
 	"net/http"
 	"strconv"
 
-	"recoup"
+	"github.com/recoup-dev/recoup"
 )
 
 // RecordDeadLetter records work that failed for good. For claimed work use

@@ -1,7 +1,7 @@
 package client
 
 import (
-	"recoup"
+	"github.com/recoup-dev/recoup"
 )
 
 // DeadLetterPage is a page of dead letters, newest first.

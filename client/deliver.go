@@ -7,9 +7,9 @@ import (
 	"strconv"
 	"time"
 
-	"recoup"
-	"recoup/fault"
-	"recoup/retry"
+	"github.com/recoup-dev/recoup"
+	"github.com/recoup-dev/recoup/fault"
+	"github.com/recoup-dev/recoup/retry"
 )
 
 // pause is the backoff of loops that never give up: meanwhile the emitter drops what

@@ -3,7 +3,7 @@ package client
 import (
 	"context"
 
-	"recoup"
+	"github.com/recoup-dev/recoup"
 )
 
 // Doctor finds what is wrong with the installation. It needs a key with the role admin.

@@ -8,7 +8,7 @@ import (
 	"sync"
 	"time"
 
-	"recoup"
+	"github.com/recoup-dev/recoup"
 )
 
 // EmitterOptions configure an [Emitter]. Client is required; all else has a default.

@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"recoup"
+	"github.com/recoup-dev/recoup"
 )
 
 // idle returns an emitter that sends nothing and whose buffer its user empties, so

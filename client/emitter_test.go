@@ -13,9 +13,9 @@ import (
 	"testing/synctest"
 	"time"
 
-	"recoup"
-	"recoup/client"
-	"recoup/fault"
+	"github.com/recoup-dev/recoup"
+	"github.com/recoup-dev/recoup/client"
+	"github.com/recoup-dev/recoup/fault"
 )
 
 // start begins an emitter; the test closes it.

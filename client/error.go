@@ -6,7 +6,7 @@ import (
 	"iter"
 	"net/http"
 
-	"recoup"
+	"github.com/recoup-dev/recoup"
 )
 
 // Report records a failure: what cannot go on, and why. The answer says what happens

@@ -5,7 +5,7 @@ import (
 	"iter"
 	"net/http"
 
-	"recoup"
+	"github.com/recoup-dev/recoup"
 )
 
 // ErrorGroupFilter selects groups of errors. All fields that are set must match.

@@ -9,7 +9,7 @@ import (
 	"net/http"
 	"time"
 
-	"recoup"
+	"github.com/recoup-dev/recoup"
 )
 
 // SendEvents adds events to the ledger and returns once they are durable. Events

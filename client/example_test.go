@@ -11,9 +11,9 @@ import (
 	"os"
 	"strings"
 
-	"recoup"
-	"recoup/client"
-	"recoup/fault"
+	"github.com/recoup-dev/recoup"
+	"github.com/recoup-dev/recoup/client"
+	"github.com/recoup-dev/recoup/fault"
 )
 
 // standIn stands in for a Recoup server, with one error that waits to be retried

@@ -8,8 +8,8 @@ import (
 	"net/http"
 	"net/url"
 
-	"recoup"
-	"recoup/fault"
+	"github.com/recoup-dev/recoup"
+	"github.com/recoup-dev/recoup/fault"
 )
 
 const (

@@ -5,8 +5,8 @@ import (
 	"strings"
 	"testing"
 
-	"recoup"
-	"recoup/client"
+	"github.com/recoup-dev/recoup"
+	"github.com/recoup-dev/recoup/client"
 )
 
 // Every method of Gate Zero asks for exactly what the API documents.

@@ -4,7 +4,7 @@ import (
 	"encoding/json"
 	"time"
 
-	"recoup"
+	"github.com/recoup-dev/recoup"
 )
 
 // NewIntake is a company candidate for Gate Zero. With an id or a key it may be

@@ -4,7 +4,7 @@ import (
 	"context"
 	"net/url"
 
-	"recoup"
+	"github.com/recoup-dev/recoup"
 )
 
 // FoundIDs is what a part of an id may mean, the newest first.

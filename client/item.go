@@ -4,7 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 
-	"recoup/fault"
+	"github.com/recoup-dev/recoup/fault"
 )
 
 // Get returns what became of one item of a batch. The error is a *fault.Error.

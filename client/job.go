@@ -5,7 +5,7 @@ import (
 	"net/http"
 	"net/url"
 
-	"recoup"
+	"github.com/recoup-dev/recoup"
 )
 
 // Jobs are the scheduled jobs.

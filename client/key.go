@@ -4,7 +4,7 @@ import (
 	"context"
 	"net/http"
 
-	"recoup"
+	"github.com/recoup-dev/recoup"
 )
 
 // CreateKey creates a key. Its Secret is returned here and never again, so the call

@@ -5,7 +5,7 @@ import (
 	"net/http"
 	"time"
 
-	"recoup"
+	"github.com/recoup-dev/recoup"
 )
 
 // The outcomes of a [Result].

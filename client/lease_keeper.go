@@ -4,8 +4,8 @@ import (
 	"context"
 	"time"
 
-	"recoup"
-	"recoup/retry"
+	"github.com/recoup-dev/recoup"
+	"github.com/recoup-dev/recoup/retry"
 )
 
 // heldLease is a lease that a worker holds. Its length comes from the server's clock;

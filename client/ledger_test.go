@@ -8,9 +8,9 @@ import (
 	"sync"
 	"time"
 
-	"recoup"
-	"recoup/client"
-	"recoup/fault"
+	"github.com/recoup-dev/recoup"
+	"github.com/recoup-dev/recoup/client"
+	"github.com/recoup-dev/recoup/fault"
 )
 
 // ledger takes events as a server does: each once, by its id.

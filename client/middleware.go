@@ -4,8 +4,8 @@ import (
 	"cmp"
 	"net/http"
 
-	"recoup"
-	"recoup/fault"
+	"github.com/recoup-dev/recoup"
+	"github.com/recoup-dev/recoup/fault"
 )
 
 // Middleware returns fault's middleware, wired to the emitter: every failed request

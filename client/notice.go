@@ -6,7 +6,7 @@ import (
 	"net/http"
 	"net/url"
 
-	"recoup"
+	"github.com/recoup-dev/recoup"
 )
 
 // NoticePage is a page of notices.

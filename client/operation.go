@@ -5,7 +5,7 @@ import (
 	"net/http"
 	"strconv"
 
-	"recoup"
+	"github.com/recoup-dev/recoup"
 )
 
 // NewOperation asks for an act on all errors that a filter selects now. Nothing is done

@@ -7,7 +7,7 @@ import (
 	"strconv"
 	"time"
 
-	"recoup"
+	"github.com/recoup-dev/recoup"
 )
 
 // Page says which part of a list is wanted. The zero Page is its beginning.

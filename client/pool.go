@@ -6,9 +6,9 @@ import (
 	"sync"
 	"time"
 
-	"recoup"
-	"recoup/fault"
-	"recoup/retry"
+	"github.com/recoup-dev/recoup"
+	"github.com/recoup-dev/recoup/fault"
+	"github.com/recoup-dev/recoup/retry"
 )
 
 // pool is a worker pool: slots for what is running, and contexts that outlive a stop.

@@ -6,7 +6,7 @@ import (
 	"net/http"
 	"net/url"
 
-	"recoup"
+	"github.com/recoup-dev/recoup"
 )
 
 // Gate returns whether an entity may be promoted, and if not, why, who has to act and

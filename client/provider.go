@@ -6,8 +6,8 @@ import (
 	"sync"
 	"time"
 
-	"recoup"
-	"recoup/fault"
+	"github.com/recoup-dev/recoup"
+	"github.com/recoup-dev/recoup/fault"
 )
 
 // Providers is every group of providers.

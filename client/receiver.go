@@ -4,8 +4,8 @@ import (
 	"context"
 	"time"
 
-	"recoup"
-	"recoup/internal/signature"
+	"github.com/recoup-dev/recoup"
+	"github.com/recoup-dev/recoup/internal/signature"
 )
 
 // Receivers are the addresses that a node pushes work to.

@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"recoup/client"
+	"github.com/recoup-dev/recoup/client"
 )
 
 const deliverySignature = "t=1770022800,v1=fca9815f6996d08416739ebf2b2b94ccd0be7a11679d57296e22e70c3107554b"

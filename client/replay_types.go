@@ -1,7 +1,7 @@
 package client
 
 import (
-	"recoup"
+	"github.com/recoup-dev/recoup"
 )
 
 // SingleReplay asks for the replay of one dead letter.

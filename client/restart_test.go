@@ -10,9 +10,9 @@ import (
 	"testing/synctest"
 	"time"
 
-	"recoup"
-	"recoup/client"
-	"recoup/fault"
+	"github.com/recoup-dev/recoup"
+	"github.com/recoup-dev/recoup/client"
+	"github.com/recoup-dev/recoup/fault"
 )
 
 // copySpool is what a process that is killed now leaves behind.

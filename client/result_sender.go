@@ -5,7 +5,7 @@ import (
 	"errors"
 	"sync"
 
-	"recoup"
+	"github.com/recoup-dev/recoup"
 )
 
 // resultSender sends the results of many goroutines, in batches of what has gathered

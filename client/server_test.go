@@ -11,9 +11,9 @@ import (
 	"testing"
 	"time"
 
-	"recoup"
-	"recoup/client"
-	"recoup/fault"
+	"github.com/recoup-dev/recoup"
+	"github.com/recoup-dev/recoup/client"
+	"github.com/recoup-dev/recoup/fault"
 )
 
 const key = "rdb_abcdefghijklmnopqrstuvwxyz234567"

@@ -5,8 +5,8 @@ import (
 	"encoding/hex"
 	"log/slog"
 
-	"recoup"
-	"recoup/fault"
+	"github.com/recoup-dev/recoup"
+	"github.com/recoup-dev/recoup/fault"
 )
 
 // Handler returns a slog.Handler that passes everything on to next, and emits an

@@ -3,8 +3,8 @@ package client
 import (
 	"context"
 
-	"recoup"
-	"recoup/stage"
+	"github.com/recoup-dev/recoup"
+	"github.com/recoup-dev/recoup/stage"
 )
 
 // Checkpoints stores the outputs of finished stages on the server, encrypted, for

@@ -8,9 +8,9 @@ import (
 	"log/slog"
 	"time"
 
-	"recoup"
-	"recoup/retry"
-	"recoup/stage"
+	"github.com/recoup-dev/recoup"
+	"github.com/recoup-dev/recoup/retry"
+	"github.com/recoup-dev/recoup/stage"
 )
 
 // StageWorker takes work through a pipeline: it claims new and replayed work,

@@ -5,7 +5,7 @@ import (
 	"net/url"
 	"time"
 
-	"recoup"
+	"github.com/recoup-dev/recoup"
 )
 
 // TopCodes returns the codes with the most events of the last hours, most first.

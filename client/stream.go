@@ -8,8 +8,8 @@ import (
 	"net/http"
 	"strings"
 
-	"recoup"
-	"recoup/fault"
+	"github.com/recoup-dev/recoup"
+	"github.com/recoup-dev/recoup/fault"
 )
 
 // The events of a stream.

@@ -3,7 +3,7 @@ package client
 import (
 	"context"
 
-	"recoup"
+	"github.com/recoup-dev/recoup"
 )
 
 // Tables is the answer about the policy's error tables.

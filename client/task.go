@@ -9,9 +9,9 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"recoup"
-	"recoup/fault"
-	"recoup/retry"
+	"github.com/recoup-dev/recoup"
+	"github.com/recoup-dev/recoup/fault"
+	"github.com/recoup-dev/recoup/retry"
 )
 
 // work runs the handler on one error, whose claim was answered at a time, and

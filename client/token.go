@@ -8,8 +8,8 @@ import (
 	"strings"
 	"time"
 
-	"recoup"
-	"recoup/fault"
+	"github.com/recoup-dev/recoup"
+	"github.com/recoup-dev/recoup/fault"
 )
 
 // TokenKeys are what a list of errors is narrowed by in tokens such as state:PARKED, as the

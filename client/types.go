@@ -4,7 +4,7 @@ import (
 	"encoding/json"
 	"time"
 
-	"recoup"
+	"github.com/recoup-dev/recoup"
 )
 
 // Item is the answer to one item of a batch: a result, or a failure.

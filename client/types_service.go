@@ -4,8 +4,8 @@ import (
 	"encoding/json"
 	"time"
 
-	"recoup"
-	"recoup/fault"
+	"github.com/recoup-dev/recoup"
+	"github.com/recoup-dev/recoup/fault"
 )
 
 // Counts is how many errors each table has in each state.

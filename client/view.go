@@ -5,7 +5,7 @@ import (
 	"iter"
 	"net/http"
 
-	"recoup"
+	"github.com/recoup-dev/recoup"
 )
 
 // ViewPage is a page of views, newest first.

@@ -6,7 +6,7 @@ import (
 	"net/url"
 	"time"
 
-	"recoup"
+	"github.com/recoup-dev/recoup"
 )
 
 // NewWorkBatch is many pieces of work; each succeeds or fails on its own.

@@ -8,7 +8,7 @@ import (
 	"slices"
 	"time"
 
-	"recoup"
+	"github.com/recoup-dev/recoup"
 )
 
 // Worker retries errors. It claims those that are due, runs Handler on each,

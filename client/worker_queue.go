@@ -3,7 +3,7 @@ package client
 import (
 	"context"
 
-	"recoup"
+	"github.com/recoup-dev/recoup"
 )
 
 // Workers is the answer about who claims.

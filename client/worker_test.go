@@ -14,9 +14,9 @@ import (
 	"testing/synctest"
 	"time"
 
-	"recoup"
-	"recoup/client"
-	"recoup/fault"
+	"github.com/recoup-dev/recoup"
+	"github.com/recoup-dev/recoup/client"
+	"github.com/recoup-dev/recoup/fault"
 )
 
 // run starts a worker and returns a function that stops it and returns what it

@@ -8,7 +8,7 @@ import (
 	"sync"
 	"time"
 
-	"recoup"
+	"github.com/recoup-dev/recoup"
 )
 
 // call is one request on its way through the middleware, and the context in which

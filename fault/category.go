@@ -1,6 +1,6 @@
 package fault
 
-import "recoup"
+import "github.com/recoup-dev/recoup"
 
 // StageCategory is a row of spec 002, 8.1: a kind of failure of a stage, the
 // codes it appears under, and what is to be done about it.

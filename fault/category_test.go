@@ -8,8 +8,8 @@ import (
 	"syscall"
 	"testing"
 
-	"recoup"
-	"recoup/fault"
+	"github.com/recoup-dev/recoup"
+	"github.com/recoup-dev/recoup/fault"
 )
 
 func answer(status int, body string) fault.Verdict {

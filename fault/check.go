@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"recoup"
+	"github.com/recoup-dev/recoup"
 )
 
 // check returns all that is wrong with d taken alone.

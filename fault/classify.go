@@ -15,8 +15,8 @@ import (
 	"slices"
 	"syscall"
 
-	"recoup"
-	"recoup/retry"
+	"github.com/recoup-dev/recoup"
+	"github.com/recoup-dev/recoup/retry"
 )
 
 // Classifier returns [Classify] in the form that retry.NewOptions takes, for work

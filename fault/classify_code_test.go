@@ -8,9 +8,9 @@ import (
 	"testing"
 	"time"
 
-	"recoup"
-	"recoup/fault"
-	"recoup/retry"
+	"github.com/recoup-dev/recoup"
+	"github.com/recoup-dev/recoup/fault"
+	"github.com/recoup-dev/recoup/retry"
 )
 
 // Every code that classification can answer with must be registered, or its

@@ -7,8 +7,8 @@ import (
 	"time"
 	"unicode"
 
-	"recoup"
-	"recoup/retry"
+	"github.com/recoup-dev/recoup"
+	"github.com/recoup-dev/recoup/retry"
 )
 
 // ClassifyResponse says what another system's answer means: its status, its

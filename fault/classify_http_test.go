@@ -7,9 +7,9 @@ import (
 	"testing"
 	"time"
 
-	"recoup"
-	"recoup/fault"
-	"recoup/retry"
+	"github.com/recoup-dev/recoup"
+	"github.com/recoup-dev/recoup/fault"
+	"github.com/recoup-dev/recoup/retry"
 )
 
 var noon = time.Date(2025, 10, 23, 12, 0, 0, 0, time.UTC)

@@ -5,7 +5,7 @@ import (
 	"net"
 	"syscall"
 
-	"recoup"
+	"github.com/recoup-dev/recoup"
 )
 
 // network says what the network or the operating system did, and why, in one

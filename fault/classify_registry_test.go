@@ -8,9 +8,9 @@ import (
 	"testing"
 	"time"
 
-	"recoup"
-	"recoup/fault"
-	"recoup/retry"
+	"github.com/recoup-dev/recoup"
+	"github.com/recoup-dev/recoup/fault"
+	"github.com/recoup-dev/recoup/retry"
 )
 
 // ownRegistry has a fatal and a retryable code of a program's own.

@@ -3,7 +3,7 @@ package fault
 import (
 	"fmt"
 
-	"recoup"
+	"github.com/recoup-dev/recoup"
 )
 
 // phase is what a database call was about when it failed, as far as that

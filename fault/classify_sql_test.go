@@ -11,8 +11,8 @@ import (
 	"syscall"
 	"testing"
 
-	"recoup"
-	"recoup/fault"
+	"github.com/recoup-dev/recoup"
+	"github.com/recoup-dev/recoup/fault"
 )
 
 // sqlError has the methods of pgconn.PgError, and a text that must not leak.

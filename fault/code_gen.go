@@ -2,7 +2,7 @@
 
 package fault
 
-import "recoup"
+import "github.com/recoup-dev/recoup"
 
 // The registered codes.
 const (

@@ -13,8 +13,8 @@ import (
 	"strings"
 	"time"
 
-	"recoup"
-	"recoup/retry"
+	"github.com/recoup-dev/recoup"
+	"github.com/recoup-dev/recoup/retry"
 )
 
 // SpeaksHTTPS is the error_type of a TLS_ERROR that is the answer to plain HTTP on a port for HTTPS.

@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"recoup"
+	"github.com/recoup-dev/recoup"
 )
 
 func response503(body string, headers ...string) *http.Response {

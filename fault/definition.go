@@ -5,8 +5,8 @@ import (
 	"slices"
 	"time"
 
-	"recoup"
-	"recoup/retry"
+	"github.com/recoup-dev/recoup"
+	"github.com/recoup-dev/recoup/retry"
 )
 
 // Definition is everything that is registered about one code.

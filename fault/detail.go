@@ -4,7 +4,7 @@ import (
 	"math"
 	"reflect"
 
-	"recoup"
+	"github.com/recoup-dev/recoup"
 )
 
 // maxDetail is the longest text that an event keeps, in bytes.

@@ -7,7 +7,7 @@ import (
 	"math"
 	"time"
 
-	"recoup"
+	"github.com/recoup-dev/recoup"
 )
 
 // Error is a failure in the shape of spec 001. Code, Message and RequestID are

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"recoup"
+	"github.com/recoup-dev/recoup"
 )
 
 // An event keeps the keys of spec 003, each only with its own type.

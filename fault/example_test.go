@@ -11,8 +11,8 @@ import (
 	"strings"
 	"time"
 
-	"recoup"
-	"recoup/fault"
+	"github.com/recoup-dev/recoup"
+	"github.com/recoup-dev/recoup/fault"
 )
 
 // createCompany returns its failures; fault.HandlerFunc writes them.

@@ -3,7 +3,7 @@ package fault
 import (
 	"maps"
 
-	"recoup"
+	"github.com/recoup-dev/recoup"
 )
 
 // From returns err as an [*Error], with the code that [Classify] gives it and err as

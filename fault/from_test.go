@@ -12,8 +12,8 @@ import (
 	"testing"
 	"time"
 
-	"recoup"
-	"recoup/fault"
+	"github.com/recoup-dev/recoup"
+	"github.com/recoup-dev/recoup/fault"
 )
 
 func reader(s string) io.ReadCloser { return io.NopCloser(strings.NewReader(s)) }

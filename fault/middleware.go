@@ -10,7 +10,7 @@ import (
 	"strings"
 	"time"
 
-	"recoup"
+	"github.com/recoup-dev/recoup"
 )
 
 // RequestIDHeader carries the request id, in both directions.

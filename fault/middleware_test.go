@@ -17,7 +17,7 @@ import (
 	"testing"
 	"time"
 
-	"recoup"
+	"github.com/recoup-dev/recoup"
 )
 
 // bench is a middleware with a clock that moves a second at each look, and a

@@ -13,7 +13,7 @@ import (
 	"strings"
 	"testing"
 
-	"recoup"
+	"github.com/recoup-dev/recoup"
 )
 
 // A nil *Error that became an error is a mistake of the handler, and no reason

@@ -12,7 +12,7 @@ import (
 	"sync"
 	"time"
 
-	"recoup"
+	"github.com/recoup-dev/recoup"
 )
 
 //go:embed providers.json

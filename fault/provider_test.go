@@ -16,8 +16,8 @@ import (
 	"testing"
 	"time"
 
-	"recoup"
-	"recoup/fault"
+	"github.com/recoup-dev/recoup"
+	"github.com/recoup-dev/recoup/fault"
 )
 
 func provider(t *testing.T, name string) *fault.Provider {

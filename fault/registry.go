@@ -16,10 +16,10 @@ import (
 	"strings"
 	"sync"
 
-	"recoup"
+	"github.com/recoup-dev/recoup"
 )
 
-//go:generate go run recoup/cmd/recoup codes export --format go --output code_gen.go
+//go:generate go run github.com/recoup-dev/recoup/server/cmd/recoup codes export --format go --output code_gen.go
 
 //go:embed registry.json
 var registryJSON []byte

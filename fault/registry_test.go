@@ -10,8 +10,8 @@ import (
 	"testing"
 	"time"
 
-	"recoup"
-	"recoup/retry"
+	"github.com/recoup-dev/recoup"
+	"github.com/recoup-dev/recoup/retry"
 )
 
 var update = flag.Bool("update", false, "rewrite golden files")

@@ -4,7 +4,7 @@ import (
 	"encoding/hex"
 	"strings"
 
-	"recoup"
+	"github.com/recoup-dev/recoup"
 )
 
 // maxRequestID is the longest request id that is taken over from a client.

@@ -5,8 +5,8 @@ import (
 	"slices"
 	"time"
 
-	"recoup"
-	"recoup/retry"
+	"github.com/recoup-dev/recoup"
+	"github.com/recoup-dev/recoup/retry"
 )
 
 // Scope says what has to be repeated for a retry to be safe. See [Verdict.Retryable]

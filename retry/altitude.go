@@ -3,7 +3,7 @@ package retry
 import (
 	"time"
 
-	"recoup"
+	"github.com/recoup-dev/recoup"
 )
 
 // Work is retried at four levels, each with its own policy: a request by the caller's

@@ -5,8 +5,8 @@ import (
 	"testing"
 	"time"
 
-	"recoup"
-	"recoup/retry"
+	"github.com/recoup-dev/recoup"
+	"github.com/recoup-dev/recoup/retry"
 )
 
 const (

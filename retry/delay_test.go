@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"recoup/retry"
+	"github.com/recoup-dev/recoup/retry"
 )
 
 func constant(r float64) func() float64 { return func() float64 { return r } }

@@ -7,7 +7,7 @@ import (
 	"math/rand/v2"
 	"time"
 
-	"recoup"
+	"github.com/recoup-dev/recoup"
 )
 
 // Options are what [Do] needs to know. [NewOptions] fills in the clock and the

@@ -9,8 +9,8 @@ import (
 	"testing/synctest"
 	"time"
 
-	"recoup"
-	"recoup/retry"
+	"github.com/recoup-dev/recoup"
+	"github.com/recoup-dev/recoup/retry"
 )
 
 func retryable(error) retry.Failure { return retry.Failure{Retryable: true} }

@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"time"
 
-	"recoup/retry"
+	"github.com/recoup-dev/recoup/retry"
 )
 
 func ExampleSchedule_Delay() {

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"time"
 
-	"recoup"
+	"github.com/recoup-dev/recoup"
 )
 
 // Policy is a schedule with a budget: whether to try again, and when.

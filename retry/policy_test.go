@@ -4,8 +4,8 @@ import (
 	"testing"
 	"time"
 
-	"recoup"
-	"recoup/retry"
+	"github.com/recoup-dev/recoup"
+	"github.com/recoup-dev/recoup/retry"
 )
 
 func TestNext(t *testing.T) {

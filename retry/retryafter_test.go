@@ -4,7 +4,7 @@ import (
 	"testing"
 	"time"
 
-	"recoup/retry"
+	"github.com/recoup-dev/recoup/retry"
 )
 
 func TestParseRetryAfter(t *testing.T) {

@@ -6,7 +6,7 @@ import (
 	"maps"
 	"sync"
 
-	"recoup"
+	"github.com/recoup-dev/recoup"
 )
 
 // Checkpoints stores the outputs of finished stages. A runner saves each before the

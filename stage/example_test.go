@@ -5,9 +5,9 @@ import (
 	"errors"
 	"fmt"
 
-	"recoup"
-	"recoup/fault"
-	"recoup/stage"
+	"github.com/recoup-dev/recoup"
+	"github.com/recoup-dev/recoup/fault"
+	"github.com/recoup-dev/recoup/stage"
 )
 
 // A pipeline that fails in its second stage, and goes on there once the cause is

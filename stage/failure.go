@@ -7,10 +7,10 @@ import (
 	"strings"
 	"time"
 
-	"recoup"
-	"recoup/fault"
-	"recoup/internal/redact"
-	"recoup/retry"
+	"github.com/recoup-dev/recoup"
+	"github.com/recoup-dev/recoup/fault"
+	"github.com/recoup-dev/recoup/internal/redact"
+	"github.com/recoup-dev/recoup/retry"
 )
 
 // maxStack is how much of a stack is kept: its beginning, which is where it broke.

@@ -7,9 +7,9 @@ import (
 	"strings"
 	"testing"
 
-	"recoup/fault"
-	"recoup/internal/redact/redacttest"
-	"recoup/stage"
+	"github.com/recoup-dev/recoup/fault"
+	"github.com/recoup-dev/recoup/internal/redact/redacttest"
+	"github.com/recoup-dev/recoup/stage"
 )
 
 // Every field of spec 002, 8.4.

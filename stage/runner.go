@@ -9,9 +9,9 @@ import (
 	"runtime/debug"
 	"time"
 
-	"recoup"
-	"recoup/fault"
-	"recoup/retry"
+	"github.com/recoup-dev/recoup"
+	"github.com/recoup-dev/recoup/fault"
+	"github.com/recoup-dev/recoup/retry"
 )
 
 // Options configure a [Runner]. The zero value is for production, with checkpoints in

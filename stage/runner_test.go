@@ -13,10 +13,10 @@ import (
 	"testing"
 	"time"
 
-	"recoup"
-	"recoup/fault"
-	"recoup/retry"
-	"recoup/stage"
+	"github.com/recoup-dev/recoup"
+	"github.com/recoup-dev/recoup/fault"
+	"github.com/recoup-dev/recoup/retry"
+	"github.com/recoup-dev/recoup/stage"
 )
 
 var workID = recoup.ID{0x01, 0x98, 0xc0, 0xde, 0, 0, 0x70, 0, 0x80, 15: 1}

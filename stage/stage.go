@@ -19,9 +19,9 @@ import (
 	"strconv"
 	"time"
 
-	"recoup"
-	"recoup/fault"
-	"recoup/retry"
+	"github.com/recoup-dev/recoup"
+	"github.com/recoup-dev/recoup/fault"
+	"github.com/recoup-dev/recoup/retry"
 )
 
 // Pipeline is a sequence of stages.

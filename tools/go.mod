@@ -1,4 +1,4 @@
-module recoup/tools
+module github.com/recoup-dev/recoup/tools
 
 go 1.26.0
 

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"sync"
 
-	"recoup/fault"
+	"github.com/recoup-dev/recoup/fault"
 )
 
 // filings stands in for the register that employers' numbers come from, and for

@@ -13,7 +13,7 @@ import (
 	"syscall"
 	"time"
 
-	"recoup/client"
+	"github.com/recoup-dev/recoup/client"
 )
 
 func main() {

@@ -13,10 +13,10 @@ import (
 	"path"
 	"syscall"
 
-	"recoup"
-	"recoup/client"
-	"recoup/fault"
-	"recoup/stage"
+	"github.com/recoup-dev/recoup"
+	"github.com/recoup-dev/recoup/client"
+	"github.com/recoup-dev/recoup/fault"
+	"github.com/recoup-dev/recoup/stage"
 )
 
 func main() {

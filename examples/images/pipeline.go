@@ -15,10 +15,10 @@ import (
 	"sync/atomic"
 	"time"
 
-	"recoup"
-	"recoup/fault"
-	"recoup/retry"
-	"recoup/stage"
+	"github.com/recoup-dev/recoup"
+	"github.com/recoup-dev/recoup/fault"
+	"github.com/recoup-dev/recoup/retry"
+	"github.com/recoup-dev/recoup/stage"
 )
 
 const (

@@ -18,8 +18,8 @@ import (
 	"syscall"
 	"time"
 
-	"recoup"
-	"recoup/examples/renderdb/api"
+	"github.com/recoup-dev/recoup"
+	"github.com/recoup-dev/recoup/examples/renderdb/api"
 )
 
 // stopTime is what requests get to finish in when the program is stopped.

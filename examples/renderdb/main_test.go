@@ -13,7 +13,7 @@ import (
 	"testing"
 	"time"
 
-	"recoup/fault"
+	"github.com/recoup-dev/recoup/fault"
 )
 
 // running starts the program with arguments and returns its address. It is

@@ -7,8 +7,8 @@ import (
 	"strings"
 	"testing"
 
-	"recoup/internal/redact"
-	"recoup/internal/redact/redacttest"
+	"github.com/recoup-dev/recoup/internal/redact"
+	"github.com/recoup-dev/recoup/internal/redact/redacttest"
 )
 
 func TestContext(t *testing.T) {

@@ -8,7 +8,7 @@ import (
 	"slices"
 	"strconv"
 
-	"recoup"
+	"github.com/recoup-dev/recoup"
 )
 
 // Drops counts what an allow-list left out, by reason.

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"recoup/internal/redact/redacttest"
+	"github.com/recoup-dev/recoup/internal/redact/redacttest"
 )
 
 // TestDisguisedSecretsDoNotSurvive hides every kind of secret in every way, and

@@ -11,7 +11,7 @@ import (
 	"strings"
 	"testing"
 
-	"recoup/internal/redact/redacttest"
+	"github.com/recoup-dev/recoup/internal/redact/redacttest"
 )
 
 // hostile are the units of inputs made to be slow: near misses, and openings that

@@ -8,8 +8,8 @@ import (
 
 	"pgregory.net/rapid"
 
-	"recoup"
-	"recoup/internal/redact/redacttest"
+	"github.com/recoup-dev/recoup"
+	"github.com/recoup-dev/recoup/internal/redact/redacttest"
 )
 
 // TestPlantedSecrets plants drawn secrets between drawn words: none survives, each

@@ -7,7 +7,7 @@ import (
 	"sync"
 	"testing"
 
-	"recoup/internal/redact/redacttest"
+	"github.com/recoup-dev/recoup/internal/redact/redacttest"
 )
 
 // TestSecretsDoNotSurvive plants each sample in each context.

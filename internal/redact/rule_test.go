@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"recoup/internal/redact/redacttest"
+	"github.com/recoup-dev/recoup/internal/redact/redacttest"
 )
 
 // lookalikesOf has, for a rule by its name and what tells it apart, texts that open

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"recoup/internal/redact/redacttest"
+	"github.com/recoup-dev/recoup/internal/redact/redacttest"
 )
 
 // TestSecretsAfterTellingWords compares what is left of each sentence with what is to be

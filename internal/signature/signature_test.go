@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"recoup/internal/signature"
+	"github.com/recoup-dev/recoup/internal/signature"
 )
 
 // What was signed is what is verified: this body, this secret, about this time.

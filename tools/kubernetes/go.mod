@@ -1,4 +1,4 @@
-module recoup/tools/kubernetes
+module github.com/recoup-dev/recoup/tools/kubernetes
 
 go 1.26.0
 

@@ -1,4 +1,4 @@
-module recoup/tools/s3
+module github.com/recoup-dev/recoup/tools/s3
 
 go 1.26.0
 

@@ -4,7 +4,7 @@ import (
 	"net/http"
 	"time"
 
-	"recoup/fault"
+	"github.com/recoup-dev/recoup/fault"
 )
 
 const (

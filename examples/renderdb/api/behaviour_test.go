@@ -8,8 +8,8 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"recoup/examples/renderdb/api"
-	"recoup/fault"
+	"github.com/recoup-dev/recoup/examples/renderdb/api"
+	"github.com/recoup-dev/recoup/fault"
 )
 
 // refused wants an error of a code, in the shape of spec 001, and returns its

@@ -9,7 +9,7 @@ import (
 	"net/url"
 	"regexp"
 
-	"recoup/fault"
+	"github.com/recoup-dev/recoup/fault"
 )
 
 // decode reads the JSON body of a request. Its failures are those of the

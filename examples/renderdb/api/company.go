@@ -6,7 +6,7 @@ import (
 	"strings"
 	"time"
 
-	"recoup/fault"
+	"github.com/recoup-dev/recoup/fault"
 )
 
 // offices are the slots that every company has.

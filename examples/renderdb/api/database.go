@@ -8,7 +8,7 @@ import (
 	"sync"
 	"time"
 
-	"recoup/fault"
+	"github.com/recoup-dev/recoup/fault"
 )
 
 const (

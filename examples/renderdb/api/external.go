@@ -9,7 +9,7 @@ import (
 	"net/http"
 	"time"
 
-	"recoup/fault"
+	"github.com/recoup-dev/recoup/fault"
 )
 
 // maxReply is the most that is read of what an external service answers.

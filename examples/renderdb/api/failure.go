@@ -10,7 +10,7 @@ import (
 	"sync"
 	"time"
 
-	"recoup/fault"
+	"github.com/recoup-dev/recoup/fault"
 )
 
 // Failure is something that can be made to go wrong, to see what the service

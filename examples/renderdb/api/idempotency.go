@@ -7,7 +7,7 @@ import (
 	"sync"
 	"time"
 
-	"recoup/fault"
+	"github.com/recoup-dev/recoup/fault"
 )
 
 // busyPause is how long to wait for the first of two equal requests.

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"time"
 
-	"recoup/fault"
+	"github.com/recoup-dev/recoup/fault"
 )
 
 // keyLifetime is how long a key is good for (spec 001, Authentication Errors).

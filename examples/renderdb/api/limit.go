@@ -4,8 +4,8 @@ import (
 	"sync"
 	"time"
 
-	"recoup"
-	"recoup/fault"
+	"github.com/recoup-dev/recoup"
+	"github.com/recoup-dev/recoup/fault"
 )
 
 // Limits are what one account, and all of them together, may ask for.

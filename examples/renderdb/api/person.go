@@ -6,7 +6,7 @@ import (
 	"strings"
 	"time"
 
-	"recoup/fault"
+	"github.com/recoup-dev/recoup/fault"
 )
 
 // queuePause is how long it takes until the verification queue has room again.

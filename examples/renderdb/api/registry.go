@@ -3,8 +3,8 @@ package api
 import (
 	"net/http"
 
-	"recoup"
-	"recoup/fault"
+	"github.com/recoup-dev/recoup"
+	"github.com/recoup-dev/recoup/fault"
 )
 
 // The codes that only this service has. All others come from the registry that

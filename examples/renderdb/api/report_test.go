@@ -5,8 +5,8 @@ import (
 	"strings"
 	"testing"
 
-	"recoup/examples/renderdb/api"
-	"recoup/fault"
+	"github.com/recoup-dev/recoup/examples/renderdb/api"
+	"github.com/recoup-dev/recoup/fault"
 )
 
 // The same request under the same key is answered in the same words and done

@@ -14,8 +14,8 @@ import (
 	"net/http"
 	"time"
 
-	"recoup"
-	"recoup/fault"
+	"github.com/recoup-dev/recoup"
+	"github.com/recoup-dev/recoup/fault"
 )
 
 // maxBody is the most that is read of a request.

@@ -12,8 +12,8 @@ import (
 	"testing"
 	"time"
 
-	"recoup"
-	"recoup/examples/renderdb/api"
+	"github.com/recoup-dev/recoup"
+	"github.com/recoup-dev/recoup/examples/renderdb/api"
 )
 
 // documentation is where spec 001 keeps the pages of its codes.

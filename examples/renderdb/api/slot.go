@@ -3,7 +3,7 @@ package api
 import (
 	"net/http"
 
-	"recoup/fault"
+	"github.com/recoup-dev/recoup/fault"
 )
 
 // slot is an office of a company, which one person fills.

@@ -5,9 +5,9 @@ import (
 	"strings"
 	"testing"
 
-	"recoup"
-	"recoup/examples/renderdb/api"
-	"recoup/fault"
+	"github.com/recoup-dev/recoup"
+	"github.com/recoup-dev/recoup/examples/renderdb/api"
+	"github.com/recoup-dev/recoup/fault"
 )
 
 // row is a response: the file that it has to fit, and how to provoke it.

@@ -10,11 +10,11 @@ import (
 	"testing"
 	"time"
 
-	"recoup"
-	"recoup/examples/renderdb/api"
-	"recoup/examples/renderdb/ingest"
-	"recoup/fault"
-	"recoup/retry"
+	"github.com/recoup-dev/recoup"
+	"github.com/recoup-dev/recoup/examples/renderdb/api"
+	"github.com/recoup-dev/recoup/examples/renderdb/ingest"
+	"github.com/recoup-dev/recoup/fault"
+	"github.com/recoup-dev/recoup/retry"
 )
 
 // TestWhatPassesIsRetried walks through failures that go away while the client

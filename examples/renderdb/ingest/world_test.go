@@ -10,8 +10,8 @@ import (
 	"testing"
 	"time"
 
-	"recoup/examples/renderdb/api"
-	"recoup/examples/renderdb/ingest"
+	"github.com/recoup-dev/recoup/examples/renderdb/api"
+	"github.com/recoup-dev/recoup/examples/renderdb/ingest"
 )
 
 // world is a RenderDB, a client of it, and the clock of both, which only the

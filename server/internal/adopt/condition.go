@@ -1,0 +1,110 @@
+package adopt
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+
+	"github.com/recoup-dev/recoup"
+	"github.com/recoup-dev/recoup/server/internal/adopt/preset"
+	"github.com/recoup-dev/recoup/server/internal/pgsession"
+)
+
+// conditionColumn is that of a temporary copy of the source, for a condition.
+const conditionColumn = "recoup_condition"
+
+// notImmutable is what the database says of an expression that depends on more than its row.
+const notImmutable = "42P17"
+
+// readConditions checks the conditions of a mapping against the source.
+func readConditions(ctx context.Context, conn *pgx.Conn, path []string, s *Source, m recoup.Mapping, p *preset.Preset) (c Conditions, err error) {
+	for _, part := range []struct {
+		name, text string
+		to         *string
+	}{
+		{"--governed-when", m.GovernedWhen, &c.Governed},
+		{"--resolved-when", m.ResolvedWhen, &c.Resolved},
+		{"underway when", m.UnderwayWhen, &c.Underway},
+	} {
+		if *part.to, err = c.read(ctx, conn, path, s, part.text); err != nil {
+			return c, fmt.Errorf("%s: %w", part.name, err)
+		}
+	}
+	c.Safe = p != nil && m.GovernedWhen == p.Mapping.GovernedWhen && m.ResolvedWhen == ""
+	return c, nil
+}
+
+// read has the database read a condition as that of a generated column, of which it
+// asks what we do: one boolean expression over one row, without subqueries,
+// aggregates, parameters or functions whose answer may change. What is kept is what the
+// database understood, with every name in full, never the text that was given.
+//
+// Names in the text are looked up in the schemas of path. A cursor is made of the
+// condition first, because that refuses a second statement.
+func (c *Conditions) read(ctx context.Context, conn *pgx.Conn, path []string, s *Source, text string) (expression string, err error) {
+	if text == "" {
+		return "", nil
+	}
+	var found struct {
+		Expression string   `json:"expression"`
+		Columns    int      `json:"columns"`
+		Names      []string `json:"names"`
+	}
+	err = asOwner(ctx, conn, s.Owner, fmt.Sprintf(`declare
+  c refcursor;
+begin
+  perform set_config('search_path', %[1]s, true);
+  open c for execute %[2]s;
+  close c;
+  execute %[3]s;
+  perform set_config('search_path', 'pg_catalog, pg_temp', true);
+  return (select jsonb_build_object('expression', pg_get_expr(d.adbin, d.adrelid), 'columns', (select count(*) from pg_attribute a where a.attrelid = d.adrelid and a.attnum > 0),
+      'names', array(select distinct c.attname::text from pg_depend p join pg_attribute c on c.attrelid = p.refobjid and c.attnum = p.refobjsubid
+        where p.refclassid = 'pg_class'::regclass and p.refobjid = d.adrelid and p.classid <> 'pg_constraint'::regclass and c.attnum > 0 and c.attname <> '%[4]s'))
+    from pg_attrdef d join pg_attribute a on a.attrelid = d.adrelid and a.attnum = d.adnum
+    where d.adrelid = 'pg_temp.recoup_condition'::regclass and a.attname = '%[4]s');
+end `, literal(searchPath(path)), literal(fmt.Sprintf("select (%s\n) from %s where false", text, s.Quoted())),
+		literal(fmt.Sprintf("create temporary table recoup_condition (like %s, %s boolean generated always as (%s\n) stored)", s.Quoted(), conditionColumn, text)), conditionColumn), &found)
+	if err != nil {
+		return "", refuseCondition(s, text, err)
+	}
+	expression, columns, names := found.Expression, found.Columns, found.Names
+	if columns != len(s.Columns)+1 {
+		return "", fmt.Errorf("%q is more than one condition: %w", text, ErrRefused)
+	}
+	for _, name := range names {
+		if !slices.Contains(c.Columns, name) {
+			c.Columns = append(c.Columns, name)
+		}
+	}
+	return expression, nil
+}
+
+// searchPath writes schemas as a search path. Without any it is the fixed one.
+func searchPath(schemas []string) string {
+	if len(schemas) == 0 {
+		return pgsession.Path
+	}
+	quoted := make([]string, len(schemas))
+	for i, name := range schemas {
+		quoted[i] = pgx.Identifier{name}.Sanitize()
+	}
+	return strings.Join(quoted, ", ")
+}
+
+func refuseCondition(s *Source, text string, err error) error {
+	said, ok := errors.AsType[*pgconn.PgError](err)
+	if !ok {
+		return err
+	}
+	way := fmt.Sprintf("expected one SQL condition over the columns of %s, such as \"status = 'done'\"", s)
+	if said.Code == notImmutable {
+		way = "it depends on more than the row (now(), random(), a setting): nothing would tell Recoup that it has become true"
+	}
+	return fmt.Errorf("%q: %s: %s: %w", text, said.Message, way, ErrRefused)
+}

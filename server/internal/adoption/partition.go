@@ -1,0 +1,26 @@
+package adoption
+
+import (
+	"context"
+	"time"
+
+	"github.com/recoup-dev/recoup"
+	"github.com/recoup-dev/recoup/server/internal/store"
+)
+
+// tendEvery is how often the partitions of a source are looked at.
+const tendEvery = 15 * time.Second
+
+// tends reports whether it is time to look at the partitions of a source.
+func (s *Service) tends(a *store.Adoption, st *state) bool {
+	return a.Partitioned && a.State != recoup.AdoptionReleasing && s.Now().Sub(st.tended) >= tendEvery
+}
+
+// tend adds triggers to partitions that were created or attached since the last look.
+func (s *Service) tend(ctx context.Context, a *store.Adoption, turn store.Turn, st *state) error {
+	if !s.tends(a, st) {
+		return nil
+	}
+	st.tended = s.Now()
+	return s.Store.TendPartitions(ctx, turn)
+}

@@ -1,0 +1,199 @@
+package api
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/recoup-dev/recoup"
+	"github.com/recoup-dev/recoup/client"
+	"github.com/recoup-dev/recoup/fault"
+	"github.com/recoup-dev/recoup/server/internal/alert"
+	"github.com/recoup-dev/recoup/server/internal/check"
+	"github.com/recoup-dev/recoup/server/internal/policy"
+	"github.com/recoup-dev/recoup/server/internal/store"
+)
+
+// AlertStore is what the API asks of a store about alerts.
+type AlertStore interface {
+	store.FigureReader
+	store.ForecastReader
+	store.SeriesReader
+	store.AlertReader
+	store.AlertAdmin
+}
+
+// alertRoutes are about what is measured, who is notified, and which provider is used.
+func alertRoutes() []*route {
+	return []*route{
+		operation(get, "/v1/stats/metrics", "List metrics with their thresholds", (*API).metrics).by(Operator, Reader).under(vital).tagged("alerts"),
+		operation(get, "/v1/alerts", "List alerts, newest first", (*API).listAlerts).by(Operator, Reader).forAllHubs().under(vital).tagged("alerts"),
+		operation(get, "/v1/alerts/{id}", "Show an alert", (*API).showAlert).by(Operator, Reader).forAllHubs().under(vital).tagged("alerts"),
+		operation(get, "/v1/silences", "List silences, newest first", (*API).listSilences).by(Operator, Reader).forAllHubs().under(vital).tagged("alerts"),
+		checked(operation(post, "/v1/silences", "Silence alerts by rule, by scope or both", (*API).addSilence), (*API).checkSilence).answers(201).by(Operator).forAllHubs().under(vital).repeats(twice).tagged("alerts"),
+		operation(del, "/v1/silences/{id}", "End a silence before its time", (*API).endSilence).by(Operator).forAllHubs().under(vital).tagged("alerts"),
+		operation(get, "/v1/providers", "List the provider to use in each group", (*API).providers).by(everyone()...).under(vital).tagged("alerts"),
+		checked(operation(post, "/v1/providers/{group}/switch", "Switch a group to another provider", (*API).switchProvider), (*API).checkProvider).by(Operator).forAllHubs().under(vital).tagged("alerts"),
+	}
+}
+
+type alertsIn struct {
+	client.AlertFilter
+	page
+}
+
+func (a *API) listAlerts(c *call, in *alertsIn) (client.AlertPage, error) {
+	at, err := in.read()
+	if err != nil {
+		return client.AlertPage{}, err
+	}
+	f := store.AlertFilter{Rule: in.Rule, Scope: a.scope(in.Scope)}
+	switch {
+	case in.Open && in.State != "":
+		return client.AlertPage{}, fault.BadField("open", "exclusive", "open stands for two states; give it or state")
+	case in.Open:
+		f.States = []recoup.AlertState{recoup.AlertPending, recoup.AlertFiring}
+	case in.State != "":
+		f.States = []recoup.AlertState{in.State}
+	}
+	found, cursor, err := a.Store.Alerts(c.r.Context(), f, at)
+	if err != nil {
+		return client.AlertPage{}, err
+	}
+	return client.AlertPage{Alerts: listed(found), Next: next(cursor)}, a.markSilenced(c, found)
+}
+
+func (a *API) showAlert(c *call, in *idIn) (recoup.Alert, error) {
+	found, err := a.Store.Alert(c.r.Context(), in.ID)
+	if err != nil {
+		return found, err
+	}
+	one := []recoup.Alert{found}
+	err = a.markSilenced(c, one)
+	return one[0], err
+}
+
+// markSilenced says of which alerts nobody is notified at the moment.
+func (a *API) markSilenced(c *call, list []recoup.Alert) error {
+	silences, _, err := a.Store.Silences(c.r.Context(), c.now, store.Page{Limit: store.MaxPage})
+	for i := range list {
+		covered := func(s recoup.Silence) bool { return s.Covers(&list[i], c.now) }
+		list[i].Silenced = list[i].State != recoup.AlertResolved && slices.ContainsFunc(silences, covered)
+	}
+	return err
+}
+
+type silencesIn struct {
+	Past bool `query:"past" doc:"those that are over too"`
+	page
+}
+
+func (a *API) listSilences(c *call, in *silencesIn) (client.SilencePage, error) {
+	at, err := in.read()
+	if err != nil {
+		return client.SilencePage{}, err
+	}
+	now := c.now
+	if in.Past {
+		now = time.Time{}
+	}
+	found, cursor, err := a.Store.Silences(c.r.Context(), now, at)
+	return client.SilencePage{Silences: listed(found), Next: next(cursor)}, err
+}
+
+// maxSilence is how long a silence lasts at most: one that is forgotten ends.
+const maxSilence = 30 * 24 * time.Hour
+
+type newSilenceIn struct{ Body client.NewSilence }
+
+func (a *API) addSilence(c *call, in *newSilenceIn) (recoup.Silence, error) {
+	if err := a.checkSilence(c, in); err != nil {
+		return recoup.Silence{}, err
+	}
+	s := recoup.Silence{ID: a.IDs.New(c.now), Rule: in.Body.Rule, Scope: in.Body.Scope, Until: in.Body.Until}
+	return a.Store.AddSilence(c.r.Context(), s, c.act(in.Body.Reason))
+}
+
+func (a *API) checkSilence(c *call, in *newSilenceIn) error {
+	var bad fault.FieldErrors
+	complain := func(field, constraint, message string) {
+		bad.Addf(field, constraint, "%s", message)
+	}
+	s := &in.Body
+	s.Scope = a.scope(s.Scope)
+	if named := s.Rule != "" || s.Scope != ""; named == s.All {
+		complain("rule", "required", "name a rule or a scope, or say with all that everything is meant")
+	}
+	p := a.Engine.Policies.Current()
+	if names := each(p.Alerts, func(r policy.Alert) string { return r.Name }); s.Rule != "" && !slices.Contains(names, s.Rule) {
+		complain("rule", "known", "the policy has no alert rule of that name; it has "+strings.Join(names, ", "))
+	} else if scopes, finite := scopesOf(p, s.Rule); s.Scope != "" && check.Identifier("scope", s.Scope) == nil && finite && !slices.Contains(scopes, s.Scope) {
+		message := "what is to be silenced is counted for everything together, and has no scope"
+		if len(scopes) > 0 {
+			message = "the policy has no such scope; expected one of " + strings.Join(scopes, ", ")
+		}
+		complain("scope", "known", message)
+	}
+	if !s.Until.After(c.now) || s.Until.Sub(c.now) > maxSilence {
+		complain("until", "range", "until must be a time of the next 30 days")
+	}
+	if strings.TrimSpace(s.Reason) == "" {
+		complain("reason", "required", "reason is required: others read there why they are not notified")
+	}
+	bad.Merge(check.Identifier("scope", s.Scope))
+	bad.Merge(check.Reason(s.Reason))
+	return bad.Err()
+}
+
+// scope is what a rule is judged for, as callers name it: a hub by its id or its name, or
+// anything else.
+func (a *API) scope(word string) string {
+	if id, err := a.hub(word); err == nil {
+		return id
+	}
+	return word
+}
+
+// scopesOf lists what a rule can be silenced for, or every rule if none is named.
+// It is not finite where a service or a provider may have any name.
+func scopesOf(p *policy.Policy, rule string) (scopes []string, finite bool) {
+	for _, r := range p.Alerts {
+		switch {
+		case rule != "" && r.Name != rule, r.Per == policy.PerPlatform:
+		case r.Per != policy.PerHub:
+			return nil, false
+		case r.Hub != "":
+			scopes = append(scopes, r.Hub)
+		default:
+			scopes = append(scopes, each(p.Hubs, func(h *policy.Hub) string { return h.ID })...)
+		}
+	}
+	slices.Sort(scopes)
+	return slices.Compact(scopes), true
+}
+
+func (a *API) endSilence(c *call, in *idIn) (recoup.Silence, error) {
+	return a.Store.EndSilence(c.r.Context(), in.ID, c.act(""))
+}
+
+func (a *API) metrics(c *call, _ *struct{}) (client.Metrics, error) {
+	figures, err := alert.Load(c.r.Context(), a.Store, a.Engine.Policies.Current(), a.Registrar.Codes(), c.now)
+	if err != nil {
+		return client.Metrics{}, err
+	}
+	out := client.Metrics{At: c.now, Metrics: []client.Metric{}}
+	for _, r := range figures.Readings() {
+		if len(c.caller.Hubs) > 0 && !slices.Contains(c.caller.Hubs, r.Hub) {
+			continue // what belongs to no hub is for those who see all
+		}
+		m := client.Metric{
+			Metric: r.Metric, Per: string(r.Per), Scope: r.Scope, Hub: r.Hub, Value: r.Value, Samples: r.Samples,
+			Threshold: r.Threshold, Above: r.Above, Few: r.Few,
+		}
+		if r.Window > 0 {
+			m.Window = policy.FormatDuration(r.Window)
+		}
+		out.Metrics = append(out.Metrics, m)
+	}
+	return out, nil
+}

@@ -1,0 +1,239 @@
+// Package api is Recoup over HTTP: it says who may call what, reads requests,
+// asks the engine and the ledger, and writes answers and errors in the contract
+// of package fault. It decides nothing about errors.
+//
+// Everything that it offers is one table of routes (routes.go), from which the
+// handler, the OpenAPI document and the tests of permissions are made.
+package api
+
+import (
+	"context"
+	"errors"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/netip"
+	"runtime"
+	"sync"
+	"time"
+
+	"github.com/recoup-dev/recoup"
+	"github.com/recoup-dev/recoup/fault"
+	"github.com/recoup-dev/recoup/server/internal/api/reference"
+	"github.com/recoup-dev/recoup/server/internal/deadletter"
+	"github.com/recoup-dev/recoup/server/internal/engine"
+	"github.com/recoup-dev/recoup/server/internal/ledger"
+	"github.com/recoup-dev/recoup/server/internal/recovery"
+	"github.com/recoup-dev/recoup/server/internal/store"
+	"github.com/recoup-dev/recoup/server/internal/stream"
+	"github.com/recoup-dev/recoup/server/internal/turn"
+)
+
+// Store is what the API asks of a store itself; the rest goes through the engine.
+type Store interface {
+	KeyStore
+	store.KeyWriter
+	store.AuditReader
+	store.AuditWriter
+	store.EventReader
+	store.ProcessedWriter
+	store.PolicyReader
+	store.TableNamer
+	AlertStore
+	store.NoticeReader
+	store.IDFinder
+	store.ChangeReader
+	store.ViewKeeper
+}
+
+// Ledger takes events.
+type Ledger interface {
+	Govern(ctx context.Context, now time.Time, batch []ledger.Incoming) (ledger.Governed, error)
+
+	// Check says what is wrong with an event that is not governed, as far as it could
+	// be read.
+	Check(now time.Time, in *ledger.Incoming) error
+	Append(ctx context.Context, events []store.Event) (*ledger.Receipt, error)
+	CountDropped(now time.Time, reason string, n int64)
+
+	// Candidates returns the hashes that a tenant may have in the ledger.
+	Candidates(tenant string) []string
+}
+
+// Registrar changes what codes, policies and platform keys this node goes by.
+type Registrar interface {
+	TenantKeys
+	PayloadKeys
+	Codes() *fault.Registry
+	RegisterCode(ctx context.Context, def fault.Definition, act store.Act) error
+	ApplyPolicy(ctx context.Context, caller engine.Caller, text []byte, rebase bool, reason string) (Applied, error)
+	CheckPolicy(text []byte) error
+	PlanPolicy(ctx context.Context, caller engine.Caller, text []byte) (engine.Plan, error)
+
+	// NotAdopted lists the names of tables that something else has in the database.
+	NotAdopted() []recoup.TableName
+}
+
+// Metrics writes what Prometheus reads, as far as a caller may see it: with hubs,
+// nothing that is of another.
+type Metrics func(hubs []string) ([]byte, error)
+
+// Applied is what came of applying a policy.
+type Applied struct {
+	Version recoup.PolicyVersion
+	Added   bool // false: it was the current one already
+	Rebased *engine.RebaseResult
+}
+
+// Options are what an API is made of. From Store to IDs all but Wall are required,
+// the others may be left out.
+type Options struct {
+	Store     Store
+	Engine    *engine.Engine
+	GateZero  *recovery.Service
+	Letters   *deadletter.Service
+	Ledger    Ledger
+	Registrar Registrar
+	Jobs      Jobs
+	Channels  Channels
+	Receivers Receivers
+	Doctor    Doctor
+	Bus       Bus // nil: there is none
+	Now       func() time.Time
+	Wall      func() time.Time // what deadlines of connections go by; nil: time.Now
+	Random    io.Reader
+	IDs       *recoup.IDSource
+
+	// Open is the name under which everybody acts as an administrator, without a
+	// key. It is for demonstrations on loopback only; empty: keys are needed.
+	Open string
+
+	// Standby has the node answer reads and refuse everything else, on a copy of a database
+	// whose own nodes do the work.
+	Standby bool
+
+	// URL is where people find the server, without a slash at its end. Empty: links
+	// go to the host that a request was sent to.
+	URL string
+
+	// Proxies are the addresses whose X-Forwarded headers are believed; nobody's else.
+	Proxies []netip.Prefix
+
+	Limits Limits
+
+	// Version, Revision and Date say what the program was built from, as far as it knows.
+	Version, Revision, Date string
+
+	// Adoptions lists the tables that are governed where they are; nil: there are none.
+	Adoptions func(context.Context) ([]recoup.Adoption, error)
+
+	// Sources has what errors keep of their rows of adopted tables; nil: nothing.
+	Sources Sources
+
+	Node    string                      // the node's name, in logs
+	Ready   func(context.Context) error // why the node cannot serve; nil: it can
+	Metrics Metrics                     // nil: they are elsewhere
+	Logger  *slog.Logger
+
+	// Trace is called when a route begins to run, and what it returns when it has
+	// ended; nil: no tracing.
+	Trace func(r *http.Request, route string) (context.Context, func(error))
+
+	Count func(fault.Request) // called for every request
+
+	// Console makes the pages for people at /console/, which ask this API in process;
+	// nil: there are none.
+	Console func(api http.Handler) (http.Handler, error)
+}
+
+// API answers requests.
+type API struct {
+	Options
+	keys       *keyring
+	gatekeeper *gatekeeper
+	turns      *turn.Turns // of work that callers can make expensive; one processor is left for the rest
+	reads      *turn.Turns // of lists and other requests that may read much
+	longReads  *turn.Turns // of reads that may take several times as long, such as the doctor
+	refusals   *refusals
+	readiness  *readiness
+	names      *names
+	pages      *pageCache
+	streams    *stream.Watcher
+	handler    http.Handler
+	document   func() ([]byte, error)
+	reference  func() (*reference.Reference, error)
+}
+
+// New checks the options and puts the handler together.
+func New(o Options) (*API, error) {
+	if o.Store == nil || o.Engine == nil || o.GateZero == nil || o.Letters == nil || o.Ledger == nil || o.Registrar == nil || o.Jobs == nil || o.Channels == nil || o.Receivers == nil || o.Doctor == nil || o.Now == nil || o.Random == nil || o.IDs == nil {
+		return nil, errors.New("api: store, engine, Gate Zero, dead letters, ledger, registrar, jobs, channels, receivers, doctor, clock, randomness and ids are required")
+	}
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	if o.Wall == nil {
+		o.Wall = time.Now
+	}
+	a := &API{Options: o, keys: newKeyring(o.Store), gatekeeper: newGatekeeper(o.Limits, o.Wall), turns: turn.New(max(1, runtime.GOMAXPROCS(0)-1), o.Wall)}
+	a.reads = turn.NewShared(a.gatekeeper.limits.Reads, o.Wall)
+	a.longReads = turn.NewShared(longReads, o.Wall)
+	a.refusals = &refusals{logger: o.Logger, kinds: map[refusalKind]*refusal{}}
+	a.streams = a.newStreams()
+	a.names = newNames(a.gatekeeper.limits.Names)
+	a.pages = newPageCache()
+	a.readiness = &readiness{check: o.Ready, now: o.Wall}
+	a.document = sync.OnceValues(func() ([]byte, error) { return Document(o.Version) }) // few ask, and a start need not wait for it
+	a.reference = sync.OnceValues(func() (*reference.Reference, error) {
+		document, err := a.document()
+		if err != nil {
+			return nil, err
+		}
+		return reference.New(document)
+	})
+	mux := http.NewServeMux()
+	for _, rt := range routes() {
+		mux.Handle(rt.method+" "+rt.path, a.handle(rt))
+	}
+	a.addPages(mux)
+	if err := a.addConsole(mux); err != nil {
+		return nil, err
+	}
+	around, err := fault.NewMiddleware(fault.Options{
+		Service: "recoup", ServerID: o.Node, APIVersion: "v1", Now: o.Now, Random: o.Random, Logger: slog.New(quiet{o.Logger.Handler()}), Count: o.Count,
+		Origin: a.origin, Client: func(r *http.Request) string { return named(a.client(r)) },
+	})
+	if err != nil {
+		return nil, err
+	}
+	mux.Handle(anywhere, a.unmatched(mux))
+	handler := a.redirected(mux)
+	if o.Open != "" {
+		handler = local(handler)
+	}
+	a.handler = forgetful(around(handler))
+	return a, nil
+}
+
+// ServeHTTP answers a request.
+func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) { a.handler.ServeHTTP(w, r) }
+
+// local answers requests of this machine only, whatever their path: without keys,
+// that is all that protects what is behind it.
+func local(next http.Handler) http.Handler {
+	return fault.HandlerFunc(func(w http.ResponseWriter, r *http.Request) error {
+		if err := fromHere(r); err != nil {
+			return err
+		}
+		next.ServeHTTP(w, r)
+		return nil
+	})
+}
+
+// anywhere is the pattern of what no route matches.
+const anywhere = "/"
+
+// methods are those that a request may name.
+func methods() []string {
+	return []string{http.MethodDelete, http.MethodGet, http.MethodHead, http.MethodOptions, http.MethodPatch, http.MethodPost, http.MethodPut}
+}

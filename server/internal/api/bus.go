@@ -1,0 +1,115 @@
+package api
+
+import (
+	"cmp"
+	"context"
+	"strconv"
+
+	"github.com/recoup-dev/recoup"
+	"github.com/recoup-dev/recoup/client"
+	"github.com/recoup-dev/recoup/fault"
+	"github.com/recoup-dev/recoup/server/internal/check"
+	"github.com/recoup-dev/recoup/server/internal/deadletter"
+)
+
+// Bus is the bus that carries events to the ledger. What changes something is handed the
+// batch before, to be written down.
+type Bus interface {
+	Status(ctx context.Context) (recoup.Bus, error)
+	Quarantined(ctx context.Context, after int64, limit int) ([]recoup.QuarantinedBatch, error)
+	Retry(ctx context.Context, number int64, note func(recoup.QuarantinedBatch) error) (recoup.QuarantinedBatch, error)
+	Drop(ctx context.Context, number int64, note func(recoup.QuarantinedBatch) error) (recoup.QuarantinedBatch, error)
+
+	// Up reports whether the bus takes events.
+	Up() bool
+}
+
+// How the audit names what people do to batches in quarantine.
+const (
+	actBusRetry = "bus.retry"
+	actBusDrop  = "bus.drop"
+)
+
+func (a *API) showBus(c *call, _ *struct{}) (recoup.Bus, error) {
+	if a.Bus == nil {
+		return recoup.Bus{Gaps: []recoup.BusGap{}}, nil
+	}
+	return a.Bus.Status(c.r.Context())
+}
+
+// maxQuarantined is how many batches a page has.
+const maxQuarantined = 100
+
+type quarantineIn struct {
+	Limit int `query:"limit" minimum:"1" maximum:"100" doc:"batches of a page; default 100"`
+	After int `query:"after" minimum:"0" doc:"the number of the last batch of the page before: its next"`
+}
+
+func (a *API) listQuarantine(c *call, in *quarantineIn) (client.QuarantinePage, error) {
+	if a.Bus == nil {
+		return client.QuarantinePage{Batches: []recoup.QuarantinedBatch{}}, nil
+	}
+	limit := cmp.Or(in.Limit, maxQuarantined)
+	list, err := a.Bus.Quarantined(c.r.Context(), int64(in.After), limit)
+	out := client.QuarantinePage{Batches: list}
+	if err == nil && len(list) == limit {
+		out.Next = strconv.FormatInt(list[len(list)-1].Number, 10)
+	}
+	return out, err
+}
+
+type quarantinedIn struct {
+	Body client.QuarantineAct
+}
+
+// checkQuarantined checks the reason, which dropping must have.
+func checkQuarantined(needed bool) func(*API, *call, *quarantinedIn) error {
+	return func(_ *API, _ *call, in *quarantinedIn) error {
+		if needed {
+			if err := deadletter.CheckReason(in.Body.Reason); err != nil {
+				return err
+			}
+		}
+		return check.Reason(in.Body.Reason)
+	}
+}
+
+func (a *API) retryQuarantined(c *call, in *quarantinedIn) (client.QuarantineDone, error) {
+	return a.eachQuarantined(in, func(number int64) (recoup.QuarantinedBatch, error) {
+		return a.Bus.Retry(c.r.Context(), number, a.noteBatch(c, actBusRetry, in.Body.Reason))
+	})
+}
+
+func (a *API) dropQuarantined(c *call, in *quarantinedIn) (client.QuarantineDone, error) {
+	return a.eachQuarantined(in, func(number int64) (recoup.QuarantinedBatch, error) {
+		return a.Bus.Drop(c.r.Context(), number, a.noteBatch(c, actBusDrop, in.Body.Reason))
+	})
+}
+
+// eachQuarantined acts on batches until one fails. What is not in quarantine is left
+// alone: somebody else was faster, or there is no bus.
+func (a *API) eachQuarantined(in *quarantinedIn, act func(number int64) (recoup.QuarantinedBatch, error)) (client.QuarantineDone, error) {
+	out := client.QuarantineDone{Batches: []recoup.QuarantinedBatch{}}
+	if a.Bus == nil {
+		return out, nil
+	}
+	for _, number := range in.Body.Numbers {
+		done, err := act(int64(number))
+		if fault.Classify(err).Code == fault.CodeNotFound {
+			continue
+		}
+		if err != nil {
+			return out, err
+		}
+		out.Batches = append(out.Batches, done)
+	}
+	return out, nil
+}
+
+// noteBatch writes an act on a batch down.
+func (a *API) noteBatch(c *call, act, reason string) func(recoup.QuarantinedBatch) error {
+	return func(q recoup.QuarantinedBatch) error {
+		return a.Store.AppendAudit(c.r.Context(), c.act(reason).On(act, strconv.FormatInt(q.Number, 10),
+			map[string]any{"batch_id": q.BatchID.String(), "sequence": q.Sequence, "events": q.Events, "failed_with": q.Reason}))
+	}
+}

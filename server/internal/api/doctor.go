@@ -1,0 +1,16 @@
+package api
+
+import (
+	"context"
+
+	"github.com/recoup-dev/recoup"
+)
+
+// Doctor finds what is wrong with the installation.
+type Doctor interface {
+	Diagnose(ctx context.Context) (recoup.Diagnosis, error)
+}
+
+func (a *API) diagnose(c *call, _ *struct{}) (recoup.Diagnosis, error) {
+	return a.Doctor.Diagnose(c.r.Context())
+}

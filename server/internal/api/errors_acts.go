@@ -1,0 +1,128 @@
+package api
+
+import (
+	"net/http"
+	"strings"
+
+	"github.com/recoup-dev/recoup"
+	"github.com/recoup-dev/recoup/client"
+	"github.com/recoup-dev/recoup/fault"
+	"github.com/recoup-dev/recoup/server/internal/engine"
+	"github.com/recoup-dev/recoup/server/internal/lifecycle"
+	"github.com/recoup-dev/recoup/server/internal/store"
+)
+
+// verb is something a person does with errors, one or many.
+type verb struct {
+	name, summary string
+	demands       []string // what must be said
+}
+
+// input is what is done, as the state machine takes it.
+func (v verb) input(a client.Act) lifecycle.Input { return engine.InputOf(v.name, a) }
+
+func verbs() []verb {
+	reasoned := []string{"reason"}
+	return []verb{
+		{"park", "Park an error for a person to decide", reasoned},
+		{"unpark", "Send a parked error back to be retried", reasoned},
+		{"resolve", "End an error by hand", reasoned},
+		{"escalate", "Move a parked error up the ladder", reasoned},
+		{"archive", "Move an error to the archive before its time", reasoned},
+		{"assign", "Give a parked error to someone", []string{"to"}},
+		{"review", "Record that a person has looked at a parked error", nil},
+	}
+}
+
+type actIn struct {
+	idIn
+	Body client.Act
+}
+
+type bulkIn struct{ Body client.Bulk }
+
+// acts makes the routes of every verb: on one error, and on many.
+func acts() []*route {
+	var list []*route
+	for _, v := range verbs() {
+		one := operation(http.MethodPost, "/v1/errors/{id}/"+v.name, v.summary, func(a *API, c *call, in *actIn) (client.Acted, error) {
+			return a.act(c, in.ID, v.input(in.Body))
+		}).repeats(keyed)
+		many := operation(http.MethodPost, "/v1/errors/"+v.name, strings.ToUpper(v.name[:1])+v.name[1:]+" errors in bulk", func(a *API, c *call, in *bulkIn) (recoup.BulkResult, error) {
+			return a.actOnMany(c, in.Body, v)
+		}).takesUpTo(batchBody).takesLong().repeats(twice)
+		checked(one, func(a *API, _ *call, in *actIn) error { return a.Engine.CheckInput(v.input(in.Body)) })
+		checked(many, func(a *API, _ *call, in *bulkIn) error { return a.checkBulk(in.Body, v.input(in.Body.Act)) })
+		for _, rt := range []*route{one, many} {
+			list = append(list, rt.by(Operator).under(vital).demands(v.demands...).tagged("acts"))
+		}
+	}
+	return list
+}
+
+func (a *API) act(c *call, id recoup.ID, in lifecycle.Input) (client.Acted, error) {
+	receipt, err := c.receipt(0)
+	if err != nil {
+		return client.Acted{}, err
+	}
+	out, err := a.Engine.One(c.r.Context(), c.caller, engine.Act{ID: id, Input: in, Receipt: receipt})
+	return acted(out), a.inReplay(c, id, err)
+}
+
+func acted(o store.Outcome) client.Acted {
+	return client.Acted{Error: visible(o.Error)[0], Warning: string(o.Effects.Warning), Repeated: o.Repeated}
+}
+
+func (a *API) checkBulk(b client.Bulk, in lifecycle.Input) error {
+	var bad fault.FieldErrors
+	filter, err := a.filterOf(b.Filter)
+	if !bad.Merge(err) {
+		on := engine.Bulk{Filter: filter, IDs: b.IDs, All: b.All, Token: b.Token, Preview: b.Preview}
+		bad.Merge(on.Check())
+	}
+	bad.Merge(a.Engine.CheckInput(in))
+	return bad.Err()
+}
+
+func (a *API) actOnMany(c *call, b client.Bulk, v verb) (recoup.BulkResult, error) {
+	filter, err := a.filterOf(b.Filter)
+	if err != nil {
+		return recoup.BulkResult{}, err
+	}
+	return a.bulk(c, b.Preview, func() (recoup.BulkResult, error) {
+		return a.Engine.Bulk(c.r.Context(), c.caller, engine.Bulk{
+			Act: v.name, Filter: filter, IDs: b.IDs, All: b.All, Token: b.Token, Preview: b.Preview, Input: v.input(b.Act), Reason: b.Act.Reason,
+		})
+	})
+}
+
+// bulkAnswer says in words for operators why some were left alone. What was cut short has
+// done a part of it.
+func bulkAnswer(r recoup.BulkResult, err error) (recoup.BulkResult, error) {
+	if err != nil && r.Applied+r.NotDone > 0 {
+		return recoup.BulkResult{}, cutShort(err, map[string]any{"matched": r.Matched, "applied": r.Applied, "not_done": r.NotDone})
+	}
+	explain(r.Refused)
+	return r, err
+}
+
+func explain(list []recoup.Refused) {
+	for i := range list {
+		list[i].Reason = publicReason(list[i].Err)
+	}
+}
+
+// publicReason is why an error was left alone, in words for its operator.
+func publicReason(err error) string {
+	bad := fault.From(failure(err))
+	if fields := bad.Fields(); len(fields) > 0 {
+		return fields[0].Message
+	}
+	return bad.Message
+}
+
+// Refusal says why an error was left alone: the code that callers see, and words for its
+// operator.
+func Refusal(err error) (recoup.Code, string) {
+	return fault.From(failure(err)).Code, publicReason(err)
+}

@@ -1,0 +1,62 @@
+package api
+
+import (
+	"strconv"
+	"time"
+
+	"github.com/recoup-dev/recoup/client"
+	"github.com/recoup-dev/recoup/fault"
+	"github.com/recoup-dev/recoup/server/internal/check"
+	"github.com/recoup-dev/recoup/server/internal/store"
+)
+
+type exportIn struct {
+	daysIn
+	Rows   bool   `query:"rows" doc:"the events themselves instead of their counts; admins only"`
+	Cursor string `query:"cursor" doc:"where the last page of rows ended: its next"`
+}
+
+// exportEvents gives aggregated counts to everyone who may read, and rows only
+// to whoever has that permission (spec 003, security and privacy). Every export
+// is audited before it is given.
+func (a *API) exportEvents(c *call, in *exportIn) (client.Export, error) {
+	from, to, err := in.span(c.now)
+	if err != nil {
+		return client.Export{}, err
+	}
+	if in.Rows && c.key != nil && Role(c.key.Role) != Admin {
+		return client.Export{}, fault.New(fault.CodeInsufficientPermissions, "Only a key of the role admin may export rows; counts need none.").
+			With("role", c.key.Role).With("required_roles", []Role{Admin})
+	}
+	read, err := a.exporter(c, in, from, to)
+	if err != nil {
+		return client.Export{}, err
+	}
+	entry := c.act("").On("events.export", in.Service, map[string]any{
+		"rows": strconv.FormatBool(in.Rows), "from": from.UTC().Format("2006-01-02"), "to": to.UTC().Format("2006-01-02"),
+	})
+	if err := a.Store.AppendAudit(c.r.Context(), entry); err != nil {
+		return client.Export{}, err
+	}
+	return read()
+}
+
+// exporter checks what is asked for and returns what reads it.
+func (a *API) exporter(c *call, in *exportIn, from, to time.Time) (func() (client.Export, error), error) {
+	if err := check.Identifier("service", in.Service); err != nil { // the audit keeps it
+		return nil, err
+	}
+	if !in.Rows {
+		filter, err := a.dailyFilter(&in.daysIn)
+		return func() (client.Export, error) {
+			days, err := a.dailyCounts(c, filter, from, to)
+			return client.Export{Days: days.Days}, err
+		}, err
+	}
+	wanted := &eventsIn{EventFilter: client.EventFilter{Service: in.Service, Code: in.Code, From: from, To: to}, page: page{Limit: store.MaxPage, Cursor: in.Cursor}}
+	query, err := a.eventQuery(c.now, wanted)
+	return func() (client.Export, error) {
+		page, err := a.readEvents(c, query)
+		return client.Export{Events: page.Events, Next: page.Next}, err
+	}, err
+}

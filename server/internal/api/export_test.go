@@ -1,0 +1,98 @@
+package api
+
+import (
+	"cmp"
+	"context"
+	"reflect"
+	"slices"
+	"strings"
+
+	"github.com/recoup-dev/recoup/server/internal/ledger"
+)
+
+// RouteInfo is what the tests see of a route.
+type RouteInfo struct {
+	Method, Path string
+	Status       int
+	Open         bool
+	Global       bool
+	Keyed, Twice bool
+	In           reflect.Type
+	Roles        []Role
+}
+
+// Permits reports whether a role may call the route, by the table alone.
+func (r RouteInfo) Permits(role Role) bool { return role == Admin || slices.Contains(r.Roles, role) }
+
+// Name names the route as http.ServeMux does.
+func (r RouteInfo) Name() string { return r.Method + " " + r.Path }
+
+// RouteInfos lists all routes.
+func RouteInfos() []RouteInfo {
+	var list []RouteInfo
+	for _, r := range routes() {
+		list = append(list, RouteInfo{
+			Method: r.method, Path: r.path, Status: r.status, Open: r.open(), Global: r.global,
+			Keyed: r.repeat == keyed, Twice: r.repeat == twice,
+			In: r.in, Roles: r.roles,
+		})
+	}
+	return list
+}
+
+var decoder = newEventDecoder()
+
+// DecodeEvents decodes a body of events.
+func DecodeEvents(media string, body []byte) ([]ledger.Incoming, int, error) {
+	return opened(decoder.decode(context.Background(), media, body))
+}
+
+// opened is a batch without its refusals, of which the first is returned.
+func opened(b *eventBatch, err error) ([]ledger.Incoming, int, error) {
+	switch {
+	case err != nil:
+		return nil, 0, err
+	case len(b.refused) > 0:
+		return nil, b.unknown, b.refused[0].err
+	}
+	return b.events, b.unknown, nil
+}
+
+// CheckBody compares a body with the type that it is to be read into.
+func CheckBody(t reflect.Type, body []byte) error {
+	return readWhole(shapeOf(t), body, reflect.New(t).Interface(), nil)
+}
+
+// Examine is CheckBody's walk alone: it is true for what it takes for no JSON.
+func Examine(t reflect.Type, body []byte) (broken bool) {
+	return (&examiner{b: body}).examine(shapeOf(t)) == errBroken
+}
+
+// EventLimits are the bounds of a batch of events.
+const (
+	MaxEvents    = maxEvents
+	MaxEventLine = maxEventLine
+	SmallBody    = smallBody
+	MaxLookups   = maxLookups
+)
+
+// DecodeLines reads a body of lines.
+func DecodeLines(body string) ([]ledger.Incoming, int, error) {
+	return DecodeEvents(ndjson, []byte(body))
+}
+
+// DecodeLinesSlowly reads a body of lines by encoding/json alone.
+func DecodeLinesSlowly(body string) ([]ledger.Incoming, int, error) {
+	body = strings.TrimSpace(body)
+	if body == "" {
+		return DecodeLines(body)
+	}
+	b, err := decoder.lines(context.Background(), body, func(string, *ledger.Incoming) bool { return false })
+	return opened(b, cmp.Or(err, countEvents(len(b.events)+len(b.refused))))
+}
+
+// ReadsPlainly reports whether a line is read without encoding/json.
+func ReadsPlainly(line string) bool { return newPlainReader().read(line, new(ledger.Incoming)) }
+
+// Encode writes an answer.
+func Encode(out any) ([]byte, error) { return encode(out) }

@@ -1,0 +1,96 @@
+package api
+
+import (
+	"net/netip"
+	"sync"
+	"time"
+
+	"github.com/recoup-dev/recoup"
+)
+
+// Limits bound what callers can take. Zero values are replaced by the defaults.
+type Limits struct {
+	PerKey         int // requests of one key per second; twice as many in a burst
+	Unkeyed        int // requests without a valid key of one address per second; twice as many in a burst
+	Anonymous      int // requests for pages and sign-ins of one address per second; twice as many in a burst
+	AnonymousSlots int // that such requests are served at once
+
+	InFlight int // requests at once from which on those that can come again are turned away
+	Reserved int // how many more of the gate and of operators are let in
+	Waiting  int // claims that wait for work
+	Reads    int // lists and other requests that may read much, served at once
+	Streams  int // streams of events that are open
+	Names    int // services and lanes that one key may make up in a day
+	Memory   int // bytes of bodies that were received and not answered, and of answers that were not read
+
+	HoldBack time.Duration // after which who has no valid key is refused
+	Time     time.Duration // of one request; those that touch thousands of errors have three times that
+}
+
+func (l Limits) withDefaults() Limits {
+	set := func(v *int, value int) {
+		if *v <= 0 {
+			*v = value
+		}
+	}
+	set(&l.PerKey, 2000)
+	set(&l.Unkeyed, 2000)
+	set(&l.Anonymous, 500)
+	set(&l.AnonymousSlots, 8)
+	set(&l.InFlight, 256)
+	set(&l.Reserved, 128)
+	set(&l.Waiting, 4096)
+	set(&l.Reads, 4)
+	set(&l.Streams, 400)
+	set(&l.Names, 1000)
+	set(&l.Memory, 256<<20)
+	if l.HoldBack <= 0 {
+		l.HoldBack = time.Second
+	}
+	if l.Time <= 0 {
+		l.Time = 30 * time.Second
+	}
+	return l
+}
+
+// gatekeeper turns requests away early: a key that asks too often or takes more
+// than its share, and everything that can come again while there is too much to do.
+type gatekeeper struct {
+	limits Limits
+	wall   func() time.Time
+
+	byKey     rates[recoup.ID]
+	byAddress rates[netip.Addr] // of requests without a valid key
+
+	anonymous   *anonymous
+	signIns     rates[netip.Addr]
+	signInsWith rates[[32]byte] // by the hash of the key
+
+	mu   sync.Mutex
+	all  usage // what requests have of the node
+	keys map[recoup.ID]*account
+	full time.Time // when something was turned away for want of room
+}
+
+func newGatekeeper(l Limits, wall func() time.Time) *gatekeeper {
+	l = l.withDefaults()
+	return &gatekeeper{
+		limits: l, wall: wall, keys: map[recoup.ID]*account{},
+		byKey: newRates[recoup.ID](l.PerKey), byAddress: newRates[netip.Addr](l.Unkeyed),
+		anonymous: newAnonymous(l), signIns: newBurstRates[netip.Addr](signInsPerAddress, signInBurst), signInsWith: newBurstRates[[32]byte](signInsPerKey, signInBurst),
+	}
+}
+
+// overloaded reports whether requests are turned away, or were a moment ago.
+func (g *gatekeeper) overloaded() bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.all.busy >= g.limits.InFlight || !g.full.IsZero() && g.wall().Sub(g.full) < 2*time.Second
+}
+
+// InFlight returns how many requests are being served.
+func (a *API) InFlight() int64 {
+	a.gatekeeper.mu.Lock()
+	defer a.gatekeeper.mu.Unlock()
+	return int64(a.gatekeeper.all.busy + a.gatekeeper.all.waiting)
+}

@@ -1,0 +1,54 @@
+package api
+
+import (
+	"cmp"
+	"strconv"
+	"time"
+
+	"github.com/recoup-dev/recoup/client"
+	"github.com/recoup-dev/recoup/server/internal/engine"
+)
+
+func (a *API) showPolicy(*call, *struct{}) (client.Policy, error) {
+	p := a.Engine.Policies.Current()
+	return client.Policy{Version: p.Version, Text: p.Text()}, nil
+}
+
+func (a *API) policyVersions(c *call, in *page) (client.PolicyVersionPage, error) {
+	before, err := strconv.ParseInt(cmp.Or(in.Cursor, "0"), 10, 64)
+	if err != nil || before < 0 {
+		return client.PolicyVersionPage{}, badCursor()
+	}
+	versions, next, err := a.Store.PolicyVersions(c.r.Context(), before, cmp.Or(in.Limit, 100))
+	out := client.PolicyVersionPage{Versions: listed(versions)}
+	if next > 0 {
+		out.Next = strconv.FormatInt(next, 10)
+	}
+	return out, err
+}
+
+type planIn struct{ Body client.PolicyFile }
+
+func (a *API) planPolicy(c *call, in *planIn) (engine.Plan, error) {
+	return a.Registrar.PlanPolicy(c.r.Context(), c.caller, []byte(in.Body.Text))
+}
+
+type putPolicyIn struct{ Body client.PolicyChange }
+
+type appliedOut struct {
+	Version string               `json:"version" doc:"as the file names itself"`
+	Number  int64                `json:"number" doc:"which version it is, from 1"`
+	At      time.Time            `json:"at" doc:"since when it is in force"`
+	By      string               `json:"by" doc:"who put it in force"`
+	Added   bool                 `json:"added" doc:"false: it was in force already"`
+	Rebased *engine.RebaseResult `json:"rebased,omitempty" doc:"of open errors: what the rebase changed"`
+}
+
+func (a *API) putPolicy(c *call, in *putPolicyIn) (appliedOut, error) {
+	done, err := a.Registrar.ApplyPolicy(c.r.Context(), c.caller, []byte(in.Body.Text), in.Body.Rebase, in.Body.Reason)
+	v := done.Version
+	if err != nil && done.Rebased != nil {
+		return appliedOut{}, cutShort(err, map[string]any{"version": v.Version, "added": done.Added, "rebased": done.Rebased})
+	}
+	return appliedOut{Version: v.Version, Number: v.Number, At: v.At, By: v.By, Added: done.Added, Rebased: done.Rebased}, err
+}

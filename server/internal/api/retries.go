@@ -1,0 +1,133 @@
+package api
+
+import (
+	"context"
+	"reflect"
+
+	"github.com/recoup-dev/recoup"
+	"github.com/recoup-dev/recoup/client"
+	"github.com/recoup-dev/recoup/server/internal/check"
+	"github.com/recoup-dev/recoup/server/internal/engine"
+	"github.com/recoup-dev/recoup/server/internal/lease"
+	"github.com/recoup-dev/recoup/server/internal/lifecycle"
+	"github.com/recoup-dev/recoup/server/internal/store"
+)
+
+type claimIn struct{ Body recoup.RetryClaim }
+
+func (a *API) claim(c *call, in *claimIn) (client.Claimed, error) {
+	claimed, err := poll(a, c, func(ctx context.Context) ([]recoup.Error, error) {
+		return a.Engine.Claim(ctx, c.caller, in.Body)
+	})
+	if claimed == nil {
+		claimed = []recoup.Error{}
+	}
+	return client.Claimed{Errors: claimed}, err
+}
+
+type resultIn struct {
+	idIn
+	Body client.Result
+}
+
+func (a *API) succeed(c *call, in *resultIn) (client.Acted, error) {
+	return a.result(c, in, "succeed")
+}
+func (a *API) fail(c *call, in *resultIn) (client.Acted, error)   { return a.result(c, in, "fail") }
+func (a *API) extend(c *call, in *resultIn) (client.Acted, error) { return a.result(c, in, "extend") }
+
+func (a *API) result(c *call, in *resultIn, outcome string) (client.Acted, error) {
+	r := in.Body
+	r.ErrorID, r.Outcome = in.ID, outcome
+	act, err := a.resultOf(c, r, 0)
+	if err != nil {
+		return client.Acted{}, err
+	}
+	out, err := a.Engine.One(c.r.Context(), c.caller, act)
+	return keepToken(acted(out), r), err
+}
+
+// keepToken leaves a worker the token that it has sent.
+func keepToken(a client.Acted, r client.Result) client.Acted {
+	if r.Outcome == "extend" {
+		a.Error.LeaseToken = r.LeaseToken
+	}
+	return a
+}
+
+// checkResult says what is wrong with the result of an attempt.
+func checkResult(outcome string) func(*API, *call, *resultIn) error {
+	return func(a *API, _ *call, in *resultIn) error {
+		r := in.Body
+		r.ErrorID, r.Outcome = in.ID, outcome
+		_, err := a.inputOf(r)
+		return err
+	}
+}
+
+// resultOf turns the i-th result of a request into an act.
+func (a *API) resultOf(c *call, r client.Result, i int) (engine.Act, error) {
+	receipt, err := c.receipt(i)
+	if err != nil {
+		return engine.Act{}, err
+	}
+	input, err := a.inputOf(r)
+	return engine.Act{ID: r.ErrorID, Receipt: receipt, Input: input}, err
+}
+
+// inputOf is what a result means for its error, or all that is wrong with it.
+func (a *API) inputOf(r client.Result) (input lifecycle.Input, err error) {
+	var bad check.Fields
+	lease.CheckToken(&bad, !r.LeaseToken.IsZero())
+	switch r.Outcome {
+	case "succeed":
+		input = lifecycle.Succeed{Token: r.LeaseToken, Reason: r.Reason}
+	case "extend":
+		input = lifecycle.Extend{Token: r.LeaseToken, Lease: lease.Seconds(r.LeaseSeconds)}
+	case "fail":
+		failure, err := a.Engine.Failure(r.Code, r.Proven, lease.Seconds(r.RetryAfter))
+		bad.Merge(err)
+		input = lifecycle.Fail{Token: r.LeaseToken, Failure: failure, Reason: r.Reason}
+	default:
+		bad.Addf("outcome", "enum", "outcome must be succeed, fail or extend")
+	}
+	if input != nil {
+		bad.Merge(a.Engine.CheckInput(input))
+	}
+	return input, bad.Err()
+}
+
+type resultsIn struct {
+	Prefer string `header:"Prefer" doc:"return=minimal: of results that were taken, the errors are left out of the answer, which is cheaper"`
+	Body   client.ResultBatch
+}
+
+// resultRules are the rules of one result among many.
+var resultRules = rulesOf(reflect.TypeFor[client.Result]())
+
+func (a *API) results(c *call, in *resultsIn) (client.ActedBatch, error) {
+	results, brief, taken := in.Body.Results, prefers(c, "return=minimal"), &client.Acted{}
+	items, err := answerItems(a, c, len(results), func(i int) (engine.Act, error) {
+		if err := checkItemRules(resultRules, &results[i], a.checkRetryResult); err != nil {
+			return engine.Act{}, err
+		}
+		act, err := a.resultOf(c, results[i], i)
+		act.Brief = brief
+		return act, err
+	}, func(ctx context.Context, acts []engine.Act) ([]store.Outcome, error) {
+		return a.Engine.Apply(ctx, c.caller, acts)
+	}, func(i int, o *store.Outcome) (*client.Acted, error) {
+		warning := string(o.Effects.Warning)
+		switch {
+		case o.Err != nil:
+			return nil, o.Err
+		case !brief:
+			done := keepToken(acted(*o), results[i])
+			return &done, nil
+		case warning != "" || o.Repeated:
+			return &client.Acted{Warning: warning, Repeated: o.Repeated}, nil
+		}
+		return taken, nil
+	})
+	return client.ActedBatch{Items: items}, err
+}

@@ -1,0 +1,118 @@
+package api
+
+import (
+	"cmp"
+	"time"
+
+	"github.com/recoup-dev/recoup"
+	"github.com/recoup-dev/recoup/client"
+	"github.com/recoup-dev/recoup/fault"
+	"github.com/recoup-dev/recoup/server/internal/store"
+)
+
+type topIn struct {
+	Hours int `query:"hours" minimum:"1" maximum:"2160" doc:"default 24"`
+	Limit int `query:"limit" minimum:"1" maximum:"1000" doc:"default 20"`
+}
+
+func (a *API) topCodes(c *call, in *topIn) (client.TopCodes, error) {
+	hours, limit := cmp.Or(in.Hours, 24), cmp.Or(in.Limit, 20)
+	span := store.Span{From: c.now.Add(-time.Duration(hours) * time.Hour), To: c.now}
+	codes, err := a.Store.TopCodes(c.r.Context(), span, limit)
+	return client.TopCodes{From: span.From, To: span.To, Codes: listed(codes)}, err
+}
+
+// each turns what a store returns into what is sent: a list that is never null.
+func each[S, T any](list []S, turn func(S) T) []T {
+	out := make([]T, len(list))
+	for i := range list {
+		out[i] = turn(list[i])
+	}
+	return out
+}
+
+// listed is a list as it is sent: never null.
+func listed[T any](list []T) []T {
+	if list == nil {
+		return []T{}
+	}
+	return list
+}
+
+type daysIn struct{ client.Days }
+
+// span returns the first and the last day that are asked for.
+func (in daysIn) span(now time.Time) (from, to time.Time, err error) {
+	from, to = in.From, in.To
+	if to.IsZero() {
+		to = now
+	}
+	if from.IsZero() {
+		from = to.AddDate(0, 0, -7)
+	}
+	if from.After(to) || to.Sub(from) > 2*366*24*time.Hour {
+		return from, to, fault.BadField("from", "range", "from must be before to, by two years at most")
+	}
+	return from, to, nil
+}
+
+func (a *API) retryableRate(c *call, in *daysIn) (client.RetryableRates, error) {
+	from, to, err := in.span(c.now)
+	if err != nil {
+		return client.RetryableRates{}, err
+	}
+	found, err := a.Store.RetryableRates(c.r.Context(), from, to)
+	out := client.RetryableRates{Services: []recoup.ServiceRate{}}
+	for _, r := range found {
+		if in.Service == "" || in.Service == r.Service {
+			r.Percent = r.Share()
+			out.Services = append(out.Services, r)
+		}
+	}
+	return out, err
+}
+
+func (a *API) daily(c *call, in *daysIn) (client.Daily, error) {
+	from, to, err := in.span(c.now)
+	if err != nil {
+		return client.Daily{}, err
+	}
+	filter, err := a.dailyFilter(in)
+	if err != nil {
+		return client.Daily{}, err
+	}
+	return a.dailyCounts(c, filter, from, to)
+}
+
+func (a *API) dailyFilter(in *daysIn) (store.DailyFilter, error) {
+	filter := store.DailyFilter{Service: in.Service}
+	if in.Code != "" {
+		def, _, err := a.Registrar.Codes().Fold(in.Code)
+		if err != nil {
+			return filter, fault.BadField("code", "pattern", "%s", err.Error())
+		}
+		filter.Code = def.Code // days count what nobody registered together
+	}
+	return filter, nil
+}
+
+func (a *API) dailyCounts(c *call, filter store.DailyFilter, from, to time.Time) (client.Daily, error) {
+	days, err := a.Store.Daily(c.r.Context(), filter, from, to)
+	return client.Daily{Days: each(days, dailyCount)}, err
+}
+
+func dailyCount(n store.DailyCount) client.DailyCount {
+	return client.DailyCount{Day: date(n.Day), Service: n.Service, Code: n.Code, Count: n.Count, Retryable: n.Retryable, LastSeen: n.LastSeen}
+}
+
+// date writes a day as spec 003 has it.
+func date(day time.Time) string { return day.UTC().Format(time.DateOnly) }
+
+func (a *API) drops(c *call, in *daysIn) (client.Drops, error) {
+	from, to, err := in.span(c.now)
+	if err != nil {
+		return client.Drops{}, err
+	}
+	drops, err := a.Store.Drops(c.r.Context(), from, to)
+	return client.Drops{Drops: each(drops, func(n store.Drop) client.Drop { return client.Drop{Day: date(n.Day), Reason: n.Reason, N: n.N} })}, err
+}

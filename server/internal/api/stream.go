@@ -1,0 +1,174 @@
+package api
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/recoup-dev/recoup"
+	"github.com/recoup-dev/recoup/client"
+	"github.com/recoup-dev/recoup/server/internal/engine"
+	"github.com/recoup-dev/recoup/server/internal/store"
+	"github.com/recoup-dev/recoup/server/internal/stream"
+)
+
+const (
+	mediaEvents = "text/event-stream"
+
+	// heartbeat is how often a stream on which nothing happens says that it is alive.
+	heartbeat = 15 * time.Second
+
+	// changedPerEvent is how many errors or other things one event names.
+	changedPerEvent = 100
+)
+
+// Why a stream ends.
+const (
+	endedByKey      = "the key was revoked or has expired"
+	endedByShutdown = "the server stops; connect again"
+	lostReason      = "more has changed than is listed here: read again what you show"
+)
+
+// changeSource is what streams tell of: changes as the store has them, and everybody's
+// counts.
+type changeSource struct {
+	store.ChangeReader
+	engine *engine.Engine
+}
+
+func (s changeSource) Counts(ctx context.Context) ([]recoup.StateCount, error) {
+	return s.engine.Counts(ctx, engine.Caller{})
+}
+
+// newStreams is the watcher of the API's streams.
+func (a *API) newStreams() *stream.Watcher {
+	return stream.New(stream.Options{Source: changeSource{a.Store, a.Engine}, Now: a.Now, Logger: a.Logger, Tables: func() []string {
+		var names []string
+		for _, t := range a.Engine.Policies.Tables() {
+			names = append(names, t.Name)
+		}
+		return names
+	}})
+}
+
+// StopStreaming ends every stream, now and from now on: the node stops, and their
+// readers connect to another.
+func (a *API) StopStreaming() { a.streams.Stop() }
+
+// showStream answers who does not ask for events with what a stream begins with.
+func (a *API) showStream(c *call, _ *struct{}) (client.StreamEvent, error) {
+	counts, err := a.Engine.Counts(c.r.Context(), c.caller)
+	return client.StreamEvent{Event: client.StreamHello, Version: a.Version, Counts: listed(counts)}, err
+}
+
+// wantsEvents reports whether a request asks for a stream of events, as a browser's
+// EventSource does.
+func wantsEvents(r *http.Request) bool {
+	return slices.ContainsFunc(r.Header.Values("Accept"), func(s string) bool { return strings.Contains(s, mediaEvents) })
+}
+
+// stream sends events until the caller has gone, its key ends or the node stops.
+func (a *API) stream(c *call, v *visit) error {
+	if err := v.enter(streaming); err != nil {
+		return err
+	}
+	hello, err := a.opening(c)
+	if err != nil {
+		return c.failure(err)
+	}
+	listener := a.streams.Listen(stream.Eyes{
+		Table:  func(name string) bool { return a.Engine.Sees(c.caller, name) },
+		Object: func(m store.Moving) bool { return a.mayFind(c, m.Kind) == nil && a.maySee(c, m.Kind, m.Of) },
+	})
+	defer listener.Close()
+	ctx := c.r.Context()
+	if c.key != nil {
+		watched, leave := a.keys.watch(ctx, c.key, a.Now)
+		defer leave()
+		ctx = watched
+	}
+	h := c.w.Header()
+	h["X-Content-Type-Options"], h["Cache-Control"], h["Content-Type"] = nosniff, noStore, []string{mediaEvents}
+	h.Set("X-Accel-Buffering", "no") // of a proxy that would gather what it passes on
+	c.w.WriteHeader(http.StatusOK)
+	if err := c.event(hello); err == nil {
+		a.follow(ctx, c, listener)
+	}
+	return nil
+}
+
+// opening is the first event, read before the stream begins, so that a database that does
+// not answer is a failure and no empty stream.
+func (a *API) opening(c *call) (client.StreamEvent, error) {
+	ctx, cancel := context.WithTimeout(c.r.Context(), a.gatekeeper.limits.Time)
+	defer cancel()
+	counts, err := a.Engine.Counts(ctx, c.caller)
+	return client.StreamEvent{Event: client.StreamHello, Version: a.Version, Counts: counts}, err
+}
+
+// follow sends what a listener hears. It returns when that cannot be written any more.
+func (a *API) follow(ctx context.Context, c *call, listener *stream.Listener) {
+	beat := time.NewTicker(heartbeat)
+	defer beat.Stop()
+	for {
+		var err error
+		select {
+		case <-ctx.Done():
+			if errors.Is(context.Cause(ctx), errKeyEnded) {
+				_ = c.event(client.StreamEvent{Event: client.StreamEnd, Reason: endedByKey})
+			}
+			return
+		case <-a.streams.Stopped():
+			_ = c.event(client.StreamEvent{Event: client.StreamEnd, Reason: endedByShutdown})
+			return
+		case <-beat.C:
+			err = c.push([]byte(":\n\n"))
+		case <-listener.Ready():
+			err = c.pass(listener.Take())
+		}
+		if err != nil {
+			return
+		}
+	}
+}
+
+// pass sends what a listener has heard.
+func (c *call) pass(b stream.Batch) error {
+	var failed []error
+	if b.Lost {
+		failed = append(failed, c.event(client.StreamEvent{Event: client.StreamLost, Reason: lostReason}))
+	}
+	for some := range slices.Chunk(b.Changed, changedPerEvent) {
+		failed = append(failed, c.event(client.StreamEvent{Event: client.StreamChanged, Changed: some}))
+	}
+	for some := range slices.Chunk(b.Objects, changedPerEvent) {
+		failed = append(failed, c.event(client.StreamEvent{Event: client.StreamChanged, Objects: some}))
+	}
+	if b.Counts != nil {
+		failed = append(failed, c.event(client.StreamEvent{Event: client.StreamCounts, Counts: b.Counts}))
+	}
+	return errors.Join(failed...)
+}
+
+// event sends one event.
+func (c *call) event(e client.StreamEvent) error {
+	data, err := json.Marshal(e)
+	if err != nil {
+		return err
+	}
+	return c.push(fmt.Appendf(nil, "event: %s\ndata: %s\n\n", e.Event, data))
+}
+
+// push writes at once, and not for long: who reads too slowly is cut off.
+func (c *call) push(data []byte) error {
+	c.writeWithin(len(data))
+	if _, err := c.w.Write(data); err != nil {
+		return err
+	}
+	return c.control.Flush()
+}

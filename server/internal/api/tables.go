@@ -1,0 +1,28 @@
+package api
+
+import (
+	"github.com/recoup-dev/recoup"
+	"github.com/recoup-dev/recoup/client"
+)
+
+// tables lists the error tables that the caller may see, and what has their names.
+func (a *API) tables(c *call, _ *struct{}) (client.Tables, error) {
+	names, err := a.Store.TableNames(c.r.Context())
+	if err != nil {
+		return client.Tables{}, err
+	}
+	byTable := map[string][]recoup.TableName{}
+	for _, n := range names {
+		byTable[n.Table] = append(byTable[n.Table], n)
+	}
+	var list []recoup.ErrorTable
+	for _, t := range a.Engine.Policies.Current().Tables() {
+		if a.mayTouch(c, t.Name) {
+			list = append(list, recoup.ErrorTable{
+				Table: t.Name, Hub: t.Hub, EntityColumn: t.EntityColumn, Default: t.Default, Blocks: t.Blocks, Archive: t.Archive,
+				Names: listed(byTable[t.Name]),
+			})
+		}
+	}
+	return client.Tables{Tables: listed(list)}, nil
+}

@@ -1,0 +1,51 @@
+package api
+
+import (
+	"context"
+
+	"github.com/recoup-dev/recoup/client"
+	"github.com/recoup-dev/recoup/server/internal/check"
+	"github.com/recoup-dev/recoup/server/internal/store"
+)
+
+// TenantKeys are the keys that tenants are hashed with.
+type TenantKeys interface {
+	TenantKeys(ctx context.Context) ([]client.TenantKey, error)
+	RotateTenantKey(ctx context.Context, act store.Act) (client.TenantKey, error)
+	DeleteTenantKey(ctx context.Context, id string, act store.Act) error
+}
+
+func (a *API) listTenantKeys(c *call, _ *struct{}) (client.TenantKeyList, error) {
+	keys, err := a.Registrar.TenantKeys(c.r.Context())
+	return client.TenantKeyList{Keys: keys}, err
+}
+
+type whyIn struct {
+	Body struct {
+		Reason string `json:"reason,omitempty" maxLength:"1000" doc:"why; the audit keeps it"`
+	}
+}
+
+func (a *API) rotateTenantKey(c *call, in *whyIn) (client.TenantKey, error) {
+	if err := check.Reason(in.Body.Reason); err != nil {
+		return client.TenantKey{}, err
+	}
+	return a.Registrar.RotateTenantKey(c.r.Context(), c.act(in.Body.Reason))
+}
+
+type tenantKeyIn struct {
+	KeyID string `path:"key_id" maxLength:"64" doc:"the key's name, as the list has it"`
+	Body  struct {
+		Reason string `json:"reason,omitempty" maxLength:"1000" doc:"why; the audit keeps it"`
+	}
+}
+
+func (a *API) deleteTenantKey(c *call, in *tenantKeyIn) (client.TenantKeyList, error) {
+	if err := check.Reason(in.Body.Reason); err != nil {
+		return client.TenantKeyList{}, err
+	}
+	if err := a.Registrar.DeleteTenantKey(c.r.Context(), in.KeyID, c.act(in.Body.Reason)); err != nil {
+		return client.TenantKeyList{}, err
+	}
+	return a.listTenantKeys(c, nil)
+}

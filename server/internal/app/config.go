@@ -1,0 +1,359 @@
+package app
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/netip"
+	"net/url"
+	"os"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/goccy/go-yaml"
+
+	"github.com/recoup-dev/recoup/server/internal/policy"
+)
+
+// Setting is something that can be set: by a flag, by the environment, or in
+// the configuration file, in this order.
+type Setting struct {
+	Name    string // of the flag and in the file
+	Env     string
+	Default string
+	Help    string
+
+	secret bool
+	read   func(*Options, string) error
+}
+
+// Switch reports whether the flag needs no value: --standby means --standby=true.
+func (s Setting) Switch() bool { return s.Name == "standby" }
+
+// Settings returns all settings.
+func Settings() []Setting {
+	return []Setting{
+		{"database", "RECOUP_DATABASE", DefaultDatabase, "database `URL`: sqlite:FILE or postgres://…", true,
+			func(o *Options, s string) error { o.Database = s; _, _, err := splitDatabase(s); return err }},
+		{"database-direct", "RECOUP_DATABASE_DIRECT", "", "database `URL` of PostgreSQL itself where --database is a pooler's, for LISTEN and migrations (default: poll, and do not migrate)", true, readDirect},
+		{"adoption-database", "RECOUP_ADOPTION_DATABASE", "", "database `URL` at which nodes reach adopted tables (default: that of --database-direct or --database); its user and password are not used", true, readAdoption},
+		{"schema-owner", "RECOUP_SCHEMA_OWNER", "", "`ROLE` that owns the schema recoup and may have the rights of the user of --database; needed where that user is another role with more rights, such as a superuser", false,
+			func(o *Options, s string) error { o.SchemaOwner = s; return nil }},
+		{"listen", "RECOUP_LISTEN", DefaultListen, "listen on `HOST:PORT`", false,
+			readListen},
+		{"metrics-listen", "RECOUP_METRICS_LISTEN", "", "serve metrics on `HOST:PORT`, without a key (default: /metrics of the API, for keys with the role reader, operator or admin)", false,
+			readMetricsListen},
+		{"tls-cert", "RECOUP_TLS_CERT", "", "`FILE` with the certificate and its chain, PEM; reloaded when it changes (default: no TLS)", false,
+			func(o *Options, s string) error { o.TLSCert = s; return nil }},
+		{"tls-key", "RECOUP_TLS_KEY", "", "`FILE` with the certificate's key, PEM", false,
+			func(o *Options, s string) error { o.TLSKey = s; return nil }},
+		{"bus", "RECOUP_BUS", "", "NATS `URL[,URL]` of a bus that carries events to the ledger: nats://… or tls://…; needs PostgreSQL (default: none)", true, readBus},
+		{"bus-credentials", "RECOUP_BUS_CREDENTIALS", "", "`FILE` with the credentials for the bus (default: those of --bus)", false,
+			func(o *Options, s string) error { o.Bus.Credentials = s; return nil }},
+		{"bus-ca", "RECOUP_BUS_CA", "", "`FILE` with the certificates that the servers of the bus are signed by, PEM (default: the system's)", false,
+			func(o *Options, s string) error { o.Bus.CA = s; return nil }},
+		{"bus-cert", "RECOUP_BUS_CERT", "", "`FILE` with the certificate that this node shows the bus, PEM (default: none)", false,
+			func(o *Options, s string) error { o.Bus.Cert = s; return nil }},
+		{"bus-key", "RECOUP_BUS_KEY", "", "`FILE` with that certificate's key, PEM", false,
+			func(o *Options, s string) error { o.Bus.Key = s; return nil }},
+		{"bus-single", "RECOUP_BUS_SINGLE", "false", "`BOOL`: a bus with one replica will do, for trials; a server that dies then takes acknowledged events along", false, readBusSingle},
+		{"bus-limit", "RECOUP_BUS_LIMIT", "8GB", "`SIZE` up to which events wait on the bus, if this node makes its stream", false, readBusLimit},
+		{"bus-monitor", "RECOUP_BUS_MONITOR", "", "`URL[,URL]` of the monitoring of the bus's servers, such as http://10.0.0.7:8222, for the doctor (default: it cannot tell whether they sync always)", true, readBusMonitors},
+		{"policy", "RECOUP_POLICY", "", "policy `FILE` to put in force (default: the policy in the database)", false,
+			func(o *Options, s string) error { o.Policy = s; return nil }},
+		{"example", "RECOUP_EXAMPLE", "", "`EXAMPLE` policy that a new database begins with: spec (default: one with the table app.errors)", false, readExample},
+		{"url", "RECOUP_URL", "", "public `URL` of this server, for links in notifications and answers (default: no links in notifications; in answers the request's host)", false, readURL},
+		{"trusted-proxy", "RECOUP_TRUSTED_PROXY", "", "`CIDR[,CIDR]` of proxies in front of this server; only their X-Forwarded-For, -Host and -Proto are trusted (default: none)", false, readProxies},
+		{"master-key-file", "RECOUP_MASTER_KEY_FILE", "", "`FILE` with the master key, 32 bytes in base64, that encrypts the keys in the database (default: they are stored in plaintext)", false, readMasterKey},
+		{"admin-key-file", "RECOUP_ADMIN_KEY_FILE", "", "new `FILE` that a first start writes the admin key to; off: no key is created (default: printed on a terminal, else beside the database of SQLite or in $STATE_DIRECTORY or the current folder)", false,
+			func(o *Options, s string) error { o.AdminKeyFile = s; return nil }},
+		{"event-files", "RECOUP_EVENT_FILES", "", "`FOLDER`, or s3://BUCKET/PREFIX, to write days of events to as Parquet files, before their month is dropped; off ends that (default: as it was)", false,
+			func(o *Options, s string) error { o.EventFiles = s; return nil }},
+		{"rate-per-key", "RECOUP_RATE_PER_KEY", "2000", "rate limit of a key: `N` requests per second", false,
+			func(o *Options, s string) error { return readInt(&o.Limits.PerKey, s) }},
+		{"rate-without-key", "RECOUP_RATE_WITHOUT_KEY", "2000", "rate limit of an address without a valid key: `N` requests per second", false,
+			func(o *Options, s string) error { return readInt(&o.Limits.Unkeyed, s) }},
+		{"names-per-key", "RECOUP_NAMES_PER_KEY", "1000", "at most `N` new services and pipeline stages per key and day", false,
+			func(o *Options, s string) error { return readInt(&o.Limits.Names, s) }},
+		{"in-flight", "RECOUP_IN_FLIGHT", "256", "at most `N` concurrent requests before load is shed", false,
+			func(o *Options, s string) error { return readInt(&o.Limits.InFlight, s) }},
+		{"grace", "RECOUP_GRACE", "20s", "`DURATION` that a stop waits for running requests", false,
+			func(o *Options, s string) error { return readDuration(&o.Grace, s) }},
+		{"idle", "RECOUP_IDLE", "", "`DURATION` between two looks of an idle node at PostgreSQL: 1h lets a serverless database suspend (default: 30s, or 1s where work comes without a notification)", false, readIdle},
+		{"standby", "RECOUP_STANDBY", "false", "`BOOL`: answer reads only, for a copy of a production database: no jobs, notifications, deliveries or requeued jobs, and changes are refused", false,
+			func(o *Options, s string) error { return readBool(&o.Standby, s) }},
+		{"otlp-endpoint", "RECOUP_OTLP_ENDPOINT", "", "OTLP `URL` for traces, such as http://127.0.0.1:4318; without a path, /v1/traces is added (default: none)", false, readTraces},
+		{"log-level", "RECOUP_LOG_LEVEL", "info", "log `LEVEL`: debug, info, warn or error", false,
+			func(o *Options, s string) error { return o.LogLevel.UnmarshalText([]byte(s)) }},
+		{"log-format", "RECOUP_LOG_FORMAT", "text", "log `FORMAT`: text or json", false, readLogFormat},
+	}
+}
+
+func readDirect(o *Options, s string) error {
+	o.Direct = s
+	if kind, _, err := splitDatabase(s); s != "" && (err != nil || kind != "postgres") {
+		return errors.New("must be postgres://…, the address of PostgreSQL itself")
+	}
+	return nil
+}
+
+func readAdoption(o *Options, s string) error {
+	o.Adoption = s
+	if kind, _, err := splitDatabase(s); s != "" && (err != nil || kind != "postgres") {
+		return errors.New("must be postgres://…, the same database as --database")
+	}
+	return nil
+}
+
+func readBool(into *bool, s string) (err error) {
+	if *into, err = strconv.ParseBool(s); err != nil {
+		return errors.New("must be true or false")
+	}
+	return nil
+}
+
+func readIdle(o *Options, s string) error {
+	if s == "" {
+		return nil
+	}
+	d, err := time.ParseDuration(s)
+	if err != nil || d < time.Second || d > 24*time.Hour {
+		return errors.New("must be a duration from 1s to 24h, such as 1h")
+	}
+	o.Idle.Every = d
+	return nil
+}
+
+func readListen(o *Options, s string) error {
+	o.Listen = s
+	if _, _, err := net.SplitHostPort(s); err != nil {
+		return errors.New("must be HOST:PORT")
+	}
+	return nil
+}
+
+func readMetricsListen(o *Options, s string) error {
+	o.MetricsListen = s
+	if _, _, err := net.SplitHostPort(s); s != "" && err != nil {
+		return errors.New("must be HOST:PORT")
+	}
+	return nil
+}
+
+func readInt(into *int, s string) error {
+	n, err := strconv.Atoi(s)
+	if err != nil || n < 1 {
+		return errors.New("must be a whole number above 0")
+	}
+	*into = n
+	return nil
+}
+
+func readDuration(into *time.Duration, s string) error {
+	d, err := time.ParseDuration(s)
+	if err != nil || d <= 0 {
+		return errors.New("must be a duration such as 20s or 2m")
+	}
+	*into = d
+	return nil
+}
+
+func readLogFormat(o *Options, s string) error {
+	if s != "text" && s != "json" {
+		return errors.New("must be text or json")
+	}
+	o.LogJSON = s == "json"
+	return nil
+}
+
+// tracesPath is where OTLP over HTTP takes traces below the base address of a collector.
+const tracesPath = "/v1/traces"
+
+func readTraces(o *Options, s string) error {
+	u, err := url.Parse(s)
+	if err != nil || s != "" && (u.Host == "" || u.Scheme != "http" && u.Scheme != "https") {
+		return errors.New("must be an address such as http://127.0.0.1:4318")
+	}
+	if u.Path == "" || u.Path == "/" { // the base address of a collector
+		u.Path = tracesPath
+	}
+	if s != "" {
+		s = u.String()
+	}
+	o.Traces = s
+	return nil
+}
+
+// readProxies reads addresses and networks. One that holds everybody would let every
+// client say where it comes from.
+func readProxies(o *Options, s string) error {
+	o.Proxies = nil
+	for part := range strings.SplitSeq(s, ",") {
+		part = strings.TrimSpace(part)
+		if part == "" && s == "" {
+			return nil
+		}
+		prefix, err := netip.ParsePrefix(part)
+		if address, e := netip.ParseAddr(part); e == nil && address.Zone() == "" {
+			prefix, err = netip.PrefixFrom(address, address.BitLen()), nil
+		}
+		switch {
+		case err != nil:
+			return fmt.Errorf("%q is neither an address nor a network: write 10.0.0.7 or 10.0.0.0/24, several with commas between them", part)
+		case prefix.Bits() == 0:
+			return fmt.Errorf("%s holds every address, so every client could say where it comes from: name the proxies alone", part)
+		case prefix.Addr().Is4In6():
+			return fmt.Errorf("%s is an address of IPv4: write it as one, such as 10.0.0.0/24", part)
+		}
+		o.Proxies = append(o.Proxies, prefix.Masked())
+	}
+	return nil
+}
+
+// Config is what every setting is, and who said so.
+type Config []Value
+
+// Value is a setting's value and where it came from.
+type Value struct {
+	Name   string `json:"name"`
+	Value  string `json:"value"`
+	Source string `json:"source"` // default, the file, the environment variable, or the flag
+
+	secret bool // of a section: nothing of it is shown
+}
+
+// ReadConfig gathers the settings: flags win over the environment, which wins
+// over the file. Everything that is wrong is reported at once.
+func ReadConfig(flags map[string]string, env func(string) (string, bool), file string) (Config, Options, error) {
+	inFile, sections, err := readConfigFile(file)
+	if err != nil {
+		return nil, Options{}, err
+	}
+	var config Config
+	var options Options
+	channels, shown, bad := readChannels(sections[channelSection().setting], env, file)
+	receivers, more, wrong := readReceivers(sections[receiverSection().setting], env, file)
+	options.Channels, options.Receivers = channels, receivers
+	shown, bad = append(shown, more...), append(bad, wrong...)
+	for _, s := range Settings() {
+		v := Value{Name: s.Name, Value: s.Default, Source: "default"}
+		if given, ok := inFile[s.Name]; ok {
+			v.Value, v.Source = given, file
+			delete(inFile, s.Name)
+		}
+		if given, ok := env(s.Env); ok {
+			v.Value, v.Source = given, s.Env
+		}
+		if given, ok := flags[s.Name]; ok {
+			v.Value, v.Source = given, "--"+s.Name
+		}
+		if err := s.read(&options, v.Value); err != nil {
+			bad = append(bad, fmt.Errorf("%s (from %s): %w", s.Name, v.Source, err))
+		}
+		config = append(config, v)
+	}
+	for name := range inFile {
+		bad = append(bad, fmt.Errorf("%s: there is no setting %q", file, name))
+	}
+	config = append(config, shown...)
+	options.findLoose(file, config.hasSecrets(file))
+	slices.SortFunc(bad, func(a, b error) int { return strings.Compare(a.Error(), b.Error()) })
+	if len(bad) == 0 {
+		bad = append(bad, options.withDefaults().validate())
+	}
+	return config, options, errors.Join(bad...)
+}
+
+// readConfigFile reads names and values, and the sections. No file is no setting.
+func readConfigFile(file string) (settings map[string]string, sections map[string]any, err error) {
+	if file == "" {
+		return map[string]string{}, nil, nil
+	}
+	data, err := os.ReadFile(file)
+	if err != nil {
+		return nil, nil, fmt.Errorf("reading the configuration: %w", err)
+	}
+	var values map[string]any
+	if err := yaml.Unmarshal(data, &values); err != nil {
+		return nil, nil, fmt.Errorf("%s is not YAML of the form NAME: VALUE: %w", file, errors.New(yaml.FormatError(err, false, false)))
+	}
+	sections = map[string]any{}
+	for _, s := range []section{channelSection(), receiverSection()} {
+		sections[s.setting] = values[s.setting]
+		delete(values, s.setting)
+	}
+	settings = map[string]string{}
+	for name, value := range values {
+		settings[strings.ReplaceAll(name, "_", "-")] = fmt.Sprint(value)
+	}
+	return settings, sections, nil
+}
+
+// Masked returns the configuration as it may be shown: without passwords.
+func (c Config) Masked() Config {
+	shown := slices.Clone(c)
+	for i, s := range Settings() {
+		if s.secret {
+			shown[i].Value = MaskURL(shown[i].Value)
+		}
+	}
+	for i := range shown {
+		if shown[i].secret {
+			shown[i].Value = "***"
+		}
+	}
+	return shown
+}
+
+var passwords = regexp.MustCompile(`(?i)(password|passfile|sslpassword|sslkey)=[^&\s]*`)
+
+// MaskURL returns an address of a database, or addresses of a bus, without passwords.
+func MaskURL(address string) string {
+	if first, rest, several := strings.Cut(address, ","); several && (busURL(first) || strings.HasPrefix(first, "http")) {
+		return MaskURL(first) + "," + MaskURL(rest)
+	}
+	masked := passwords.ReplaceAllString(address, "$1=***")
+	u, err := url.Parse(masked)
+	if err != nil {
+		kind, _, _ := strings.Cut(address, ":")
+		return kind + ":***"
+	}
+	if _, has := u.User.Password(); has {
+		u.User = url.UserPassword(u.User.Username(), "MASKED")
+		return strings.Replace(u.String(), ":MASKED@", ":***@", 1)
+	}
+	if u.User != nil && busURL(address) { // a token
+		u.User = url.User("MASKED")
+		return strings.Replace(u.String(), "MASKED@", "***@", 1)
+	}
+	return masked
+}
+
+// logger makes the logger that the options ask for.
+func (o *Options) logger(w interface{ Write([]byte) (int, error) }) *slog.Logger {
+	options := &slog.HandlerOptions{Level: o.LogLevel, ReplaceAttr: unsaid}
+	if o.LogJSON {
+		return slog.New(slog.NewJSONHandler(w, options))
+	}
+	return slog.New(slog.NewTextHandler(w, options))
+}
+
+// LogTo makes the node write its log there.
+func (o *Options) LogTo(w interface{ Write([]byte) (int, error) }) { o.Logger = o.logger(w) }
+
+// readExample reads the policy that a new database begins with.
+func readExample(o *Options, name string) error {
+	if name == "" {
+		return nil
+	}
+	text, ok := policy.Example(name)
+	if !ok {
+		return fmt.Errorf("%q is no example, expected %s", name, strings.Join(policy.Examples(), ", "))
+	}
+	o.First = text
+	return nil
+}

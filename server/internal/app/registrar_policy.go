@@ -1,0 +1,250 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/recoup-dev/recoup"
+	"github.com/recoup-dev/recoup/fault"
+	"github.com/recoup-dev/recoup/server/internal/api"
+	"github.com/recoup-dev/recoup/server/internal/check"
+	"github.com/recoup-dev/recoup/server/internal/engine"
+	"github.com/recoup-dev/recoup/server/internal/policy"
+	"github.com/recoup-dev/recoup/server/internal/store"
+)
+
+// loadPolicy reads a policy text, and reports everything that is wrong with it.
+func loadPolicy(text []byte, codes *fault.Registry) (*policy.Policy, error) {
+	if secrets := secretsInPolicy(string(text)); secrets != nil {
+		return nil, fault.Validation(secrets...)
+	}
+	p, err := policy.Load("policy", text, codes)
+	var bad *policy.LoadError
+	if !errors.As(err, &bad) {
+		return p, err
+	}
+	fields := make([]fault.FieldError, 0, len(bad.Problems))
+	for _, problem := range bad.Problems {
+		fields = append(fields, fault.FieldError{Field: "text", Constraint: "policy",
+			Message: fmt.Sprintf("line %d, column %d: %s", problem.Line, problem.Column, problem.Message)})
+	}
+	return nil, fault.Validation(fields...)
+}
+
+// effective refuses a policy before the day from which it holds.
+func effective(p *policy.Policy, now time.Time) error {
+	if p.EffectiveFrom <= now.UTC().Format(time.DateOnly) {
+		return nil
+	}
+	return fault.BadField("text", "effective", "the policy %s is effective from %s, which is in the future: apply it on that day, or write an earlier day", p.Version, p.EffectiveFrom)
+}
+
+// CheckPolicy says what is wrong with a policy, all of it.
+func (r *registrar) CheckPolicy(text []byte) error {
+	_, err := loadPolicy(text, r.Codes())
+	return err
+}
+
+// PlanPolicy says what a policy would change of the open errors.
+func (r *registrar) PlanPolicy(ctx context.Context, caller engine.Caller, text []byte) (engine.Plan, error) {
+	p, err := loadPolicy(text, r.Codes())
+	if err != nil {
+		return engine.Plan{}, err
+	}
+	plan, err := r.engine.Plan(ctx, caller, p)
+	if err != nil {
+		return plan, err
+	}
+	if plan.Adopted, err = orphaned(ctx, r.store, p); err != nil {
+		return plan, err
+	}
+	plan.Codes, err = r.taken(ctx, p)
+	return plan, err
+}
+
+// orphaned lists the adopted tables whose table of the policy the next one lacks.
+func orphaned(ctx context.Context, s Store, next *policy.Policy) (list []engine.AdoptedTable, err error) {
+	reader, can := s.(store.AdoptionReader)
+	if !can {
+		return nil, nil
+	}
+	adopted, err := reader.Adoptions(ctx)
+	for i := range adopted {
+		a := &adopted[i]
+		if _, stays := next.Table(a.Table); !stays && a.Tabled && a.State != recoup.AdoptionReleasing {
+			list = append(list, engine.AdoptedTable{Table: a.Table, Source: a.Source})
+		}
+	}
+	return list, err
+}
+
+// governable refuses a policy under which rows of an adopted table would be kept among the
+// orphans, where they block nobody.
+func governable(ctx context.Context, s Store, next *policy.Policy) error {
+	list, err := orphaned(ctx, s, next)
+	if err != nil || len(list) == 0 {
+		return err
+	}
+	first := list[0]
+	return fault.New(fault.CodeBusinessRuleViolation,
+		"The policy has no table %s, under which %s is adopted: keep it until the adoption is moved to another table of the policy (recoup adopt %s --as TABLE --apply) or released (recoup release %s).",
+		first.Table, first.Source, first.Source, first.Source).With("adopted", list)
+}
+
+// taken lists the codes that somebody registered and that a policy takes over, with the
+// aliases that get lost.
+func (r *registrar) taken(ctx context.Context, next *policy.Policy) ([]engine.CodeTaken, error) {
+	stored, err := r.store.Codes(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defined := map[recoup.Code]bool{}
+	for _, def := range r.policies.Current().Codes {
+		defined[def.Code] = true
+	}
+	var taken []engine.CodeTaken
+	for _, def := range next.Codes {
+		i := slices.IndexFunc(stored, func(s fault.Definition) bool { return s.Code == def.Code })
+		if i < 0 || defined[def.Code] {
+			continue
+		}
+		lost := slices.DeleteFunc(slices.Clone(stored[i].Aliases), func(a recoup.Code) bool { return slices.Contains(def.Aliases, a) })
+		taken = append(taken, engine.CodeTaken{Code: def.Code, LostAliases: lost})
+	}
+	return taken, nil
+}
+
+// ApplyPolicy puts a policy in force, and on request applies it to the open
+// errors. A bad one is refused, and the old one stays.
+func (r *registrar) ApplyPolicy(ctx context.Context, caller engine.Caller, text []byte, rebase bool, reason string) (api.Applied, error) {
+	r.changes.Lock()
+	defer r.changes.Unlock()
+	if err := check.Reason(reason); err != nil {
+		return api.Applied{}, err
+	}
+	registry, err := storedCodes(ctx, r.store) // with what other nodes have registered
+	if err != nil {
+		return api.Applied{}, err
+	}
+	p, err := loadPolicy(text, registry)
+	if err != nil {
+		return api.Applied{}, err
+	}
+	if err := effective(p, r.now()); err != nil {
+		return api.Applied{}, err
+	}
+	if err := endable(ctx, r.store, r.policies.Current(), p); err != nil {
+		return api.Applied{}, err
+	}
+	if err := governable(ctx, r.store, p); err != nil {
+		return api.Applied{}, err
+	}
+	taken, err := r.taken(ctx, p)
+	if err != nil {
+		return api.Applied{}, err
+	}
+	version, added, err := r.store.AddPolicy(ctx, recoup.PolicyVersion{Version: p.Version, Text: p.Text()},
+		caller.Act(reason, r.now()))
+	if errors.Is(err, store.ErrConflict) {
+		return api.Applied{}, fault.Wrap(err, fault.CodeDuplicateRecord, "Another policy has the version %s already: give the file a new version.", p.Version)
+	}
+	if err != nil {
+		return api.Applied{}, err
+	}
+	if err := errors.Join(r.use(ctx, p), r.auditTaken(ctx, caller.Act(reason, r.now()), p, taken)); err != nil {
+		return api.Applied{}, err
+	}
+	done := api.Applied{Version: version, Added: added}
+	if rebase {
+		result, err := r.rebase(ctx, caller, p, reason)
+		done.Rebased = &result
+		return done, err
+	}
+	return done, nil
+}
+
+// auditTaken records which codes a policy has taken over.
+func (r *registrar) auditTaken(ctx context.Context, act store.Act, p *policy.Policy, taken []engine.CodeTaken) error {
+	var errs []error
+	for _, code := range taken {
+		about := map[string]any{"policy": p.Version}
+		if len(code.LostAliases) > 0 {
+			about["lost_aliases"] = code.LostAliases
+		}
+		errs = append(errs, r.store.AppendAudit(ctx, act.On("code.take_over", string(code.Code), about)))
+	}
+	return errors.Join(errs...)
+}
+
+// endable refuses a policy under which what is under way could never end: a table that
+// keeps its errors for ever, as they are, must not have any that wait for somebody, and
+// recoveries of Gate Zero need its rules.
+func endable(ctx context.Context, s Store, current, next *policy.Policy) error {
+	counts, err := s.Counts(ctx)
+	if err != nil {
+		return err
+	}
+	if err := stranded(counts, current, next); err != nil || next.Gate.Exists() {
+		return err
+	}
+	figures, err := s.GateFigures(ctx)
+	if err != nil {
+		return err
+	}
+	n := figures.Intakes[recoup.IntakePending]
+	for _, r := range figures.Recoveries {
+		if r.Status == recoup.RecoveryActive {
+			n += r.N
+		}
+	}
+	if n == 0 {
+		return nil
+	}
+	message := "The policy has no gate block, but %d companies are still in Gate Zero: keep the block until they have passed or their batches are frozen."
+	if n == 1 {
+		message = "The policy has no gate block, but %d company is still in Gate Zero: keep the block until it has passed or its batch is frozen."
+	}
+	return fault.New(fault.CodeBusinessRuleViolation, message, n).With("in_gate_zero", n)
+}
+
+// stranded refuses tables of which endable speaks.
+func stranded(counts []recoup.StateCount, current, next *policy.Policy) error {
+	for _, n := range counts {
+		before, known := current.Table(n.Table)
+		after, stays := next.Table(n.Table)
+		ends := known && !before.Infinite() || !known && n.State != recoup.Active
+		if stays && n.N > 0 && after.Infinite() && ends {
+			return fault.New(fault.CodeBusinessRuleViolation,
+				"%s would be kept for ever, as it is, but has errors that can still end: end them first, or give the table another name.", n.Table).
+				With("table", n.Table).With("state", string(n.State)).With("errors", n.N)
+		}
+	}
+	return nil
+}
+
+// rebase applies a policy to the open errors. It is an act of its own, because it
+// can be done long after the policy was put in force.
+func (r *registrar) rebase(ctx context.Context, caller engine.Caller, p *policy.Policy, reason string) (engine.RebaseResult, error) {
+	act := caller.Act(reason, r.now())
+	if err := r.store.AppendAudit(ctx, act.On("policy.rebase", p.Version, nil)); err != nil {
+		return engine.RebaseResult{}, err
+	}
+	return r.engine.Rebase(ctx, caller, p, reason, nil)
+}
+
+// use makes a policy that the database has the node's own.
+func (r *registrar) use(ctx context.Context, p *policy.Policy) error {
+	if err := syncPolicy(ctx, r.store, r.tableNames, r.now(), p); err != nil {
+		return err
+	}
+	registry, err := codesOf(ctx, r.store, p)
+	if err != nil {
+		return err
+	}
+	r.codes.Store(registry)
+	r.policies.Use(p)
+	return r.book.Follow(registry, ledgerRules(p))
+}

@@ -1,0 +1,105 @@
+package architecture
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// TestImportDirection holds every package to its row.
+func TestImportDirection(t *testing.T) {
+	for _, complaint := range checkImports(readTree(t), layers) {
+		t.Error(complaint)
+	}
+}
+
+// TestEdgesAreImportedByEdges keeps what speaks to the outside out of what the service
+// is made of. A service that needed a converter of the API, or a type that only the wire
+// has, would have a second shape of what it works on.
+func TestEdgesAreImportedByEdges(t *testing.T) {
+	for _, complaint := range checkEdges(readTree(t)) {
+		t.Error(complaint)
+	}
+}
+
+// outward are packages that only some may import, whatever their rows say; and why.
+var outward = []struct {
+	pkg string
+	by  []string
+	why string
+}{
+	{"recoup/server/internal/api", []string{"recoup/server/internal/app", "recoup/server/internal/cli", "recoup/server/cmd/generate"}, "what a service needs of it, the app hands in"},
+	{"recoup/client", []string{"recoup/server/internal/api", "recoup/server/internal/app", "recoup/server/internal/cli", "recoup/server/internal/console", "recoup/server/internal/test", "recoup/examples"}, "what goes from the wire to the row is a type of package recoup"},
+}
+
+// checkEdges returns one sentence for each import of an edge by who may not.
+func checkEdges(packages []goPackage) (complaints []string) {
+	for _, edge := range outward {
+		for _, pkg := range packages {
+			if pkg.path == edge.pkg || slices.ContainsFunc(edge.by, func(by string) bool { return within(pkg.path, by) }) {
+				continue
+			}
+			for _, file := range pkg.files {
+				if !file.test() && slices.Contains(file.imports(), edge.pkg) {
+					complaints = append(complaints, fmt.Sprintf("%s imports %s, which is for %s: %s", file.name, edge.pkg, strings.Join(edge.by, ", "), edge.why))
+				}
+			}
+		}
+	}
+	return complaints
+}
+
+// checkImports returns one sentence for each wrong import and for each package
+// without a row.
+func checkImports(packages []goPackage, layers []layer) []string {
+	var complaints []string
+	for _, pkg := range packages {
+		at := slices.IndexFunc(layers, func(l layer) bool { return l.pkg == pkg.path })
+		for _, file := range pkg.files {
+			switch {
+			case file.test():
+			case at < 0:
+				complaints = append(complaints, fmt.Sprintf(
+					"package %s has no row in the table of layers: add one that says what it may import, and why", pkg.path))
+			default:
+				complaints = append(complaints, layers[at].check(file)...)
+			}
+		}
+	}
+	return slices.Compact(complaints)
+}
+
+func (l layer) check(file goFile) []string {
+	var complaints []string
+	for _, imported := range file.imports() {
+		if !l.allows(imported) {
+			complaints = append(complaints, fmt.Sprintf("%s imports %s, which %s may not: %s", file.name, imported, l.pkg, l.why))
+		}
+	}
+	return complaints
+}
+
+func (l layer) allows(imported string) bool {
+	switch {
+	case l.anything:
+		return true
+	case within(imported, module):
+		return slices.Contains(l.imports, imported)
+	case standard(imported):
+		return true
+	}
+	return slices.ContainsFunc(l.libraries, func(library string) bool { return within(imported, library) })
+}
+
+// standard reports whether a path belongs to the standard library: its first
+// element has no dot, as every module that can be fetched has.
+func standard(imported string) bool {
+	first, _, _ := strings.Cut(imported, "/")
+	return !strings.Contains(first, ".")
+}
+
+// within reports whether a package is the given module or a folder of it.
+func within(imported, module string) bool {
+	return imported == module || strings.HasPrefix(imported, module+"/")
+}

@@ -1,0 +1,498 @@
+package architecture
+
+// layer says what a package may import beside the standard library. Tests are
+// free to import more: what they need never reaches who imports the package.
+type layer struct {
+	pkg       string
+	imports   []string // packages of this module
+	libraries []string // modules of others
+	anything  bool     // no limit: it stands at the edge
+	why       string
+}
+
+// layers is the import graph, from the bottom up. A package may import what its
+// row names and nothing else; a package without a row is refused, so a new one
+// begins with the question where it belongs.
+var layers = []layer{
+	{
+		pkg: "recoup",
+		why: "the vocabulary is shared by all and drags in nothing",
+	},
+	{
+		pkg:     "recoup/retry",
+		imports: []string{"recoup"},
+		why:     "other programs import it: only the standard library and the vocabulary",
+	},
+	{
+		pkg:     "recoup/fault",
+		imports: []string{"recoup", "recoup/retry"},
+		why:     "other programs import it: only the standard library, the vocabulary and retry",
+	},
+	{
+		pkg:     "recoup/client",
+		imports: []string{"recoup", "recoup/retry", "recoup/fault", "recoup/stage", "recoup/internal/signature"},
+		why:     "other programs import it: only the standard library, the public packages, and how signatures are made",
+	},
+	{
+		pkg:     "recoup/stage",
+		imports: []string{"recoup", "recoup/retry", "recoup/fault", "recoup/internal/redact"},
+		why:     "other programs import it; a dead letter is cleaned before it leaves them",
+	},
+	{
+		pkg:     "recoup/internal/redact",
+		imports: []string{"recoup"},
+		why:     "everything that is stored passes through it, so it knows nobody",
+	},
+	{
+		pkg:       "recoup/server/internal/check",
+		imports:   []string{"recoup/fault", "recoup/internal/redact"},
+		libraries: []string{"golang.org/x/text"},
+		why:       "everything that callers send is checked by it; what it means, others know",
+	},
+	{
+		pkg: "recoup/internal/redact/redacttest",
+		why: "it makes secrets for tests, and must not know the rules that are to find them",
+	},
+	{pkg: "recoup/server/internal/pace", why: "it says when a node may sleep, and knows neither its loops nor its store"},
+	{pkg: "recoup/server/internal/nearest", why: "it compares words and knows nothing of what they name"},
+	{
+		pkg: "recoup/server/internal/webfile",
+		why: "it serves bytes, and knows nothing of what they are",
+	},
+	{
+		pkg: "recoup/server/internal/netfault",
+		why: "it stalls and cuts connections for tests, and knows no protocol",
+	},
+	{
+		pkg: "recoup/internal/signature",
+		why: "who signs and who checks share it, so it knows nobody",
+	},
+	{
+		pkg:       "recoup/server/internal/policy",
+		imports:   []string{"recoup", "recoup/retry", "recoup/fault", "recoup/server/internal/nearest"},
+		libraries: []string{"github.com/goccy/go-yaml", "github.com/santhosh-tekuri/jsonschema/v6"},
+		why:       "a policy is asked and does not act: it knows codes and schedules, not states",
+	},
+	{
+		pkg:     "recoup/server/internal/fingerprint",
+		imports: []string{"recoup"},
+		why:     "which failures are the same is a pure function of their texts",
+	},
+	{
+		pkg:     "recoup/server/internal/lifecycle",
+		imports: []string{"recoup", "recoup/retry", "recoup/server/internal/policy", "recoup/server/internal/fingerprint"},
+		why:     "the state machine is pure: it sees a policy, an error and a time",
+	},
+	{
+		pkg:     "recoup/server/internal/proof",
+		imports: []string{"recoup", "recoup/retry", "recoup/fault", "recoup/server/internal/policy", "recoup/server/internal/lifecycle"},
+		why:     "it proves things of a policy by walking the state machine, without a store",
+	},
+	{
+		pkg:     "recoup/server/internal/simulation",
+		imports: []string{"recoup", "recoup/retry", "recoup/fault", "recoup/server/internal/policy", "recoup/server/internal/lifecycle"},
+		why:     "it runs the state machine over made-up time, without a store",
+	},
+	{
+		pkg:       "recoup/server/internal/parquet",
+		libraries: []string{"github.com/klauspost/compress"},
+		why:       "it writes and reads a format; what the columns mean, others know",
+	},
+	{
+		pkg:       "recoup/server/internal/parquet/parquettest",
+		imports:   []string{"recoup/server/internal/parquet"},
+		libraries: []string{"github.com/klauspost/compress"},
+		why:       "it crafts files for tests, in a schema it is given",
+	},
+	{
+		pkg:     "recoup/server/internal/objectstore",
+		imports: []string{"recoup", "recoup/retry"},
+		why:     "it signs and sends requests; what is in an object, others know",
+	},
+	{
+		pkg:     "recoup/server/internal/objectstore/s3test",
+		imports: []string{"recoup/server/internal/test/tool", "recoup/retry"},
+		why:     "it runs a server for tests, and knows no client",
+	},
+	{
+		pkg:     "recoup/server/internal/store",
+		imports: []string{"recoup", "recoup/fault", "recoup/server/internal/policy", "recoup/server/internal/lifecycle", "recoup/server/internal/store/row"},
+		why:     "it holds what both stores share, and knows neither of them",
+	},
+	{
+		pkg:     "recoup/server/internal/store/row",
+		imports: []string{"recoup"},
+		why:     "it describes rows to both stores, and knows neither their types nor their codecs",
+	},
+	{
+		pkg:     "recoup/server/internal/store/verb",
+		imports: []string{"recoup", "recoup/fault", "recoup/server/internal/store", "recoup/server/internal/store/row"},
+		why:     "it is what both databases do alike, over an interface that each brings",
+	},
+	{
+		pkg:       "recoup/server/internal/test/conformance",
+		imports:   []string{"recoup", "recoup/retry", "recoup/fault", "recoup/server/internal/policy", "recoup/server/internal/lifecycle", "recoup/server/internal/store", "recoup/server/internal/recovery"},
+		libraries: []string{"pgregory.net/rapid"},
+		why:       "the one suite for all stores can depend on none of them",
+	},
+	{
+		pkg:     "recoup/server/internal/test/question",
+		imports: []string{"recoup", "recoup/server/internal/store", "recoup/server/internal/store/row", "recoup/server/internal/store/verb"},
+		why:     "the tests of both stores ask verbs for their statements, and no store may be needed for that",
+	},
+	{
+		pkg:       "recoup/server/internal/store/sqlite",
+		imports:   []string{"recoup", "recoup/fault", "recoup/server/internal/policy", "recoup/server/internal/lifecycle", "recoup/server/internal/store", "recoup/server/internal/store/row", "recoup/server/internal/store/verb", "recoup/server/internal/turn"},
+		libraries: []string{"modernc.org/sqlite", "github.com/pressly/goose/v3"},
+		why:       "a store moves rows; who uses it is not its business",
+	},
+	{
+		pkg:     "recoup/server/internal/store/sqlite/sqlitetest",
+		imports: []string{"recoup/server/internal/store/sqlite"},
+		why:     "it gives tests migrated files",
+	},
+	{
+		pkg:       "recoup/server/internal/pgsession",
+		libraries: []string{"github.com/jackc/pgx/v5"},
+		why:       "it starts sessions and checks owners for all who connect to PostgreSQL; what they do there it does not know",
+	},
+	{
+		pkg:       "recoup/server/internal/store/postgres",
+		imports:   []string{"recoup", "recoup/fault", "recoup/server/internal/pgsession", "recoup/server/internal/policy", "recoup/server/internal/lifecycle", "recoup/server/internal/store", "recoup/server/internal/store/row", "recoup/server/internal/store/verb"},
+		libraries: []string{"github.com/jackc/pgx/v5", "github.com/pressly/goose/v3"},
+		why:       "a store moves rows and classifies what its database says; who uses it is not its business",
+	},
+	{
+		pkg:       "recoup/server/internal/store/postgres/pgtest",
+		imports:   []string{"recoup/server/internal/store/postgres", "recoup/server/internal/test/tool"},
+		libraries: []string{"github.com/jackc/pgx/v5"},
+		why:       "it starts a private server for tests and migrates its databases",
+	},
+	{
+		pkg:     "recoup/server/internal/adopt/preset",
+		imports: []string{"recoup"},
+		why:     "it is data: how the tables of queues are recognised and read, for whoever asks",
+	},
+	{
+		pkg: "recoup/server/internal/adopt/preset/presettest",
+		why: "it gives tests the tables of queues, as SQL",
+	},
+	{
+		pkg:       "recoup/server/internal/adopt",
+		imports:   []string{"recoup", "recoup/server/internal/adopt/preset", "recoup/server/internal/pgsession"},
+		libraries: []string{"github.com/jackc/pgx/v5"},
+		why:       "it defines adoptions in a database; nodes reach them through that alone",
+	},
+	{
+		pkg: "recoup/server/internal/load",
+		why: "it schedules and measures; what is sent, and to whom, it is told",
+	},
+	{
+		pkg: "recoup/server/internal/forecast",
+		why: "it is a function of counts, and knows nobody",
+	},
+	{
+		pkg:     "recoup/server/internal/stream",
+		imports: []string{"recoup", "recoup/server/internal/store"},
+		why:     "it hands on what has changed, and ends streams with their credential; who may see it and how it is sent, others know",
+	},
+	{
+		pkg:     "recoup/server/internal/lease",
+		imports: []string{"recoup/server/internal/check", "recoup/server/internal/store"},
+		why:     "whatever workers claim is claimed by its rules; what a lease is of, others know",
+	},
+	{
+		pkg:     "recoup/server/internal/turn",
+		imports: []string{"recoup"},
+		why:     "it shares the processors between callers; what the work is, others know",
+	},
+	{
+		pkg:     "recoup/server/internal/batch",
+		imports: []string{"recoup", "recoup/server/internal/store", "recoup/server/internal/turn"},
+		why:     "whatever callers send many of is served by it; what the items are, others know",
+	},
+	{
+		pkg:     "recoup/server/internal/rowfile",
+		imports: []string{"recoup/fault"},
+		why:     "it reads rows of files and cuts files between them; what the rows say, others know",
+	},
+	{
+		pkg:     "recoup/server/internal/eventfile",
+		imports: []string{"recoup", "recoup/fault", "recoup/server/internal/objectstore", "recoup/server/internal/parquet", "recoup/server/internal/store"},
+		why:     "it moves days of the ledger into files and back; when that is due it is told, and no SQL is its own",
+	},
+	{
+		pkg:     "recoup/server/internal/backfill",
+		imports: []string{"recoup", "recoup/fault", "recoup/server/internal/engine", "recoup/server/internal/rowfile"},
+		why:     "it reads failures from files and sums up what became of them; the engine decides",
+	},
+	{
+		pkg:     "recoup/server/internal/recovery",
+		imports: []string{"recoup/server/internal/turn", "recoup", "recoup/fault", "recoup/server/internal/policy", "recoup/server/internal/batch", "recoup/server/internal/check", "recoup/internal/redact", "recoup/server/internal/lease", "recoup/server/internal/rowfile", "recoup/server/internal/store"},
+		why:     "it is Gate Zero, whose state machine is pure; it knows neither HTTP nor SQL",
+	},
+	{
+		pkg: "recoup/server/internal/egress",
+		why: "it decides which addresses are public, and knows nobody who connects",
+	},
+	{
+		pkg:     "recoup/server/internal/verifier",
+		imports: []string{"recoup/server/internal/egress"},
+		why:     "it looks at domains, with the resolver and the HTTP client it is given, and knows nothing of Gate Zero",
+	},
+	{
+		pkg:     "recoup/server/internal/alert",
+		imports: []string{"recoup", "recoup/fault", "recoup/server/internal/policy", "recoup/server/internal/store"},
+		why:     "it measures and judges; where figures come from and how people are notified, others know",
+	},
+	{
+		pkg:       "recoup/server/internal/bus",
+		imports:   []string{"recoup", "recoup/server/internal/store"},
+		libraries: []string{"github.com/nats-io/nats.go", "github.com/nats-io/nkeys"},
+		why:       "it carries batches over JetStream; what becomes of them the ledger decides",
+	},
+	{
+		pkg:       "recoup/server/internal/bus/bustest",
+		libraries: []string{"github.com/nats-io/nats-server/v2"},
+		why:       "it runs servers of the bus for tests; the program itself has none",
+	},
+	{
+		pkg:     "recoup/server/internal/ledger",
+		imports: []string{"recoup", "recoup/retry", "recoup/fault", "recoup/internal/redact", "recoup/server/internal/store", "recoup/server/internal/turn", "recoup/server/internal/bus"},
+		why:     "it governs and writes events; which database there is, its options say",
+	},
+	{
+		pkg:     "recoup/server/internal/notify",
+		imports: []string{"recoup", "recoup/retry", "recoup/server/internal/policy", "recoup/internal/redact", "recoup/server/internal/store", "recoup/server/internal/alert", "recoup/internal/signature", "recoup/server/internal/egress"},
+		why:     "it tells people what the outbox holds; the lifecycle does not know it, so it cannot wait for it",
+	},
+	{
+		pkg:     "recoup/examples/renderdb/api",
+		imports: []string{"recoup", "recoup/fault"},
+		why:     "an example is a program of others: it imports what is public",
+	},
+	{
+		pkg:     "recoup/examples/renderdb/ingest",
+		imports: []string{"recoup", "recoup/fault", "recoup/retry"},
+		why:     "a client knows the contract, not the service",
+	},
+	{
+		pkg:     "recoup/examples/renderdb",
+		imports: []string{"recoup", "recoup/examples/renderdb/api"},
+		why:     "main gives the service its clock, its keys and its address",
+	},
+	{
+		pkg:     "recoup/examples/hub",
+		imports: []string{"recoup", "recoup/fault", "recoup/client"},
+		why:     "an example is a program of others: it imports what is public",
+	},
+	{
+		pkg:     "recoup/examples/images",
+		imports: []string{"recoup", "recoup/fault", "recoup/retry", "recoup/stage", "recoup/client"},
+		why:     "an example is a program of others: it imports what is public",
+	},
+	{
+		pkg:     "recoup/server/examples/criticizer",
+		imports: []string{"recoup", "recoup/fault", "recoup/retry", "recoup/stage", "recoup/client", "recoup/server/internal/app"},
+		why:     "an example is a program of others; it brings its own server along, so that it runs by itself",
+	},
+	{
+		pkg:     "recoup/server/internal/engine",
+		imports: []string{"recoup", "recoup/fault", "recoup/server/internal/policy", "recoup/server/internal/lifecycle", "recoup/server/internal/fingerprint", "recoup/server/internal/batch", "recoup/server/internal/check", "recoup/internal/redact", "recoup/server/internal/lease", "recoup/server/internal/store"},
+		why:     "it applies decisions to stored errors, and knows neither HTTP nor SQL",
+	},
+	{
+		pkg:     "recoup/server/internal/adoption",
+		imports: []string{"recoup", "recoup/retry", "recoup/fault", "recoup/server/internal/policy", "recoup/server/internal/check", "recoup/internal/redact", "recoup/server/internal/lifecycle", "recoup/server/internal/store", "recoup/server/internal/engine", "recoup/server/internal/deadletter"},
+		why:     "it compares rows of others with errors; what becomes of these, the engine decides, and no SQL is its own",
+	},
+	{
+		pkg:     "recoup/server/internal/deadletter",
+		imports: []string{"recoup", "recoup/fault", "recoup/retry", "recoup/server/internal/policy", "recoup/server/internal/lifecycle", "recoup/server/internal/fingerprint", "recoup/server/internal/batch", "recoup/server/internal/check", "recoup/internal/redact", "recoup/server/internal/lease", "recoup/server/internal/store", "recoup/server/internal/engine"},
+		why:     "it takes dead letters through their workflow beside the engine, whose policies and ledger it shares",
+	},
+	{
+		pkg:     "recoup/server/internal/doctor",
+		imports: []string{"recoup", "recoup/server/internal/adopt/preset", "recoup/server/internal/policy", "recoup/server/internal/store"},
+		why:     "it judges facts that others have gathered: it asks no database, no clock and no network",
+	},
+	{
+		pkg:     "recoup/server/internal/clockwork",
+		imports: []string{"recoup", "recoup/server/internal/policy", "recoup/server/internal/store", "recoup/server/internal/recovery"},
+		why:     "it gives regular work its turn; what the work does to errors is the engine's, which its parts bring along",
+	},
+	{
+		pkg: "recoup/server/internal/test/node",
+		imports: []string{"recoup", "recoup/fault", "recoup/server/internal/policy", "recoup/server/internal/store", "recoup/server/internal/store/sqlite", "recoup/server/internal/store/sqlite/sqlitetest",
+			"recoup/server/internal/store/postgres", "recoup/server/internal/store/postgres/pgtest", "recoup/server/internal/engine", "recoup/server/internal/deadletter", "recoup/server/internal/recovery",
+			"recoup/server/internal/alert", "recoup/server/internal/notify", "recoup/server/internal/clockwork"},
+		why: "the tests of services share it: what has HTTP in it would have all of them built again for every change of a handler",
+	},
+	{
+		pkg:     "recoup/server/internal/api/reference",
+		imports: []string{"recoup/server/internal/webfile"},
+		why:     "it makes pages of the OpenAPI document, and can show nothing that is not in it",
+	},
+	{
+		pkg: "recoup/server/internal/api",
+		imports: []string{"recoup", "recoup/retry", "recoup/fault", "recoup/client", "recoup/server/internal/api/reference", "recoup/server/internal/batch", "recoup/server/internal/check", "recoup/internal/redact", "recoup/server/internal/nearest", "recoup/server/internal/lease", "recoup/server/internal/store", "recoup/server/internal/turn",
+			"recoup/server/internal/policy", "recoup/server/internal/lifecycle", "recoup/server/internal/engine", "recoup/server/internal/ledger", "recoup/server/internal/notify", "recoup/server/internal/clockwork",
+			"recoup/server/internal/alert", "recoup/server/internal/recovery", "recoup/server/internal/deadletter", "recoup/server/internal/backfill", "recoup/server/internal/rowfile", "recoup/server/internal/stream", "recoup/server/internal/forecast", "recoup/server/internal/webfile"},
+		libraries: []string{"github.com/danielgtaylor/huma/v2"},
+		why:       "it speaks HTTP and asks others; which database there is, and the clock, its options say",
+	},
+	{
+		pkg:     "recoup/server/internal/console",
+		imports: []string{"recoup", "recoup/fault", "recoup/client", "recoup/server/internal/store", "recoup/server/internal/stream", "recoup/server/internal/webfile"},
+		why:     "it makes pages of what the API answers, and can do nothing that the API cannot; of a store it knows who is signed in",
+	},
+	{
+		pkg: "recoup/server/internal/push",
+		imports: []string{"recoup", "recoup/retry", "recoup/fault", "recoup/internal/redact", "recoup/server/internal/store", "recoup/internal/signature",
+			"recoup/server/internal/engine", "recoup/server/internal/recovery", "recoup/server/internal/deadletter", "recoup/server/internal/notify"},
+		why: "it delivers what services hand out; HTTP's way in, and how a body is read, the app gives it",
+	},
+	{
+		pkg: "recoup/server/internal/demo",
+		imports: []string{"recoup", "recoup/fault", "recoup/server/internal/policy", "recoup/server/internal/lifecycle", "recoup/server/internal/store", "recoup/server/internal/engine",
+			"recoup/server/internal/recovery", "recoup/server/internal/deadletter", "recoup/server/internal/notify"},
+		why: "it does what callers do, through the services; the node hands them in",
+	},
+	{
+		pkg:      "recoup/server/internal/app",
+		anything: true,
+		why:      "it puts the parts together, and reads the clock",
+	},
+	{
+		pkg:      "recoup/server/internal/test/live",
+		anything: true,
+		why:      "it runs nodes for tests, in their own process",
+	},
+	{
+		pkg: "recoup/server/internal/test/golden",
+		why: "it compares texts, and knows nothing of what they show",
+	},
+	{
+		pkg:     "recoup/server/test/program",
+		imports: []string{"recoup/server/internal/test/tool"},
+		why:     "it builds the program for tests, and knows it from outside only",
+	},
+	{
+		pkg: "recoup/server/internal/test/tool",
+		why: "it finds programs of the machine, and knows none of them",
+	},
+	{
+		pkg: "recoup/server/internal/test/tier",
+		why: "it reads the environment and skips tests",
+	},
+	{
+		pkg:     "recoup/server/test/chaos",
+		imports: []string{"recoup", "recoup/fault", "recoup/retry", "recoup/client", "recoup/server/internal/lifecycle"},
+		why:     "it knows what clients see and what rows say; how nodes and databases are started and stopped, its user knows",
+	},
+	{
+		pkg:      "recoup/server/internal/cli",
+		anything: true,
+		why:      "it ties all the others to the command line",
+	},
+	{
+		pkg:      "recoup/server/internal/cli/alerts",
+		anything: true,
+		why:      "a group of commands",
+	},
+	{
+		pkg:      "recoup/server/internal/cli/bench",
+		anything: true,
+		why:      "a group of commands",
+	},
+	{
+		pkg:      "recoup/server/internal/cli/codes",
+		anything: true,
+		why:      "a group of commands",
+	},
+	{
+		pkg:      "recoup/server/internal/cli/command",
+		anything: true,
+		why:      "what all commands share: it knows no command",
+	},
+	{
+		pkg:      "recoup/server/internal/cli/complete",
+		anything: true,
+		why:      "what a shell offers for any command: it knows how help calls things, and asks the server",
+	},
+	{
+		pkg:      "recoup/server/internal/cli/deadletters",
+		anything: true,
+		why:      "a group of commands",
+	},
+	{
+		pkg:      "recoup/server/internal/cli/errorcmd",
+		anything: true,
+		why:      "a group of commands",
+	},
+	{
+		pkg:      "recoup/server/internal/cli/events",
+		anything: true,
+		why:      "a group of commands",
+	},
+	{
+		pkg:      "recoup/server/internal/cli/gatezero",
+		anything: true,
+		why:      "a group of commands",
+	},
+	{
+		pkg:      "recoup/server/internal/cli/adoption",
+		anything: true,
+		why:      "a group of commands",
+	},
+	{
+		pkg:      "recoup/server/internal/cli/keys",
+		anything: true,
+		why:      "a group of commands",
+	},
+	{
+		pkg:      "recoup/server/internal/cli/notices",
+		anything: true,
+		why:      "a group of commands",
+	},
+	{
+		pkg:      "recoup/server/internal/cli/overview",
+		anything: true,
+		why:      "a group of commands",
+	},
+	{
+		pkg:      "recoup/server/internal/cli/policy",
+		anything: true,
+		why:      "a group of commands",
+	},
+	{
+		pkg:      "recoup/server/internal/cli/server",
+		anything: true,
+		why:      "a group of commands",
+	},
+	{
+		pkg:      "recoup/server/internal/cli/clitest",
+		anything: true,
+		why:      "it runs commands for tests, against a node in their own process",
+	},
+	{pkg: "recoup/server/cmd/image", why: "it builds the image with the standard library alone, so that a release needs no engine"},
+	{
+		pkg: "recoup/server/cmd/release", imports: []string{"recoup/server/internal/cli"}, libraries: []string{"github.com/spf13/cobra", "github.com/spf13/pflag"},
+		why: "it writes the manual from the commands, and what a binary is made of from the binary",
+	},
+	{
+		pkg:     "recoup/server/cmd/generate",
+		imports: []string{"recoup/server/internal/api"},
+		why:     "it writes what other languages know of the API, and asks nothing but its document",
+	},
+	{
+		pkg: "recoup/server/test/endtoend",
+		why: "it holds tests of the whole service, which may import anything; there is nothing else in it",
+	},
+	{
+		pkg:       "recoup/server/cmd/recoup",
+		imports:   []string{"recoup/server/internal/cli"},
+		libraries: []string{"golang.org/x/term"},
+		why:       "main only hands the process over to the command line",
+	},
+}

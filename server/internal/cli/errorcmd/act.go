@@ -1,0 +1,220 @@
+package errorcmd
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/recoup-dev/recoup"
+	"github.com/recoup-dev/recoup/client"
+	"github.com/recoup-dev/recoup/server/internal/cli/command"
+)
+
+// verb is an act as a command.
+type verb struct {
+	name  client.Verb
+	past  string
+	short string
+	need  bool // a reason must be given
+}
+
+var verbs = []verb{
+	{client.Park, "parked", "Park errors for a person", true},
+	{client.Unpark, "unparked", "Return parked errors to retries", true},
+	{client.Resolve, "resolved", "Resolve errors by hand", true},
+	{client.Escalate, "escalated", "Escalate parked errors to the next tier", true},
+	{client.Archive, "archived", "Archive errors before they expire", true},
+	{client.Assign, "assigned", "Assign parked errors to a person or team", false},
+	{client.Review, "reviewed", "Mark parked errors as reviewed", false},
+}
+
+// act is an act as its flags describe it.
+type act struct {
+	verb
+	client.Act
+	filter           filter
+	all, yes, dryRun bool
+}
+
+func (v verb) command(streams command.Streams) *cobra.Command {
+	ask := &act{verb: v}
+	more := ""
+	cmd := &cobra.Command{Use: string(v.name) + " [ID…]", Short: v.short}
+	switch v.name {
+	case client.Escalate:
+		cmd.Flags().IntVar(&ask.Tier, "to-tier", 0, "tier `N`, 1 to 3 (default: the next)")
+	case client.Assign:
+		cmd.Flags().StringVar(&ask.To, "to", "", "the new `OWNER`; required")
+		more += " --to ada"
+	}
+	if v.need {
+		more += " --reason known"
+	}
+	cmd.Example = fmt.Sprintf("  recoup errors %s %s%s\n  recoup errors %s --code VALIDATION_ERROR%s --dry-run", v.name, command.AnID, more, v.name, more)
+	cmd.Long = v.short + `, given by their ids or by a filter. With a filter it previews what would change, and on a
+terminal asks for a confirmation.
+
+The exit status is 1 if any of the errors could not be ` + v.past + `.`
+	ask.filter.add(cmd)
+	command.ReasonFlag(cmd, &ask.Reason, v.need)
+	cmd.Flags().BoolVar(&ask.all, "all", false, "every open error, if no filter is given")
+	cmd.Flags().BoolVar(&ask.dryRun, "dry-run", false, "preview what would change, and change nothing")
+	command.YesFlag(cmd, &ask.yes)
+	return command.OnServer(streams, cmd, command.One, ask.run)
+}
+
+func (a *act) run(ctx context.Context, s *command.Session, args []string) error {
+	ids, f, err := a.read(s, args)
+	switch {
+	case err != nil:
+		return err
+	case len(ids) == 1 && !a.dryRun:
+		return a.one(ctx, s, ids[0])
+	case len(ids) == 0:
+		if f, err = a.filter.find(ctx, s, f); err != nil {
+			return err
+		}
+		return a.filtered(ctx, s, f)
+	}
+	return a.show(s, a.many(ctx, s, inChunks(ids, a.dryRun), len(ids)))
+}
+
+// read checks the flags: ids or a filter, and what the verb needs.
+func (a *act) read(s *command.Session, args []string) ([]recoup.ID, client.Filter, error) {
+	ids, err := s.IDs(recoup.ErrorIDs, args...)
+	if err != nil {
+		return nil, client.Filter{}, err
+	}
+	f, err := a.filter.read(s.Clock())
+	if err != nil {
+		return nil, f, err
+	}
+	empty := f == client.Filter{} && !a.filter.asks()
+	switch {
+	case len(ids) > 0 && (!empty || a.all):
+		return nil, f, command.Usagef("ids and a filter are given: expected one of the two")
+	case len(ids) == 0 && empty && !a.all:
+		return nil, f, command.Usagef("neither an id nor a filter is given: --all means every open error")
+	case a.name == client.Assign && a.To == "":
+		return nil, f, command.Usagef("--to is missing: expected the new owner")
+	case a.need:
+		err = command.NeedReason(a.Reason)
+	}
+	if err == nil {
+		err = checkTier("to-tier", a.Tier)
+	}
+	return ids, f, err
+}
+
+// one acts on a single error, whose refusal says most.
+func (a *act) one(ctx context.Context, s *command.Session, id recoup.ID) error {
+	done, err := s.Act(ctx, a.name, id, a.Act)
+	switch {
+	case err != nil:
+		return err
+	case s.Machine():
+		return s.Print(done)
+	}
+	s.Sayf("%s %s: %s", done.Error.ID, a.past, standing(s.Streams, &done.Error))
+	if done.Warning != "" {
+		s.Notef("Note: %s", command.Printable(command.Words(strings.ToLower(done.Warning))))
+	}
+	return nil
+}
+
+// filtered acts on the errors that a filter selects now. It looks the set up
+// once, so that what is done is done to exactly those that were shown, as they were
+// shown: what changes before the answer is given is left alone and reported.
+func (a *act) filtered(ctx context.Context, s *command.Session, f client.Filter) error {
+	if err := s.Askable(a.yes || a.dryRun); err != nil {
+		return err
+	}
+	ids, more, err := a.members(ctx, s, f)
+	if err != nil {
+		return err
+	}
+	if more {
+		return a.recorded(ctx, s, f)
+	}
+	if a.yes && !a.dryRun {
+		return a.show(s, a.many(ctx, s, inChunks(ids, false), len(ids)))
+	}
+	preview := a.many(ctx, s, inChunks(ids, true), len(ids))
+	if preview.err != nil || a.dryRun || len(ids) == 0 {
+		return a.show(s, preview)
+	}
+	a.print(s, preview.BulkResult)
+	if preview.Applied == 0 {
+		return command.ErrSilent
+	}
+	question := fmt.Sprintf("%s %s?", command.Capital(string(a.name)), command.Count(preview.Applied, "error"))
+	if err := s.Confirm(question, fmt.Sprint(preview.Applied)); err != nil {
+		return err
+	}
+	return a.show(s, a.many(ctx, s, preview.frozen, preview.Matched))
+}
+
+// maxActs is the most errors that are acted on from here; more are an operation of the
+// server.
+const maxActs = 10_000
+
+// members are the errors that a filter selects, unless there are more than maxActs.
+func (a *act) members(ctx context.Context, s *command.Session, f client.Filter) (ids []recoup.ID, more bool, err error) {
+	advance, end := s.ShowProgress("selecting")
+	defer end()
+	for e, err := range s.AllErrors(ctx, f) {
+		if err != nil {
+			return nil, false, err
+		}
+		if ids = append(ids, e.ID); len(ids) > maxActs {
+			return nil, true, nil
+		}
+		advance(len(ids), -1)
+	}
+	return ids, false, nil
+}
+
+// outcome is what became of many, as far as it went.
+type outcome struct {
+	recoup.BulkResult
+	frozen []client.Bulk // of a preview: what to ask for to act on what it has shown
+	err    error
+}
+
+// ChunkSize is how many errors one request changes: few enough to see it go on.
+const ChunkSize = 200
+
+func inChunks(ids []recoup.ID, preview bool) (chunks []client.Bulk) {
+	for chunk := range slices.Chunk(ids, ChunkSize) {
+		chunks = append(chunks, client.Bulk{IDs: chunk, Preview: preview})
+	}
+	return chunks
+}
+
+// many acts on errors chunk by chunk, or previews what would happen to them.
+func (a *act) many(ctx context.Context, s *command.Session, chunks []client.Bulk, total int) outcome {
+	what, sum := string(a.name), outcome{}
+	if len(chunks) > 0 && chunks[0].Preview {
+		what, sum.Preview = "previewing", true
+	}
+	advance, end := s.ShowProgress(what)
+	defer end()
+	for _, chunk := range chunks {
+		chunk.Act = a.Act
+		done, err := s.Bulk(ctx, a.name, chunk)
+		if err != nil {
+			sum.err = err
+			break
+		}
+		sum.Matched, sum.Applied, sum.NotDone = sum.Matched+done.Matched, sum.Applied+done.Applied, sum.NotDone+done.NotDone
+		sum.Refused = append(sum.Refused, done.Refused...)
+		if done.Token != "" {
+			sum.frozen = append(sum.frozen, client.Bulk{Token: done.Token})
+		}
+		advance(sum.Matched, total)
+	}
+	return sum
+}

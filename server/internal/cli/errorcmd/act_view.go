@@ -1,0 +1,71 @@
+package errorcmd
+
+import (
+	"fmt"
+
+	"github.com/recoup-dev/recoup"
+	"github.com/recoup-dev/recoup/server/internal/cli/command"
+)
+
+// show prints what became of many errors. What was done before a failure is said
+// before the failure is.
+func (a *act) show(s *command.Session, o outcome) error {
+	if o.err != nil {
+		if o.Applied > 0 && !o.Preview {
+			s.Notef("%s %s before it failed:", command.Count(o.Applied, "error"), a.past)
+		}
+		return o.err
+	}
+	if s.Machine() {
+		if err := s.Print(o.BulkResult); err != nil {
+			return err
+		}
+	} else {
+		a.print(s, o.BulkResult)
+	}
+	if o.NotDone > 0 && !o.Preview {
+		return command.ErrSilent
+	}
+	return nil
+}
+
+// print says how many were done and why others were not. A preview that is
+// followed by the act itself is a message and not yet a result.
+func (a *act) print(s *command.Session, r recoup.BulkResult) {
+	w := s.Out
+	past, left := a.past, "were not"
+	if r.Preview {
+		past, left = "would be "+past, "would not be"
+		if !a.dryRun {
+			w = s.Err
+		}
+	}
+	if r.Matched == 0 {
+		s.Notef("No error matches.")
+		return
+	}
+	fmt.Fprintf(w, "%d of %s %s.\n", r.Applied, command.Count(r.Matched, "error"), past)
+	if r.NotDone > 0 {
+		fmt.Fprintf(s.Err, "%d %s:\n%s", r.NotDone, left, refusals(s.Streams, r))
+	}
+}
+
+// refusals lists why errors were left alone, with some of those for each reason.
+func refusals(s command.Streams, r recoup.BulkResult) *command.Table {
+	ids := map[string][]recoup.ID{}
+	var reasons []string
+	for _, refused := range r.Refused {
+		if len(ids[refused.Reason]) == 0 {
+			reasons = append(reasons, refused.Reason)
+		}
+		ids[refused.Reason] = append(ids[refused.Reason], refused.ID)
+	}
+	t := command.NewTable(s, command.Column{Name: "ERRORS"}, command.Column{Name: "REASON", Wrap: true}, command.Column{Name: "WHICH", Drop: 1})
+	for _, reason := range reasons {
+		t.Add(len(ids[reason]), reason, command.SomeIDs(ids[reason], len(ids[reason])))
+	}
+	if rest := r.NotDone - len(r.Refused); rest > 0 {
+		t.Add(rest, "not listed", "")
+	}
+	return t
+}

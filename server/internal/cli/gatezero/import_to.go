@@ -1,0 +1,126 @@
+package gatezero
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+
+	"github.com/recoup-dev/recoup/client"
+	"github.com/recoup-dev/recoup/fault"
+	"github.com/recoup-dev/recoup/server/internal/app"
+	"github.com/recoup-dev/recoup/server/internal/cli/command"
+	"github.com/recoup-dev/recoup/server/internal/recovery"
+	"github.com/recoup-dev/recoup/server/internal/rowfile"
+)
+
+// How many rows are imported at once: by one request, or in one transaction.
+const (
+	requestRows     = 2000
+	TransactionRows = 20_000
+)
+
+// destination is where candidates are imported: a server, or a database.
+type destination interface {
+	begin(ctx context.Context, batch string) error
+	copy(ctx context.Context, batch string, rows *recovery.Rows, done func(chunk)) error
+	complete(ctx context.Context, batch string) error
+}
+
+// chunk is what became of some rows.
+type chunk struct {
+	added, present int
+	refused        []command.Refused
+}
+
+// refuse adds a row that was refused.
+func (c *chunk) refuse(line int, err error) {
+	reason := err.Error()
+	if said, ok := errors.AsType[*fault.Error](err); ok {
+		reason = command.Reason(said)
+	}
+	c.refused = append(c.refused, command.Refused{Line: line, Reason: reason})
+}
+
+// remote is a server. It gets the lines of the file as they are, and parses them.
+type remote struct {
+	*client.Client
+	format recovery.Format
+}
+
+func (r remote) begin(ctx context.Context, batch string) error {
+	_, err := r.CreateIntakeBatch(ctx, batch)
+	return err
+}
+
+func (r remote) complete(ctx context.Context, batch string) error {
+	_, err := r.CompleteIntakeBatch(ctx, batch, client.BatchAct{})
+	return err
+}
+
+func (r remote) copy(ctx context.Context, batch string, rows *recovery.Rows, done func(chunk)) error {
+	media := map[recovery.Format]string{recovery.CSV: "text/csv", recovery.NDJSON: "application/x-ndjson"}[r.format]
+	for piece, err := range command.Ahead(ctx, func() (rowfile.Piece, error) { return rows.Piece(requestRows) }) {
+		if err != nil {
+			return err
+		}
+		var c chunk
+		for _, line := range piece.Long {
+			c.refuse(line, recovery.LongRow(line).Err)
+		}
+		if piece.Rows > 0 {
+			sent, err := r.ImportIntakeLines(ctx, batch, client.IntakeLines{Media: media, FirstLine: piece.Line, Data: piece.Data})
+			if err != nil {
+				return err
+			}
+			c.added, c.present = sent.Added, sent.Present
+			for _, row := range sent.Refused {
+				said := new(fault.Error)
+				if json.Unmarshal(row.Failure, said) != nil {
+					said.Message = "refused"
+				}
+				c.refuse(row.Line, said)
+			}
+		}
+		done(c)
+	}
+	return ctx.Err()
+}
+
+// local is a database.
+type local struct{ *app.GateZero }
+
+func (l local) begin(ctx context.Context, batch string) error {
+	_, err := l.CreateBatch(ctx, batch)
+	return err
+}
+
+func (l local) complete(ctx context.Context, batch string) error {
+	_, err := l.Complete(ctx, batch, l.Act("import"))
+	return err
+}
+
+func (l local) copy(ctx context.Context, batch string, rows *recovery.Rows, done func(chunk)) error {
+	take := func() ([]recovery.Row, error) {
+		list, err := rows.Take(TransactionRows)
+		if err == nil && len(list) == 0 {
+			err = io.EOF
+		}
+		return list, err
+	}
+	for list, err := range command.Ahead(ctx, take) {
+		if err != nil {
+			return err
+		}
+		imported, err := l.Import(ctx, batch, list)
+		if err != nil {
+			return err
+		}
+		c := chunk{added: imported.Added, present: imported.Present}
+		for _, row := range imported.Refused {
+			c.refuse(row.Line, row.Err)
+		}
+		done(c)
+	}
+	return ctx.Err()
+}

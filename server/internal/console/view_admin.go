@@ -1,0 +1,149 @@
+package console
+
+import (
+	"errors"
+	"net/url"
+	"sync"
+
+	"github.com/recoup-dev/recoup"
+	"github.com/recoup-dev/recoup/client"
+)
+
+// adminPage is what the platform itself is made of, and how it does.
+type adminPage struct {
+	Leader    string
+	Jobs      []recoup.Job
+	Providers []recoup.Provider
+	Receivers []recoup.Receiver
+	Channels  []recoup.Channel
+	Adoptions []recoup.Adoption
+	Bus       recoup.Bus
+	Keys      []recoup.Key
+	Notices   []recoup.Notice // given up
+	MayRun    bool
+	MayDoctor bool
+}
+
+// Troubles is which jobs are not well, in words; empty: all are.
+func (p adminPage) Troubles() string {
+	var late int64
+	for i := range p.Jobs {
+		if p.Jobs[i].Late || p.Jobs[i].Error != "" {
+			late++
+		}
+	}
+	if late == 0 {
+		return ""
+	}
+	return plural(late, "job") + " late or failing"
+}
+
+func viewAdmin(v *visit) (any, error) {
+	p := adminPage{MayRun: v.who.May("admin"), MayDoctor: v.who.May("operator", "admin") && len(v.who.Hubs) == 0}
+	parts := []func() error{
+		func() error {
+			found, err := v.client.Jobs(v.ctx())
+			p.Leader, p.Jobs = found.Leader, found.Jobs
+			return err
+		},
+		func() (err error) { p.Providers, err = v.client.Providers(v.ctx()); return err },
+		func() error {
+			found, err := v.client.Receivers(v.ctx())
+			p.Receivers = found.Receivers
+			return err
+		},
+		func() error {
+			found, err := v.client.Channels(v.ctx())
+			p.Channels = found.Channels
+			return err
+		},
+		func() error {
+			found, err := v.client.Adoptions(v.ctx())
+			p.Adoptions = found.Adoptions
+			return err
+		},
+		func() (err error) { p.Bus, err = v.client.Bus(v.ctx()); return err },
+		func() error {
+			page, err := v.client.Keys(v.ctx(), client.Page{Limit: 100})
+			p.Keys = page.Keys
+			return err
+		},
+		func() error {
+			page, err := v.client.Notices(v.ctx(), recoup.NoticeFilter{State: recoup.NoticeGivenUp}, client.Page{Limit: 20})
+			p.Notices = page.Notices
+			return err
+		},
+	}
+	failed := make([]error, len(parts))
+	var all sync.WaitGroup
+	for i, part := range parts {
+		all.Go(func() { failed[i] = v.optional(part()) })
+	}
+	all.Wait()
+	return p, errors.Join(failed...)
+}
+
+// viewDoctor is what the doctor finds. It looks at everything, so the page of the platform
+// fetches it when the rest is there.
+func viewDoctor(v *visit) (any, error) { return v.client.Doctor(v.ctx()) }
+
+// runJob runs a scheduled job now.
+func runJob(v *visit) (any, error) {
+	if _, err := v.client.RunJob(v.ctx(), v.r.PathValue("job"), client.JobRun{Reason: v.text("reason")}); err != nil {
+		return nil, err
+	}
+	v.goDone("admin", "job", 1)
+	return nil, nil
+}
+
+// switchProvider uses another member of a group from now on.
+func switchProvider(v *visit) (any, error) {
+	s := client.ProviderSwitch{To: v.text("to"), Reason: v.text("reason")}
+	if _, err := v.client.SwitchProvider(v.ctx(), v.r.PathValue("group"), s); err != nil {
+		return nil, err
+	}
+	v.goDone("admin", "provider", 1)
+	return nil, nil
+}
+
+// resendNotices sends what was given up once more.
+func resendNotices(v *visit) (any, error) {
+	list, err := ids(v.r.PostForm["id"])
+	if err != nil {
+		return nil, err
+	}
+	sent, err := v.client.ResendNotices(v.ctx(), client.NoticeResend{IDs: list, Reason: v.text("reason")})
+	if err != nil {
+		return nil, err
+	}
+	v.goDone("admin", "resend", sent.Resent)
+	return nil, nil
+}
+
+// auditPage is who did what.
+type auditPage struct {
+	Entries []recoup.AuditEntry
+	Actor   string
+	Act     string
+	Next    string
+}
+
+func viewAudit(v *visit) (any, error) {
+	q := v.r.URL.Query()
+	p := auditPage{Actor: q.Get("actor"), Act: q.Get("act")}
+	page, err := v.client.Audit(v.ctx(), recoup.AuditFilter{Actor: p.Actor, Act: p.Act}, client.Page{Cursor: q.Get("cursor"), Limit: pageRows})
+	if err != nil {
+		return nil, err
+	}
+	p.Entries = page.Entries
+	if page.Next != "" {
+		next := url.Values{"cursor": {page.Next}}
+		for key, value := range map[string]string{"actor": p.Actor, "act": p.Act} {
+			if value != "" {
+				next.Set(key, value)
+			}
+		}
+		p.Next = address("audit", next)
+	}
+	return p, nil
+}

@@ -1,0 +1,28 @@
+package console
+
+import (
+	"strings"
+
+	"github.com/recoup-dev/recoup"
+)
+
+// promotionPage is whether an entity may go on.
+type promotionPage struct {
+	Entity string // none: nothing was asked yet
+	Gate   recoup.Gate
+}
+
+func viewPromotion(v *visit) (any, error) {
+	p := promotionPage{Entity: strings.TrimSpace(v.r.URL.Query().Get("entity"))}
+	if p.Entity == "" {
+		return p, nil
+	}
+	var err error
+	if p.Gate, err = v.client.Gate(v.ctx(), p.Entity); err != nil {
+		return nil, err
+	}
+	if !p.Gate.Blocked {
+		p.Gate.Unknown, err = v.client.UnknownEntity(v.ctx(), p.Entity)
+	}
+	return p, err
+}

@@ -1,0 +1,48 @@
+// Package demo fills a node with sample data, so that whoever looks at Recoup for the
+// first time finds what an operator finds in the morning: a [Month], played by a [Clock]
+// that is moved, and a night that went wrong.
+package demo
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/recoup-dev/recoup"
+	"github.com/recoup-dev/recoup/server/internal/deadletter"
+	"github.com/recoup-dev/recoup/server/internal/engine"
+	"github.com/recoup-dev/recoup/server/internal/policy"
+	"github.com/recoup-dev/recoup/server/internal/recovery"
+	"github.com/recoup-dev/recoup/server/internal/store"
+)
+
+// Parts are those of the node that a demo plays on.
+type Parts struct {
+	Store interface {
+		recovery.Store
+		store.ProcessedWriter
+		UseClock(func() time.Time)
+	}
+	OwnClock    bool // the store has a clock of its own, which cannot be moved
+	Engine      *engine.Engine
+	DeadLetters *deadletter.Service
+	Gate        func() policy.Gate
+	Now         func() time.Time
+	IDs         *recoup.IDSource
+
+	failed map[string]recorded // by incident
+}
+
+// caller is who does what the demo does.
+var caller = engine.Caller{Name: "demo"}
+
+// Add adds the failures of a night, dead letters, and a batch of company candidates.
+// What the policy does not have is left out, so that a demo runs with any policy.
+func (s *Parts) Add(ctx context.Context) error {
+	for _, add := range []func(context.Context) error{s.addDeadLetters, s.addBatch, s.addErrors} {
+		if err := add(ctx); err != nil {
+			return fmt.Errorf("adding sample data: %w", err)
+		}
+	}
+	return nil
+}

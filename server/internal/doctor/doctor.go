@@ -1,0 +1,144 @@
+// Package doctor finds what is wrong with an installation. Facts come from a store
+// (store.Inspector) and from the node; each [Check] judges them, and what it finds has
+// evidence and the command that fixes it. Judging is pure: it asks nobody, changes
+// nothing and reads no clock. What puts a thing right is a [Remedy], as data; who applies
+// it is not decided here.
+package doctor
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	"github.com/recoup-dev/recoup"
+	"github.com/recoup-dev/recoup/server/internal/policy"
+	"github.com/recoup-dev/recoup/server/internal/store"
+)
+
+// Input is everything that is judged.
+type Input struct {
+	Facts    store.Facts
+	Now      time.Time
+	Policy   *policy.Policy // in force; nil: none ever was
+	Warnings []string       // of the policy's checker
+	Jobs     []recoup.Job   // as they went; none: not looked at
+	Skew     time.Duration  // how far the machine's clock is ahead of the database's
+	Bus      *Bus           // of the node that looks; nil: it has none
+	Node     *Node          // that looks; nil: there is none, a command looks at the database itself
+}
+
+// Node is what the doctor knows of the node that looks.
+type Node struct {
+	Listen     string
+	Secure     bool // it speaks TLS, or proxies in front of it are known
+	Demo       bool
+	MaxConns   int              // of its pool; zero: unknown
+	Channels   []recoup.Channel // how they do
+	Unreached  []string         // actions of alerts, with their teams, that reach only its log
+	Unrouted   []string         // channels that it has and no route names
+	MasterKey  bool
+	LooseFiles []LooseFile // files with secrets that others can read
+}
+
+// LooseFile is a file with secrets that more users can read than should, and the mode of
+// chmod that changes that.
+type LooseFile struct{ Path, Mode string }
+
+// Ill is a finding, and how it is put right.
+type Ill struct {
+	recoup.Finding
+	Remedy Remedy
+}
+
+// Remedy is what puts something right. The zero value is none.
+type Remedy struct {
+	Statements []string // to be run by the schema's owner
+	Views      bool     // the names of the policy are to be made anew
+	Partitions bool     // partitions are to be made
+	Grants     bool     // privileges are to be granted anew, as migrations do
+	Login      string   // the adopted table whose login role is to be repaired
+	Remake     string   // the adopted table whose triggers and functions are to be made anew
+}
+
+// Check is one thing that is looked for.
+type Check struct {
+	Name  string
+	About string // what it looks for
+	judge func(in *Input) []Ill
+}
+
+// Checks are all of them, in the order in which they are made.
+func Checks() []Check {
+	return []Check{
+		{"tables", "names of the policy that are missing or taken by something else", judgeNames},
+		{"dead-tables", "tables that the policy calls dead and that still exist", judgeDeadTables},
+		{"ungoverned", "tables that look like error tables and have no policy", judgeLookalikes},
+		{"adoptions", "adopted tables that are gone, half adopted, without their triggers, or that no node follows", judgeAdoptions},
+		{"schema", "tables, columns and defaults that are not as the migrations made them", judgeColumns},
+		{TriggerCheck, "guards that are missing, disabled or replaced", judgeTriggers},
+		{"functions", "functions that are missing or replaced", judgeFunctions},
+		{"constraints", "constraints that are missing or changed", judgeConstraints},
+		{"indexes", "indexes that are missing, invalid or changed", judgeIndexes},
+		{"grants", "privileges that our roles lack or have beyond what nodes, pipelines and analysts need", judgeGrants},
+		{"other-roles", "privileges of roles that are not Recoup's, and default privileges", judgeOtherRoles},
+		{"roles", "roles that are missing, too powerful or changed, and read grants of roles that were dropped", judgeRoles},
+		{checkOwners, "objects in the schemas of Recoup that belong to another role", judgeOwners},
+		{"dependents", "objects of other roles that depend on Recoup's tables", judgeDependents},
+		{"public-schema", "a schema public in which every role may create objects", judgePublicSchema},
+		{"row-security", "tables left open while row security is on", judgeRowSecurity},
+		{"partitions", "months that are missing ahead, not attached, unguarded or in a default partition", judgePartitions},
+		{"rows", "rows that break an invariant", judgeRows},
+		{"jobs", "scheduled jobs that fail, are behind or have stopped", judgeJobs},
+		{"outbox", "notifications that wait for too long", judgeOutbox},
+		{"channels", "channels that are missing, that fail, that nobody reaches or no route names", judgeChannels},
+		{"vacuum", "dead rows that autovacuum does not get to, and transaction ids that run out", judgeVacuum},
+		{"locks", "sessions that keep others from writing Recoup's tables", judgeLocks},
+		{"horizon", "transactions and replication slots that keep dead rows or the log", judgeHolders},
+		{"clock", "a machine whose clock differs from the database's", judgeClock},
+		{"connections", "a connection budget that nodes exhaust", judgeConnections},
+		{"pooler", "a pooler in the way of notifications", judgePooler},
+		{"durability", "settings that lose acknowledged writes", judgeDurability},
+		{"bus", "a bus that is away, may lose acknowledged events, is almost full, or whose batches cannot be written", judgeBus},
+		{"settings", "settings that hurt", judgeSettings},
+		{"events", "events that are not in the ledger yet", judgeEvents},
+		{"keys", "API keys: no admin, no expiry, unused admins", judgeKeys},
+		{"encryption", "platform keys in plaintext, and a master key that others can read", judgeEncryption},
+		{"backups", "backups that were never made or are old", judgeBackups},
+		{"file", "a damaged file, a log out of hand, a disk almost full", judgeFile},
+		{"listener", "a listener beyond loopback without TLS", judgeListener},
+		{"policy", "warnings of the policy's checker", judgePolicy},
+		{"unseen", "what could not be looked at", judgeUnseen},
+	}
+}
+
+// checkOwners is the name of the check that [JudgeOwners] makes.
+const checkOwners = "owners"
+
+// Judge makes every check and returns what they find, worst first.
+func Judge(in *Input) []Ill {
+	var found []Ill
+	for _, check := range Checks() {
+		for _, ill := range check.judge(in) {
+			ill.Check, ill.Safe = check.Name, ill.Remedy.any()
+			found = append(found, ill)
+		}
+	}
+	slices.SortStableFunc(found, func(a, b Ill) int { return cmp.Compare(rank(a.Severity), rank(b.Severity)) })
+	return found
+}
+
+func rank(s recoup.FindingSeverity) int { return slices.Index(recoup.FindingSeverities(), s) }
+
+func (r Remedy) any() bool {
+	return len(r.Statements) > 0 || r.Views || r.Partitions || r.Grants || r.Login != "" || r.Remake != ""
+}
+
+// ill makes a finding of a check, which Judge names.
+func ill(severity recoup.FindingSeverity, subject, evidence, fix string) Ill {
+	return Ill{Finding: recoup.Finding{Severity: severity, Subject: subject, Evidence: evidence, Fix: fix}}
+}
+
+func (i Ill) with(r Remedy) Ill {
+	i.Remedy = r
+	return i
+}

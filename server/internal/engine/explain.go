@@ -1,0 +1,61 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"strconv"
+
+	"github.com/recoup-dev/recoup"
+	"github.com/recoup-dev/recoup/server/internal/lifecycle"
+	"github.com/recoup-dev/recoup/server/internal/policy"
+	"github.com/recoup-dev/recoup/server/internal/store"
+)
+
+// Explain explains an error.
+func (e *Engine) Explain(ctx context.Context, c Caller, id recoup.ID) (recoup.Explanation, error) {
+	found, err := e.Error(ctx, c, id)
+	if err != nil {
+		return recoup.Explanation{}, err
+	}
+	p := e.Policies.Of(&found)
+	x := recoup.Explanation{Error: found, Policy: p.Version, Owner: found.Owner(), Next: []recoup.Deadline{}, Exits: []string{}, Refused: e.refused.reason(id)}
+	table := found.Table
+	if found.ReportedTable != "" {
+		table = found.ReportedTable
+	}
+	_, x.Decided = p.Explain(policy.Question{
+		Table: table, Entity: found.EntityID != "", Code: found.Code,
+		Class: found.Class, Category: found.Category, Severity: found.Severity,
+	})
+	if n := found.StreakCount; n > 0 { // the entity's count, of which its own retries are only a part
+		x.Decided = append(x.Decided, recoup.Rule{Field: "streak", Value: strconv.Itoa(n), Why: "failures of " + found.StreakFamily + " that this entity has had"})
+	}
+	if found.State == recoup.Archived { // nothing happens any more
+		return x, nil
+	}
+	for _, d := range lifecycle.Deadlines(p, &found) {
+		x.Next = append(x.Next, recoup.Deadline{At: d.At, What: string(d.Kind)})
+	}
+	now := e.Now()
+	if current := e.Policies.Current(); found.PolicyVersion != current.Version {
+		if _, _, err := e.rebased(c, current, &found, lifecycle.Rebase{By: c.Name}, now); err == nil {
+			x.Newer = current.Version
+		}
+	}
+	for _, try := range []lifecycle.Input{
+		lifecycle.Park{By: c.Name, Reason: "?"}, lifecycle.Unpark{By: c.Name}, lifecycle.Resolve{By: c.Name},
+		lifecycle.Escalate{By: c.Name}, lifecycle.Assign{By: c.Name, To: "?"}, lifecycle.Review{By: c.Name}, lifecycle.ArchiveNow{By: c.Name},
+	} {
+		_, effects, err := lifecycle.Step(p, &found, try, now)
+		if err == nil {
+			x.Exits = append(x.Exits, effects.History.Input)
+		}
+	}
+	return x, nil
+}
+
+// broken reports whether an error is the machinery's and not an answer.
+func broken(err error) bool {
+	var refusal *lifecycle.Refusal
+	return err != nil && !errors.As(err, &refusal) && !errors.Is(err, store.ErrNotFound) && !errors.Is(err, ErrForbidden)
+}

@@ -1,0 +1,162 @@
+package policy
+
+// keyRows says of every key of the policy file what acts on it.
+func keyRows() map[string]keyRow {
+	const (
+		dol     = "tables/outreach.dol_errors/"
+		orphans = "tables/public.shq_orphan_errors/"
+		family  = "hubs/company-target/overrides/auto_park/0/"
+		code    = "codes/CARD_DECLINED/"
+		rule    = "alerts/rules/0/"
+		team    = "notifications/teams/platform-team/0/"
+		request = "requests/codes/NETWORK_TIMEOUT/"
+		steps   = "retry/categories/TRANSIENT/"
+
+		resolve  = "server/internal/policy/resolve.go "
+		explain  = "server/internal/policy/explain.go "
+		owner    = "server/internal/policy/owner.go "
+		routes   = "server/internal/policy/notification.go "
+		show     = "server/internal/cli/policy/show.go "
+		tables   = "server/internal/store/postgres/table.go "
+		escalate = "server/internal/lifecycle/escalate.go "
+		codes    = "server/internal/app/registrar.go Codes"
+		requests = "server/internal/app/registrar.go WithRequests"
+		stages   = "server/internal/deadletter/record.go Stage"
+	)
+	return map[string]keyRow{
+		"version":       {at: "version", value: "1.0.1", used: "server/internal/app/registrar_policy.go Version"},
+		"effective":     {at: "effective", value: "2026-02-03", used: "server/internal/app/registrar_policy.go EffectiveFrom", shown: "server/internal/api/policy_key_test.go TestPolicyOfTomorrow"},
+		"authority":     {at: "authority", value: "CC-04", used: show + "Authority", shown: "server/internal/cli/policy/policy_test.go TestPolicyOutput"},
+		"tiers/*/lasts": {at: "tiers/MEDIUM/lasts", value: "31d", used: resolve + "TTL"},
+		"tiers/*/use":   {at: "tiers/MEDIUM/use", value: "Another", used: show + "Use", shown: "server/internal/cli/policy/policy_test.go TestPolicyOutput"},
+
+		"hubs/*/name":                            {at: "hubs/dol-filings/name", value: "Filings", used: tables + "HubName"},
+		"hubs/*/team":                            {at: "hubs/dol-filings/team", value: "filings-team", used: "server/internal/alert/notice.go Team"},
+		"hubs/*/lead":                            {at: "hubs/dol-filings/lead", value: "filings-lead", used: "server/internal/alert/notice.go Lead"},
+		"hubs/*/services":                        {at: "hubs/dol-filings/services", value: list("other"), used: owner + "Services"},
+		"hubs/*/pipelines":                       {at: "hubs/dol-filings/pipelines", value: list("other"), used: owner + "Pipelines"},
+		"hubs/*/overrides/tables":                {at: "hubs/company-target/overrides/tables", value: list("company.url_discovery_failures"), used: resolve + "overrides"},
+		"hubs/*/overrides/max_retries":           {at: "hubs/dol-filings/overrides/max_retries", value: 6, used: resolve + "MaxRetries"},
+		"hubs/*/overrides/ttl":                   {at: "hubs/people-intelligence/overrides/ttl", value: "LONG", used: resolve + "TTLTier"},
+		"hubs/*/overrides/auto_park/*/family":    {at: family + "family", value: "lookup", used: "server/internal/lifecycle/report.go Family"},
+		"hubs/*/overrides/auto_park/*/codes":     {at: family + "codes", value: list("DNS_TIMEOUT"), used: resolve + "Codes"},
+		"hubs/*/overrides/auto_park/*/after":     {at: family + "after", value: 4, used: "server/internal/lifecycle/retry.go After"},
+		"hubs/*/overrides/auto_park/*/reason":    {at: family + "reason", value: "DATA_QUALITY", used: "server/internal/lifecycle/retry.go Reason"},
+		"platform_hub":                           {at: "platform_hub", value: "dol-filings", refused: "expected dol-filings", used: owner + "PlatformHub"},
+		"orphan_table":                           {at: "orphan_table", value: "outreach.dol_errors", refused: "outreach.dol_errors", used: resolve + "OrphanTable"},
+		"dead_tables/*":                          {at: "dead_tables/outreach.bit_errors", value: "Make it", used: explain + "Todo"},
+		"archive/suffix":                         {at: "archive/suffix", value: "_old", used: tables + "Archive", shown: "server/internal/store/postgres/table_test.go TestViewsFollowThePolicy"},
+		"archive/retention":                      {at: "archive/retention", value: "366d", used: tables + "Retention", shown: "server/internal/api/spec000_end_test.go TestSpec000ArchiveRetention"},
+		"tables/*/hub":                           {at: dol + "hub", value: "platform", used: "server/internal/api/tables.go Hub"},
+		"tables/*/layer":                         {at: orphans + "layer", value: "HUB", used: escalate + "Owner"},
+		"tables/*/entity":                        {at: dol + "entity", value: "company_id", used: tables + "EntityColumn", shown: "server/internal/store/postgres/table_test.go TestViewsFollowThePolicy"},
+		"tables/*/entity_required":               {at: dol + "entity_required", value: false, used: resolve + "EntityOptional"},
+		"tables/*/ttl":                           {at: dol + "ttl", value: "LONG", used: resolve + "TTL"},
+		"tables/*/default":                       {at: dol + "default", value: "ARCHIVE", used: resolve + "Default"},
+		"tables/*/allowed":                       {at: dol + "allowed", value: list("RETRY", "PARK"), used: resolve + "Allows"},
+		"tables/*/park_reason":                   {at: orphans + "park_reason", value: "DATA_QUALITY", used: resolve + "ParkReason"},
+		"tables/*/dead_letters":                  {at: "tables/pipeline.dead_letters/dead_letters", value: false, refused: "expected dead_letters: true", used: "server/internal/engine/claim.go DeadLetter"},
+		"tables/*/blocks":                        {at: dol + "blocks", value: false, used: resolve + "Blocks"},
+		"tables/*/because":                       {at: dol + "because", value: "Another", used: explain + "BlocksWhy"},
+		"tables/*/archive":                       {at: dol + "archive", value: "outreach.old_errors", used: tables + "Archive", shown: "server/internal/store/postgres/table_test.go TestViewsFollowThePolicy"},
+		"tables/*/retention":                     {at: dol + "retention", value: "366d", used: tables + "Retention"},
+		"tables/*/source/details":                {at: dol + "source/details", value: list("state"), used: "server/internal/adoption/kept.go Details", shown: "server/internal/adoption/source_test.go TestColumnsFollowThePolicy"},
+		"tables/*/source/encrypted":              {at: dol + "source/encrypted", value: list("phone"), used: "server/internal/adoption/kept.go Encrypted", shown: "server/internal/adoption/source_test.go TestColumnsTravel"},
+		"tables/*/source/at_end":                 {at: dol + "source/at_end", value: "move", used: "server/internal/adoption/remove.go AtEnd", shown: "server/internal/adoption/source_test.go TestRowsMove"},
+		"tables/*/source/dead_letters":           {at: dol + "source/dead_letters", value: true, used: "server/internal/adopt/source.go DeadLetters", shown: "server/internal/adoption/letter_test.go TestLettersAreThePolicys"},
+		"severities/*/disposition":               {at: "severities/HIGH/disposition", value: "ARCHIVE", used: resolve + "Action"},
+		"severities/*/otherwise":                 {at: "severities/LOW/otherwise", value: "RETRY", used: resolve + "Otherwise"},
+		"severities/*/ttl":                       {at: "severities/HIGH/ttl", value: "MEDIUM", used: resolve + "TTLTier"},
+		"severities/*/park_reason":               {at: "severities/CRITICAL/park_reason", value: "DATA_QUALITY", used: resolve + "ParkReason"},
+		"retry/categories/*/max_retries":         {at: steps + "max_retries", value: 6, used: resolve + "MaxRetries"},
+		"retry/categories/*/schedule/kind":       {at: steps + "schedule", value: map[string]any{"kind": "linear", "base": "2s"}, used: "server/internal/lifecycle/retry.go Schedule"},
+		"retry/categories/*/schedule/base":       {at: steps + "schedule/base", value: "3s", used: "retry/delay.go Base"},
+		"retry/categories/*/schedule/multiplier": {at: steps + "schedule/multiplier", value: 3, used: "retry/delay.go Multiplier"},
+		"retry/categories/*/schedule/cap":        {at: steps + "schedule/cap", value: "60s", used: "retry/delay.go Cap"},
+		"retry/categories/*/schedule/jitter":     {at: steps + "schedule/jitter", value: "full", refused: "expected no jitter", used: "retry/delay.go Jitter"},
+		"retry/categories/*/schedule/steps":      {at: steps + "schedule", value: map[string]any{"kind": "fixed", "steps": list("1s", "2s", "3s", "4s", "5s")}, used: "retry/delay.go Steps"},
+		"retry/categories/*/window":              {at: steps + "window", value: "25h", used: "server/internal/lifecycle/report.go Window"},
+		"retry/floors/*":                         {at: "retry/floors/short_delay", value: "2m", used: resolve + "Floors"},
+
+		"parking/reasons/*":                 {at: "parking/reasons/DATA_QUALITY", value: "Bad data", used: show + "Reasons", shown: "server/internal/cli/policy/policy_test.go TestPolicyOutput"},
+		"parking/conditions/*/name":         {at: "parking/conditions/0/name", value: "no-name", used: explain + "Name"},
+		"parking/conditions/*/codes":        {at: "parking/conditions/0/codes", value: list("MISSING_NAME", "EIN_MISMATCH"), used: resolve + "conditions"},
+		"parking/conditions/*/tables":       {at: "parking/conditions/0/tables", value: list("outreach.dol_errors"), used: resolve + "Tables"},
+		"parking/conditions/*/reason":       {at: "parking/conditions/0/reason", value: "ESCALATION_REQUIRED", used: resolve + "Reason"},
+		"parking/conditions/*/page":         {at: "parking/conditions/0/page", value: true, used: resolve + "Page"},
+		"escalation/ladder/*/tier":          {at: "escalation/ladder/0/tier", value: 2, refused: "expected tier 1", used: escalate + "Tier"},
+		"escalation/ladder/*/owner":         {at: "escalation/ladder/0/owner", value: "HUB_LEAD", used: escalate + "Owner"},
+		"escalation/ladder/*/after":         {at: "escalation/ladder/1/after", value: "49h", used: escalate + "After"},
+		"escalation/ladder/*/review_within": {at: "escalation/ladder/0/review_within", value: "25h", used: escalate + "ReviewWithin"},
+		"escalation/global_owner":           {at: "escalation/global_owner", value: "HUB_LEAD", used: escalate + "Owner"},
+		"escalation/expiry_notice":          {at: "escalation/expiry_notice", value: "25h", used: escalate + "ExpiryNotice"},
+		"leases/default":                    {at: "leases/default", value: "61s", used: "server/internal/lifecycle/lease.go Leases"},
+		"leases/max":                        {at: "leases/max", value: "16m", used: "server/internal/lifecycle/lease.go Leases"},
+		"leases/expiry_grace":               {at: "leases/expiry_grace", value: "16m", used: "server/internal/lifecycle/end.go ExpiryGrace"},
+		"metrics/*/means":                   {at: "metrics/error_rate/means", value: "Another", used: "server/internal/alert/exposition.go Means", shown: "server/internal/app/metrics_policy_test.go TestPolicyMetrics"},
+		"metrics/*/threshold":               {at: "metrics/error_rate/threshold", value: "6%", used: "server/internal/alert/reading.go Threshold"},
+		"alerts/min_samples":                {at: "alerts/min_samples", value: 21, used: "server/internal/alert/alert.go MinSamples"},
+		"alerts/repeat":                     {at: "alerts/repeat", value: "5h", used: "server/internal/alert/notice.go Repeat"},
+		"alerts/rules/*/name":               {at: rule + "name", value: "other", used: "server/internal/alert/alert.go Name"},
+		"alerts/rules/*/when":               {at: rule + "when", value: "error_rate > 6%", used: "server/internal/alert/alert.go Compare"},
+		"alerts/rules/*/window":             {at: rule + "window", value: "1h", used: "server/internal/alert/measure.go Window"},
+		"alerts/rules/*/for":                {at: rule + "for", value: "6m", used: "server/internal/alert/alert.go For"},
+		"alerts/rules/*/repeat":             {at: rule + "repeat", value: "2h", used: "server/internal/alert/notice.go Repeat"},
+		"alerts/rules/*/per":                {at: "alerts/rules/2/per", value: "platform", used: "server/internal/alert/measure.go Per"},
+		"alerts/rules/*/hub":                {at: rule + "hub", value: "platform", used: "server/internal/alert/measure.go Hub"},
+		"alerts/rules/*/severity":           {at: rule + "severity", value: "HIGH", used: "server/internal/alert/alert.go Severity"},
+		"alerts/rules/*/action":             {at: rule + "action", value: "PAGE_ON_CALL", used: "server/internal/alert/notice.go Action"},
+		"providers/*/members":               {at: "providers/email_validation/members", value: list("zerobounce"), used: "server/internal/alert/provider.go Members", shown: "server/internal/alert/provider_test.go TestNextMember"},
+		"providers/*/back_after":            {at: "providers/email_validation/back_after", value: "2h", used: "server/internal/alert/provider.go BackAfter", shown: "server/internal/alert/provider_test.go TestSwitchAndBack"},
+		"providers/*/hub":                   {at: "providers/email_validation/hub", value: "platform", used: owner + "Hub"},
+		"notifications/default/*/channel":   {at: "notifications/default/0/channel", value: "pager", used: routes + "Default"},
+		"notifications/default/*/from":      {at: "notifications/default/0", value: map[string]any{"channel": "chat", "from": "PAGE"}, used: routes + "From"},
+		"notifications/default/*/kinds":     {at: "notifications/default/0/kinds", value: list("ESCALATED"), used: routes + "Kinds"},
+		"notifications/teams/*/*/channel":   {at: team + "channel", value: "log", used: routes + "Teams"},
+		"notifications/teams/*/*/from":      {at: "notifications/teams/platform-team/0", value: map[string]any{"channel": "pager", "from": "PAGE"}, used: routes + "From"},
+		"notifications/teams/*/*/kinds":     {at: team + "kinds", value: list("PARKED"), used: routes + "Kinds"},
+		"notifications/digests/*":           {at: "notifications/digests/PARKED", value: "16m", used: "server/internal/notify/dispatcher.go Digests"},
+		"requests/default/max_attempts":     {at: "requests/default/max_attempts", value: 4, used: requests},
+		"requests/default/base":             {at: "requests/default/base", value: "2s", used: requests},
+		"requests/default/multiplier":       {at: "requests/default/multiplier", value: 3, used: requests},
+		"requests/default/cap":              {at: "requests/default/cap", value: "301s", used: requests},
+		"requests/codes/*/max_attempts":     {at: request + "max_attempts", value: 6, used: requests},
+		"requests/codes/*/base":             {at: request + "base", value: "200ms", used: requests},
+		"requests/codes/*/multiplier":       {at: request + "multiplier", value: 3, used: requests},
+		"requests/codes/*/cap":              {at: request + "cap", value: "6s", used: requests},
+		"stages/max_attempts":               {at: "stages/max_attempts", value: 6, used: stages},
+		"stages/schedule/kind":              {at: "stages/schedule", value: map[string]any{"kind": "linear", "base": "1s"}, used: stages},
+		"stages/schedule/base":              {at: "stages/schedule/base", value: "2s", used: stages},
+		"stages/schedule/multiplier":        {at: "stages/schedule/multiplier", value: 3, used: stages},
+		"stages/schedule/cap":               {at: "stages/schedule/cap", value: "2s", used: stages},
+		"stages/schedule/jitter":            {at: "stages/schedule/jitter", value: "additive", used: stages},
+		"stages/schedule/steps":             {at: "stages/schedule", value: map[string]any{"kind": "fixed", "steps": list("1s", "2s", "3s", "4s")}, used: stages},
+		"stages/retry_after_ceiling":        {at: "stages/retry_after_ceiling", value: "6m", used: stages},
+		"stages/replay_retention":           {at: "stages/replay_retention", value: "91d", used: "server/internal/deadletter/advance.go ReplayRetention", shown: "server/internal/deadletter/purge_test.go TestReplaysAreKept"},
+		"stages/checkpoint_retention":       {at: "stages/checkpoint_retention", value: "31d", used: "server/internal/deadletter/advance.go CheckpointRetention", shown: "server/internal/deadletter/purge_test.go TestPurgeGoesOn"},
+		"ledger/details/keys/*":             {at: "ledger/details/keys", value: map[string]any{"retryable": "bool"}, used: "server/internal/app/ledger.go Details", shown: "server/internal/api/policy_key_test.go TestDetailsOfThePolicy"},
+		"ledger/details/max_value_bytes":    {at: "ledger/details/max_value_bytes", value: 64, used: "server/internal/app/ledger.go MaxValueBytes", shown: "server/internal/api/policy_key_test.go TestDetailsOfThePolicy"},
+		"ledger/details/max_bytes":          {at: "ledger/details/max_bytes", value: 512, used: "server/internal/app/ledger.go MaxBytes", shown: "server/internal/api/policy_key_test.go TestDetailsOfThePolicy"},
+		"ledger/event_retention":            {at: "ledger/event_retention", value: "91d", used: "server/internal/clockwork/jobs.go EventRetention", shown: "server/internal/api/spec003_test.go TestSpec003RollupAndRetention"},
+		"ledger/rollup_retention":           {at: "ledger/rollup_retention", value: "731d", used: "server/internal/clockwork/jobs.go RollupRetention", shown: "server/internal/api/spec003_test.go TestSpec003RollupAndRetention"},
+		"gate/waits":                        {at: "gate/waits", value: list("1h", "2h", "3h"), used: "server/internal/recovery/result.go Schedule", shown: "server/internal/api/policy_key_test.go TestRetriesOfThePolicy"},
+		"gate/max_attempts":                 {at: "gate/max_attempts", value: 2, refused: "3 waits for 2 attempts", used: "server/internal/recovery/result.go MaxAttempts"},
+		"gate/recovery_window":              {at: "gate/recovery_window", value: "15d", used: "server/internal/recovery/batch.go RecoveryWindow", shown: "server/internal/api/gate_zero_test.go TestGateZeroFreeze"},
+		"gate/reasons/*":                    {at: "gate/reasons/TIMEOUT", value: "Too slow", used: "server/internal/recovery/reason.go Reasons", shown: "server/internal/api/gate_zero_test.go TestGateZeroReasons"},
+
+		"codes/*/class":       {at: "codes/CARD_DECLINED", value: map[string]any{"class": "fatal", "description": "The bank says no."}, used: codes},
+		"codes/*/condition":   {at: code + "condition", value: "state_changed", used: codes},
+		"codes/*/proven":      {at: code + "proven", value: "short_delay", used: codes},
+		"codes/*/category":    {at: code + "category", value: "TRANSIENT", used: codes},
+		"codes/*/severity":    {at: code + "severity", value: "LOW", used: codes},
+		"codes/*/http_status": {at: code + "http_status", value: 409, used: codes},
+		"codes/*/domain":      {at: code + "domain", value: "data", used: codes},
+		"codes/*/group":       {at: code + "group", value: "database", used: codes},
+		"codes/*/page":        {at: code + "page", value: true, used: codes},
+		"codes/*/description": {at: code + "description", value: "No.", used: codes},
+		"codes/*/causes":      {at: code + "causes", value: list("Another."), used: codes},
+		"codes/*/resolution":  {at: code + "resolution", value: list("Another."), used: codes},
+		"codes/*/related":     {at: code + "related", value: list("VALIDATION_ERROR"), used: codes},
+		"codes/*/aliases":     {at: code + "aliases", value: list("POOR"), used: codes},
+	}
+}

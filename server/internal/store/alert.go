@@ -1,0 +1,161 @@
+package store
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/recoup-dev/recoup"
+	"github.com/recoup-dev/recoup/server/internal/store/row"
+)
+
+// Alerts describes the rows of alerts.
+var Alerts = row.Table[recoup.Alert]{Name: "recoup.alert", Columns: []row.Column[recoup.Alert]{
+	row.ID("alert_id", func(a *recoup.Alert) *recoup.ID { return &a.ID }).Key(),
+	row.Text("rule", func(a *recoup.Alert) *string { return &a.Rule }),
+	row.Text("scope", func(a *recoup.Alert) *string { return &a.Scope }),
+	row.Text("state", func(a *recoup.Alert) *string { return (*string)(&a.State) }),
+	row.Text("severity", func(a *recoup.Alert) *string { return (*string)(&a.Severity) }),
+	row.Text("action", func(a *recoup.Alert) *string { return (*string)(&a.Action) }),
+	row.Text("condition", func(a *recoup.Alert) *string { return &a.Condition }),
+	row.Big("samples", func(a *recoup.Alert) *int64 { return &a.Samples }),
+	row.Time("pending_at", func(a *recoup.Alert) *time.Time { return &a.PendingAt }),
+	row.Time("fired_at", func(a *recoup.Alert) *time.Time { return &a.FiredAt }),
+	row.Time("resolved_at", func(a *recoup.Alert) *time.Time { return &a.ResolvedAt }),
+	row.Time("notified_at", func(a *recoup.Alert) *time.Time { return &a.NotifiedAt }),
+	row.Int("notified", func(a *recoup.Alert) *int { return &a.Notified }),
+	row.Real("value", func(a *recoup.Alert) *float64 { return &a.Value }),
+}}
+
+// MaxOpenAlerts is the most alerts that are looked at together: those of all
+// rules and scopes that are not resolved.
+const MaxOpenAlerts = 10 * MaxPage
+
+// AlertFilter selects alerts. Empty fields do not restrict.
+type AlertFilter struct {
+	States []recoup.AlertState
+	Rule   string
+	Scope  string
+
+	// Notified leaves only those that people were notified of. It goes with a rule, and the
+	// scope counts then, also if it is empty.
+	Notified bool
+}
+
+// Open reports whether the filter asks for nothing that is resolved.
+func (f *AlertFilter) Open() bool {
+	return len(f.States) > 0 && !slices.Contains(f.States, recoup.AlertResolved)
+}
+
+// Silences describes the rows of silences.
+var Silences = row.Table[recoup.Silence]{Name: "recoup.silence", Columns: []row.Column[recoup.Silence]{
+	row.ID("silence_id", func(s *recoup.Silence) *recoup.ID { return &s.ID }).Key(),
+	row.Text("rule", func(s *recoup.Silence) *string { return &s.Rule }).Fixed(),
+	row.Text("scope", func(s *recoup.Silence) *string { return &s.Scope }).Fixed(),
+	row.Time("until", func(s *recoup.Silence) *time.Time { return &s.Until }).Fixed(),
+	row.Text("reason", func(s *recoup.Silence) *string { return &s.Reason }).Fixed(),
+	row.Time("created_at", func(s *recoup.Silence) *time.Time { return &s.At }).Fixed(),
+	row.Text("created_by", func(s *recoup.Silence) *string { return &s.By }).Fixed(),
+	row.Time("ended_at", func(s *recoup.Silence) *time.Time { return &s.EndedAt }),
+	row.Text("ended_by", func(s *recoup.Silence) *string { return &s.EndedBy }),
+}}
+
+// AddSilence returns a silence as the act adds it: by whoever acts, and not ended.
+func (a Act) AddSilence(s recoup.Silence) recoup.Silence {
+	s.Until, s.Reason, s.At, s.By = kept(s.Until), cmp.Or(s.Reason, a.Reason), kept(a.At), a.By
+	s.EndedAt, s.EndedBy = time.Time{}, ""
+	return s
+}
+
+// EndSilence returns a silence as the act ends it. The first end stands, also where
+// that is the silence's own time.
+func (a Act) EndSilence(s recoup.Silence) recoup.Silence {
+	if s.EndedAt.IsZero() && a.At.Before(s.Until) {
+		s.EndedAt, s.EndedBy = kept(a.At), a.By
+	}
+	return s
+}
+
+// OnSilence returns the row of the audit for an act on a silence.
+func (a Act) OnSilence(act string, s *recoup.Silence) recoup.AuditEntry {
+	about := map[string]any{"until": s.Until.UTC().Format(time.RFC3339Nano)}
+	if s.Rule != "" {
+		about["rule"] = s.Rule
+	}
+	if s.Scope != "" {
+		about["scope"] = s.Scope
+	}
+	return a.On(act, s.ID.String(), about)
+}
+
+// Providers describes the rows of groups of providers.
+var Providers = row.Table[recoup.Provider]{Name: "recoup.provider", Columns: []row.Column[recoup.Provider]{
+	row.Text("group_name", func(p *recoup.Provider) *string { return &p.Group }).Key(),
+	row.Text("active", func(p *recoup.Provider) *string { return &p.Active }),
+	row.Time("since", func(p *recoup.Provider) *time.Time { return &p.Since }),
+	row.Text("switched_by", func(p *recoup.Provider) *string { return &p.By }),
+	row.Text("reason", func(p *recoup.Provider) *string { return &p.Reason }),
+	row.ID("alert_id", func(p *recoup.Provider) *recoup.ID { return &p.AlertID }),
+}}
+
+// Switch moves a group from one provider to another. If From is not the one in
+// use any more it is ErrConflict; empty stands for a group that was never
+// switched.
+type Switch struct {
+	Group, From, To string
+	AlertID         recoup.ID
+	Reason          string // in a verdict; a person's act has its own
+}
+
+// Apply returns the group as the switch leaves it, and the act as the audit
+// records it. p is the zero Provider if the group was never switched.
+func (s Switch) Apply(p recoup.Provider, act Act) (recoup.Provider, recoup.AuditEntry, error) {
+	if p.Active != s.From || s.To == s.From || s.To == "" {
+		return p, recoup.AuditEntry{}, fmt.Errorf("provider of %s: %w", s.Group, ErrConflict)
+	}
+	about := map[string]any{"to": s.To}
+	if s.From != "" {
+		about["from"] = s.From
+	}
+	if !s.AlertID.IsZero() {
+		about["alert_id"] = s.AlertID.String()
+	}
+	next := recoup.Provider{Group: s.Group, Active: s.To, Since: kept(act.At), By: act.By, Reason: act.Reason, AlertID: s.AlertID}
+	return next, act.On(ActProviderSwitch, s.Group, about), nil
+}
+
+// Verdict is what an evaluation of the alert rules changes: all of it or nothing.
+type Verdict struct {
+	Alerts   []recoup.Alert // new, or new versions
+	Notices  []recoup.Notice
+	Switches []Switch // by the system; without a reason of its own, for the alert's condition
+}
+
+// Check returns an error if a notice's body is not JSON.
+func (v *Verdict) Check() error {
+	for _, n := range v.Notices {
+		if err := n.Body.Check(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Act is how the audit records a switch of the verdict.
+func (v *Verdict) Act(s Switch, now time.Time) Act {
+	act := Act{By: recoup.System, Reason: s.Reason, At: now}
+	for i := range v.Alerts {
+		if act.Reason == "" && v.Alerts[i].ID == s.AlertID {
+			act.Reason = v.Alerts[i].Condition
+		}
+	}
+	return act
+}
+
+// The acts on alerts, as the audit names them.
+const (
+	ActSilenceAdd     = "silence.add"
+	ActSilenceEnd     = "silence.end"
+	ActProviderSwitch = "provider.switch"
+)

@@ -1,0 +1,60 @@
+package store
+
+import (
+	"time"
+
+	"github.com/recoup-dev/recoup"
+	"github.com/recoup-dev/recoup/server/internal/store/row"
+)
+
+// EventFile is what is known of the file of a day, with the place that it was written to.
+type EventFile struct {
+	recoup.EventFile
+	Place string
+}
+
+// EventFiles describes the manifest: the file of each day.
+var EventFiles = row.Table[EventFile]{Name: "recoup.event_file", Columns: []row.Column[EventFile]{
+	row.Time("day", func(f *EventFile) *time.Time { return &f.Day }).Key(),
+	row.Text("place", func(f *EventFile) *string { return &f.Place }),
+	row.Text("file", func(f *EventFile) *string { return &f.Name }),
+	row.Count("version", func(f *EventFile) *int { return &f.Version }),
+	row.Big("events", func(f *EventFile) *int64 { return &f.Rows }),
+	row.Big("bytes", func(f *EventFile) *int64 { return &f.Bytes }),
+	row.Text("sha256", func(f *EventFile) *string { return &f.SHA256 }),
+	row.Time("first_ts", func(f *EventFile) *time.Time { return &f.First }),
+	row.Time("last_ts", func(f *EventFile) *time.Time { return &f.Last }),
+	row.Time("written_at", func(f *EventFile) *time.Time { return &f.WrittenAt }),
+}}
+
+// EventFiling says that events are written to files before they are dropped, and where.
+type EventFiling struct {
+	Name  string // always FilingEvents: there is one at most
+	Place string
+	Since time.Time
+}
+
+// FilingEvents is the name of the one filing.
+const FilingEvents = "events"
+
+// EventFilings describes the one row of it.
+var EventFilings = row.Table[EventFiling]{Name: "recoup.event_filing", Columns: []row.Column[EventFiling]{
+	row.Text("name", func(f *EventFiling) *string { return &f.Name }).Key(),
+	row.Text("place", func(f *EventFiling) *string { return &f.Place }),
+	row.Time("since", func(f *EventFiling) *time.Time { return &f.Since }),
+}}
+
+// EventDay is how many events the ledger counts on a day, and what was written of them.
+type EventDay struct {
+	Day    time.Time // midnight, UTC
+	Events int64
+	File   *EventFile // nil: none was written
+}
+
+// The acts on files of events, as the audit names them.
+const (
+	ActEventsExport = "events.export"
+	ActEventFile    = "events.file"
+	ActFilingOn     = "events.filing.on"
+	ActFilingOff    = "events.filing.off"
+)

@@ -1,0 +1,64 @@
+package store
+
+import (
+	"bytes"
+	"cmp"
+	"slices"
+	"time"
+
+	"github.com/recoup-dev/recoup"
+	"github.com/recoup-dev/recoup/server/internal/store/row"
+)
+
+// PendingNotices describes the columns of notices that wait.
+var PendingNotices = []row.Column[recoup.Notice]{
+	row.ID("notice_id", func(n *recoup.Notice) *recoup.ID { return &n.ID }).Key().Drawn(),
+	row.Text("kind", func(n *recoup.Notice) *string { return (*string)(&n.Kind) }).Fixed(),
+	row.Text("recipient", func(n *recoup.Notice) *string { return &n.To }).Fixed(),
+	row.ID("error_id", func(n *recoup.Notice) *recoup.ID { return &n.ErrorID }).Fixed(),
+	row.Text("dedup_key", func(n *recoup.Notice) *string { return &n.Key }).Fixed().Unique(),
+	row.JSON("body", func(n *recoup.Notice) *string { return (*string)(&n.Body) }).Fixed(),
+	row.Time("created_at", func(n *recoup.Notice) *time.Time { return &n.CreatedAt }).Fixed(),
+	row.Time("due_at", func(n *recoup.Notice) *time.Time { return &n.DueAt }),
+	row.Int("attempts", func(n *recoup.Notice) *int { return &n.Attempts }),
+	row.ID("message_id", func(n *recoup.Notice) *recoup.ID { return &n.MessageID }),
+}
+
+// ClaimedNotices describes those of notices that are to be sent.
+var ClaimedNotices = slices.Concat(PendingNotices, []row.Column[recoup.Notice]{
+	row.JSON("message", func(n *recoup.Notice) *string { return (*string)(&n.Message) }),
+})
+
+// Notices describes the rows of the outbox. Who adds a notice says nothing of its id.
+var Notices = row.Table[recoup.Notice]{Name: "recoup.outbox", Columns: slices.Concat(PendingNotices, []row.Column[recoup.Notice]{
+	row.Time("delivered_at", func(n *recoup.Notice) *time.Time { return &n.DeliveredAt }),
+	row.Time("given_up_at", func(n *recoup.Notice) *time.Time { return &n.GivenUpAt }),
+	row.Text("last_error", func(n *recoup.Notice) *string { return &n.LastError }),
+	row.ID("resend_of", func(n *recoup.Notice) *recoup.ID { return &n.ResendOf }).Fixed(),
+})}
+
+// OlderNotice orders notices by their age.
+func OlderNotice(a, b recoup.Notice) int {
+	return cmp.Or(a.CreatedAt.Compare(b.CreatedAt), bytes.Compare(a.ID[:], b.ID[:]))
+}
+
+// ResendKey is the key under which a notice that was given up is requeued: once,
+// however often it is asked for. If that is given up too, it has an id of its own
+// to be requeued by.
+func ResendKey(id recoup.ID) string { return "resend:" + id.String() }
+
+// ActNoticeResend is the act of requeuing a notice, as the audit names it.
+const ActNoticeResend = "notice.resend"
+
+// MaxOutboxCount is how far notices are counted; beyond, it is "at least".
+const MaxOutboxCount = 100_000
+
+// MaxWaitingNotices is how many notices of a kind are looked at that wait.
+const MaxWaitingNotices = 10 * MaxPage
+
+// OutboxLevel is how full the outbox is.
+type OutboxLevel struct {
+	Waiting   int64
+	OldestDue time.Time // zero: nothing waits
+	GivenUp   int64
+}

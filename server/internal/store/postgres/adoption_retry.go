@@ -1,0 +1,68 @@
+package postgres
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/recoup-dev/recoup"
+	"github.com/recoup-dev/recoup/server/internal/store"
+)
+
+// maxDueLooked is at how many due errors of a table is looked for those of source rows:
+// others may have reported to the same table.
+const maxDueLooked = 5000
+
+// selectDueRows is what is due and free, and what a worker has leased without having set
+// the job off: it has ended in between. While a lease is held due_at stays as it was.
+// It goes by the index whatever is known of the table: see behind.
+var selectDueRows = `select r.key, r.error_id, case when d.lease_ends_at > ` + clockOr("$5") + ` then d.lease_token end
+	from (select * from recoup.due where (table_name, due_at) >= ($2, '-infinity') order by table_name, due_at limit ` + fmt.Sprint(maxDueLooked) + `) d
+	join recoup.adopted_row r on r.error_id = d.error_id and r.adoption_id = $1
+	where d.table_name = $2 and d.due_at <= ` + clockOr("$5") + ` and (d.lease_token is null or d.lease_ends_at <= ` + clockOr("$5") + ` or d.lease_worker = $3 and r.attempt is distinct from d.lease_token)
+	order by d.table_name, d.due_at limit $4`
+
+// DueRows implements [store.Adopter].
+func (s *Store) DueRows(ctx context.Context, adoption int, table, worker string, limit int) (list []store.DueRow, err error) {
+	err = s.transact(ctx, "read what is due of an adopted table", time.Time{}, func(t *tx) error {
+		list = nil
+		collect(t.queue(selectDueRows, adoption, table, worker, clamp(limit), t.due()), func(row pgx.CollectableRow) (d store.DueRow, err error) {
+			var token *recoup.ID
+			if err = row.Scan(&d.Key, &d.ErrorID, &token); token != nil {
+				d.Token = *token
+			}
+			return d, err
+		}, &list)
+		return nil
+	})
+	return list, err
+}
+
+// SetOff implements [store.Adopter]. The jobs run first: a node that dies before the attempts
+// are noted finds their errors leased without an attempt, and asks again.
+func (s *Store) SetOff(ctx context.Context, turn store.Turn, rows []store.DueRow) (off []string, err error) {
+	const doing = "set off jobs"
+	keys, tokens := make([]string, len(rows)), make([]recoup.ID, len(rows))
+	for i := range rows {
+		keys[i], tokens[i] = rows[i].Key, rows[i].Token
+	}
+	if err := s.holdsTurn(ctx, doing, turn); err != nil {
+		return nil, err
+	}
+	if off, err = keysAtSource(ctx, s, doing, turn.Adoption, "retry", keys); err != nil {
+		return nil, err
+	}
+	return off, s.inTurn(ctx, doing, turn, func(t *tx) error {
+		t.queue(`update recoup.adopted_row r set attempt = n.token from unnest($2::text[], $3::uuid[]) as n (key, token)
+			where r.adoption_id = $1 and r.key = n.key`, turn.Adoption, keys, raw(tokens))
+		return nil
+	})
+}
+
+// PairsUnderway implements [store.Adopter].
+func (s *Store) PairsUnderway(ctx context.Context, adoption int, after string, limit int) ([]store.AdoptedRow, error) {
+	rows, err := s.pool.Query(ctx, selectUnderway, adoption, after, clamp(limit))
+	return collectRows("read adopted rows", rows, err, scanPair)
+}

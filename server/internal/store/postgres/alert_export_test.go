@@ -1,0 +1,69 @@
+package postgres
+
+import (
+	"context"
+	"time"
+
+	"github.com/recoup-dev/recoup"
+	"github.com/recoup-dev/recoup/server/internal/store"
+	"github.com/recoup-dev/recoup/server/internal/store/verb"
+	"github.com/recoup-dev/recoup/server/internal/test/question"
+)
+
+// FoldCountsSQL is what FoldCounts runs.
+const FoldCountsSQL = foldCounts
+
+// PlannedAlerts returns what verbs about alerts, their figures and the outbox
+// run against tables that grow.
+func PlannedAlerts(now time.Time, size int) []Planned {
+	day := store.Span{From: now.Add(-24 * time.Hour), To: now}
+	list := []Planned{
+		planned("open", func(v verb.Verbs) { _, _ = v.OpenAlerts(context.Background()) }),
+		planned("activity of a day", func(v verb.Verbs) { _, _ = v.Activity(context.Background(), day) }),
+	}
+	cursor := store.Cursor{At: now.Add(-24 * time.Hour), ID: recoup.ID{1}}
+	for at, page := range map[string]store.Page{"": {Limit: size}, ", further on": {Limit: size, Cursor: cursor}} {
+		for name, f := range map[string]store.AlertFilter{
+			"all": {}, "rule": {Rule: "r1"}, "scope": {Scope: "s1"}, "state": {States: []recoup.AlertState{recoup.AlertFiring}},
+			"resolved": {States: []recoup.AlertState{recoup.AlertResolved}},
+			"notified": {States: []recoup.AlertState{recoup.AlertResolved}, Rule: "r1", Scope: "s1", Notified: true},
+		} {
+			list = append(list, planned("alerts by "+name+at, func(v verb.Verbs) { _, _, _ = v.Alerts(context.Background(), f, page) }))
+		}
+		for name, f := range map[string]recoup.NoticeFilter{
+			"all": {}, "waiting": {State: recoup.NoticeWaiting}, "delivered": {State: recoup.NoticeDelivered},
+			"given up": {State: recoup.NoticeGivenUp}, "given up, to one": {State: recoup.NoticeGivenUp, To: "t1"},
+		} {
+			list = append(list, planned("notices by "+name+at, func(v verb.Verbs) { _, _, _ = v.Notices(context.Background(), f, page) }))
+		}
+	}
+	for name, errors := range map[string][]recoup.ID{"of errors": {{1}, {2}}, "of no error": nil} {
+		list = append(list, planned("what waits "+name, func(v verb.Verbs) { _, _ = v.WaitingNotices(context.Background(), recoup.NoticeAlert, errors) }))
+	}
+	return list
+}
+
+// PlannedDaily returns how the counts of a week are read.
+func PlannedDaily(now time.Time) (list []Planned) {
+	for name, f := range map[string]store.DailyFilter{"service": {Service: "s7"}, "code": {Code: "C7"}, "both": {Service: "s7", Code: "C7"}} {
+		list = append(list, planned(name, func(v verb.Verbs) { _, _ = v.Daily(context.Background(), f, now.AddDate(0, 0, -6), now) }))
+	}
+	return list
+}
+
+// planned returns the first question that a verb asks.
+func planned(name string, do func(verb.Verbs)) Planned { return plannedAs(name, 0, do) }
+
+// plannedAs returns one of the statements of a verb.
+func plannedAs(name string, n int, do func(verb.Verbs)) Planned {
+	asked := question.Of(do)[n]
+	return Planned{name, asked.SQL, parameters(asked.Args)}
+}
+
+// PlannedIDParts returns what a search for a part of an id runs.
+func PlannedIDParts(kind recoup.IDKind) (list []Planned) {
+	for _, asked := range question.Of(func(v verb.Verbs) { _, _ = v.FindIDs(context.Background(), kind, "abcdef", 10) }) {
+		list = append(list, Planned{string(kind), asked.SQL, parameters(asked.Args)})
+	}
+	return list
+}

@@ -1,0 +1,142 @@
+package conformance
+
+import (
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/base64"
+	"fmt"
+	"testing"
+
+	"github.com/recoup-dev/recoup"
+	"github.com/recoup-dev/recoup/server/internal/recovery"
+	"github.com/recoup-dev/recoup/server/internal/store"
+)
+
+// GateChunk is how many lines of a file the benchmarks import at once.
+const GateChunk = 5000
+
+// Importing returns the next lines of a file, chunk by chunk, and what imports them
+// into a store.
+func Importing(b *testing.B, s Gate) (next func() []recoup.Intake, add func([]recoup.Intake)) {
+	x := newGateBench(b, func(*testing.B) Gate { return s })
+	return x.companies, x.add
+}
+
+// BenchGate measures Gate Zero on a store.
+func BenchGate(b *testing.B, open func(b *testing.B) Gate) {
+	b.Run("import_again", func(b *testing.B) {
+		x := newGateBench(b, open)
+		list := x.companies()
+		x.add(list)
+		perRow(b, func() { x.add(list) })
+	})
+	b.Run("claim_and_fail_500", func(b *testing.B) { benchWork(newGateBench(b, open), b) })
+	b.Run("claim_beside_100000_killed", func(b *testing.B) {
+		x := newGateBench(b, open)
+		x.fill(few(20))
+		x.stepBatch("b1", recovery.Kill{By: "ada"})
+		x.wait(day)
+		for b.Loop() {
+			if got := x.claim(10); len(got) != 0 {
+				b.Fatal(len(got))
+			}
+		}
+	})
+}
+
+// gateBench is a driver that keeps no book.
+type gateBench struct {
+	*gateDriver
+	lines int
+}
+
+func newGateBench(b *testing.B, open func(b *testing.B) Gate) *gateBench {
+	x := &gateBench{gateDriver: newGateDriver(b, open(b))}
+	x.batch("b1")
+	return x
+}
+
+// few is how many chunks there are: one with -short.
+func few(chunks int) int {
+	if testing.Short() {
+		return 1
+	}
+	return chunks
+}
+
+func perRow(b *testing.B, chunk func()) {
+	for b.Loop() {
+		chunk()
+	}
+	b.ReportMetric(GateChunk*float64(b.N)/b.Elapsed().Seconds(), "rows/s")
+}
+
+// companies are the next lines of a file.
+func (x *gateBench) companies() []recoup.Intake {
+	list := make([]recoup.Intake, GateChunk)
+	for i := range list {
+		x.lines++
+		list[i] = recoup.Intake{
+			ID: x.id(), BatchID: "b1", ImportKey: fmt.Sprintf("%09d", x.lines), Status: recoup.IntakePending, State: "OH",
+			CompanyName: fmt.Sprintf("Company %d Incorporated", x.lines), Domain: fmt.Sprintf("company%d.example", x.lines),
+			LinkedInURL: fmt.Sprintf("https://linkedin.example/company/%d", x.lines), CreatedAt: x.now, UpdatedAt: x.now,
+		}
+	}
+	return list
+}
+
+func (x *gateBench) add(list []recoup.Intake) {
+	_, err := x.store.ImportIntakes(x.Context(), "b1", x.now, list)
+	x.must(err)
+}
+
+// fill imports chunks of companies and fails them.
+func (x *gateBench) fill(chunks int) {
+	for range chunks {
+		list := x.companies()
+		x.add(list)
+		ids := make([]recoup.ID, len(list))
+		for i := range list {
+			ids[i] = list[i].ID
+		}
+		x.failAll(ids)
+	}
+}
+
+// benchWork claims 500 recoveries and says that they failed again.
+func benchWork(x *gateBench, b *testing.B) {
+	total := 0
+	for b.Loop() {
+		claimed := x.claim(500)
+		if len(claimed) < 500 {
+			b.StopTimer()
+			x.fill(few(4))
+			x.wait(10 * day)
+			b.StartTimer()
+			claimed = append(claimed, x.claim(500-len(claimed))...)
+		}
+		steps := make([]store.CaseStep, len(claimed))
+		for i, c := range claimed {
+			steps[i] = store.CaseStep{ID: c.Recovery.ID, Decide: x.step(failing(c, "TIMEOUT"))}
+		}
+		_, err := x.store.FinishRecoveries(b.Context(), steps)
+		x.must(err)
+		total += len(claimed)
+	}
+	b.ReportMetric(float64(total)/b.Elapsed().Seconds(), "recoveries/s")
+}
+
+// Companies are n rows of a file as a store has them, each known by its own key.
+func Companies(n int) []recoup.Intake {
+	ids := recoup.NewIDSource(rand.Reader)
+	list := make([]recoup.Intake, n)
+	for i := range list {
+		key := sha256.Sum256([]byte(fmt.Sprint(i)))
+		list[i] = recoup.Intake{
+			ID: ids.New(Epoch()), BatchID: "b1", ImportKey: base64.RawURLEncoding.EncodeToString(key[:16]), Status: recoup.IntakePending, State: "OH",
+			CompanyName: fmt.Sprintf("Company %d Incorporated", i), Domain: fmt.Sprintf("company%d.example", i),
+			LinkedInURL: fmt.Sprintf("https://linkedin.example/company/%d", i), CreatedAt: Epoch(), UpdatedAt: Epoch(),
+		}
+	}
+	return list
+}
