@@ -4,9 +4,8 @@ SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
 
-# The linter has a module of its own, so that its dependencies never mix with
-# the product's.
-GOLANGCI := go tool -modfile=tools/go.mod golangci-lint
+# The modules of the tree. In go.work they use each other; go mod tidy reads them one by one.
+MODULES := . server server/test
 
 # With -trimpath the build cache does not depend on the folder: what one clone has compiled
 # and linted, another one finds.
@@ -62,7 +61,7 @@ fuzz: ## run every fuzz target for FUZZTIME, one after the other
 
 .PHONY: bench
 bench: setup ## run the benchmarks, about ten minutes: make bench BENCH=Work BENCHTIME=10s
-	cd bench && go test -bench '$(BENCH)' -benchtime $(BENCHTIME) -benchmem -timeout 60m -run '^$$' .
+	go test -bench '$(BENCH)' -benchtime $(BENCHTIME) -benchmem -timeout 60m -run '^$$' ./server/test/bench
 
 # Of every part one or two that need little: those left out build the program, fill large
 # databases or last by design (GateZeroImport, ImportErrors, ColdStart, Growth, Sweep,
@@ -70,13 +69,13 @@ bench: setup ## run the benchmarks, about ten minutes: make bench BENCH=Work BEN
 SMOKE := AdoptedWriters|AdoptedRows|Archive|Emit|Events|KnownEvents|Gate|GateZero|Ingest|Pages|Redact|Report|Simulation|Stage|Step
 .PHONY: bench-smoke
 bench-smoke: setup ## run the quicker benchmarks once, as small as they get: that they work, not how fast
-	$(QUICKLY) RECOUP_ERRORS=4000 go test -C bench -short -bench '^Benchmark($(SMOKE))$$' -benchtime 1x -timeout 10m -run '^$$' .
+	$(QUICKLY) RECOUP_ERRORS=4000 go test -short -bench '^Benchmark($(SMOKE))$$' -benchtime 1x -timeout 10m -run '^$$' ./server/test/bench
 
 # The large database takes some 40 GB at ten million errors, and half an hour to fill.
 ERRORS ?= 10000000
 .PHONY: bench-large
 bench-large: setup ## see how questions grow from 10,000 errors to ERRORS=10000000 and five times as many events, on disk
-	cd bench && RECOUP_FSYNC=on RECOUP_ERRORS=$(ERRORS) go test -bench BenchmarkGrowth -benchtime 1x -timeout 6h -run '^$$' .
+	RECOUP_FSYNC=on RECOUP_ERRORS=$(ERRORS) go test -bench BenchmarkGrowth -benchtime 1x -timeout 6h -run '^$$' ./server/test/bench
 
 .PHONY: release
 release: ## make dist/: static binaries for linux and darwin, manual, completions, list of contents, licences, checksums
@@ -125,13 +124,14 @@ chaos-forged: setup ## plant bugs into running databases and see the checker of 
 # The older program is built in a work tree of its own. OLDER is a commit or a tag: the
 # latest release, or, while there is none, the last commit that changed a migration.
 # Programs from before that commit may have another schema.
-OLDER ?= $(shell git describe --tags --abbrev=0 2>/dev/null || git log -1 --format=%H -- server/internal/store/postgres/migrations)
+OLDER ?= $(shell git describe --tags --match 'v[0-9]*' --abbrev=0 2>/dev/null || git log -1 --format=%H -- server/internal/store/postgres/migrations)
 .PHONY: two-versions
 two-versions: setup ## run slices of chaos with nodes of an OLDER=v0.1.0 and of this version on one database
 	@test -n "$(OLDER)" || { echo "usage: make two-versions OLDER=v0.1.0"; exit 2; }
 	@folder=$$(mktemp -d); trap 'git worktree remove --force "$$folder/tree"; rm -rf "$$folder"' EXIT; \
 	git worktree add --quiet --detach "$$folder/tree" "$(OLDER)"; \
-	go build -C "$$folder/tree" -trimpath -o "$$folder/recoup" ./server/cmd/recoup; \
+	main=./server/cmd/recoup; [[ -d $$folder/tree/server ]] || main=./cmd/recoup; \
+	go build -C "$$folder/tree" -trimpath -o "$$folder/recoup" "$$main"; \
 	RECOUP_OLDER="$$folder/recoup" RECOUP_SOAK=1 $(QUICKLY) go test -count 1 -timeout 1h -v -run '^TestChaosVersions$$' ./server/test/endtoend | grep -v '^=== '
 
 OUTAGE      ?= 10m
@@ -161,8 +161,7 @@ console-pictures: setup ## take a picture of every page of the console, in both 
 
 .PHONY: check-tidy
 check-tidy: ## fail if go.mod or go.sum of a module is not tidy
-	go mod tidy -diff
-	cd bench && go mod tidy -diff
+	@for module in $(MODULES); do (cd $$module && go mod tidy -diff); done
 
 .PHONY: hostile
 hostile: setup ## besiege the built binary: slow bodies, slow readers, long polls, body bombs, new names, overload; print the figures
@@ -181,13 +180,11 @@ check-fmt: ## fail if a Go file is not formatted
 
 .PHONY: vet
 vet: ## run go vet
-	go vet ./...
-	cd bench && go vet ./...
+	go vet work
 
 .PHONY: lint
 lint: ## run the linters of .golangci.yml (the first run builds them, about two minutes)
-	$(GOLANGCI) run
-	cd bench && go tool -modfile=../tools/go.mod golangci-lint run
+	@scripts/go-tool golangci-lint run ./... ./server/... ./server/test/...
 
 .PHONY: check-dead-code
 check-dead-code: ## fail if a function is reached from no program
@@ -195,7 +192,7 @@ check-dead-code: ## fail if a function is reached from no program
 
 .PHONY: generate
 generate: ## make the generated files anew
-	@go generate ./...
+	@go generate work
 
 .PHONY: check-generated
 check-generated: ## fail if a generated file is not current

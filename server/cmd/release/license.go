@@ -73,10 +73,7 @@ func linked(binaries []string) ([]licensed, error) {
 			return nil, fmt.Errorf("%s: %w", binary, err)
 		}
 		standard = build.GoVersion
-		for _, m := range build.Deps {
-			if m.Replace != nil {
-				m = m.Replace
-			}
+		for _, m := range foreign(build) {
 			modules[m.Path] = m.Version
 		}
 	}

@@ -34,7 +34,8 @@ func TestManual(t *testing.T) {
 
 func TestComponents(t *testing.T) {
 	t.Parallel()
-	d := components(&debug.BuildInfo{GoVersion: "go1.26.8", Deps: []*debug.Module{
+	d := components(&debug.BuildInfo{GoVersion: "go1.26.8", Main: debug.Module{Path: "example.net/recoup/server"}, Deps: []*debug.Module{
+		{Path: "example.net/recoup", Version: "v0.0.0", Replace: &debug.Module{Path: "../"}},
 		{Path: "example.org/a", Version: "v1.2.3+incompatible", Sum: "h1:AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8="},
 		{Path: "example.org/b", Version: "v1.0.0", Replace: &debug.Module{Path: "example.org/c", Version: "v2.0.0"}},
 	}}, "v0.1.0")

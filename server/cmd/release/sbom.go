@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"fmt"
 	"net/url"
+	"path"
 	"runtime/debug"
 	"strings"
 )
@@ -36,16 +37,29 @@ type hash struct {
 	Content   string `json:"content"`
 }
 
+// foreign returns the modules of others that a binary was linked from. Recoup's own modules are
+// below the path of the SDK, of which the main module is the server.
+func foreign(build *debug.BuildInfo) (modules []*debug.Module) {
+	own := path.Dir(build.Main.Path)
+	for _, m := range build.Deps {
+		if build.Main.Path != "" && (m.Path == own || strings.HasPrefix(m.Path, own+"/")) {
+			continue
+		}
+		if m.Replace != nil {
+			m = m.Replace
+		}
+		modules = append(modules, m)
+	}
+	return modules
+}
+
 // components lists the modules that a binary was linked from, and the Go that did it.
 func components(build *debug.BuildInfo, version string) document {
 	d := document{Format: "CycloneDX", Spec: "1.5", Version: 1,
 		Metadata: metadata{component{Kind: "application", Ref: "recoup@" + version, Name: "recoup", Version: version}}}
 	standard := strings.TrimPrefix(build.GoVersion, "go")
 	d.Components = append(d.Components, component{Kind: "library", Ref: "std@" + standard, Name: "std", Version: standard, PURL: "pkg:golang/std@" + standard})
-	for _, m := range build.Deps {
-		if m.Replace != nil {
-			m = m.Replace
-		}
+	for _, m := range foreign(build) {
 		c := component{Kind: "library", Ref: m.Path + "@" + m.Version, Name: m.Path, Version: m.Version,
 			PURL: fmt.Sprintf("pkg:golang/%s@%s", m.Path, url.PathEscape(m.Version))}
 		if sum, err := base64.StdEncoding.DecodeString(strings.TrimPrefix(m.Sum, "h1:")); err == nil && len(sum) > 0 {

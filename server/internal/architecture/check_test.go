@@ -42,6 +42,14 @@ func TestChecksCatch(t *testing.T) {
 		{"an edge below", checkEdges, []source{{"recoup/server/internal/push/a.go", `package push; import "recoup/server/internal/api"`}},
 			[]string{"recoup/server/internal/push/a.go imports recoup/server/internal/api, which is for recoup/server/internal/app, recoup/server/internal/cli, recoup/server/cmd/generate: what a service needs of it, the app hands in"}},
 
+		{"an SDK of its own", checkSDK,
+			[]source{bottom, {"recoup/retry/a.go", `package retry; import ("time"; "recoup")`}, {"recoup/retry/a_test.go", `package retry; import "pgregory.net/rapid"`},
+				{"recoup/server/internal/app/a.go", `package app; import "example.com/lib"`}}, nil},
+		{"an SDK with a library", checkSDK, []source{{"recoup/client/a.go", `package client; import "example.com/lib"`}},
+			[]string{"recoup/client/a.go imports example.com/lib: the SDK imports only itself and the standard library, because each module that it requires becomes a requirement of every program that imports it"}},
+		{"an SDK's test with a server", checkSDK, []source{{"recoup/client/a_test.go", `package client; import "recoup/server/internal/app"`}},
+			[]string{"recoup/client/a_test.go imports recoup/server/internal/app: the SDK knows no server. Move what needs both to the server's module"}},
+
 		{"roles", checkRoles, []source{roles, {"recoup/server/internal/api/a.go", `package api; import "recoup/server/internal/store"; type Store interface { store.KeyReader; Desk }; type Desk interface { store.KeyWriter }; var x = a.Store.Keys()`}}, nil},
 		{"not roles", checkRoles,
 			[]source{roles, {"recoup/server/internal/api/a.go", `package api; import "recoup/server/internal/store"; type Store interface { store.Queue; Look() }; var x = a.Letters.Store.Look()`}},

@@ -23,6 +23,40 @@ func TestEdgesAreImportedByEdges(t *testing.T) {
 	}
 }
 
+// TestSDKStandsAlone keeps the server, and everything of others, out of the module that other
+// programs import.
+func TestSDKStandsAlone(t *testing.T) {
+	for _, complaint := range checkSDK(readTree(t)) {
+		t.Error(complaint)
+	}
+}
+
+// forTests are the libraries that tests of the SDK may use.
+var forTests = []string{"pgregory.net/rapid"}
+
+// checkSDK returns one sentence for each import of a package of the SDK's module that its users
+// would have to build, or whose version would become a minimum of theirs.
+func checkSDK(packages []goPackage) (complaints []string) {
+	for _, pkg := range packages {
+		if within(pkg.path, "recoup/server") {
+			continue
+		}
+		for _, file := range pkg.files {
+			for _, imported := range file.imports() {
+				switch {
+				case within(imported, "recoup/server"):
+					complaints = append(complaints, fmt.Sprintf("%s imports %s: the SDK knows no server. Move what needs both to the server's module", file.name, imported))
+				case within(imported, label), standard(imported), file.test() && slices.Contains(forTests, imported):
+				default:
+					complaints = append(complaints, fmt.Sprintf(
+						"%s imports %s: the SDK imports only itself and the standard library, because each module that it requires becomes a requirement of every program that imports it", file.name, imported))
+				}
+			}
+		}
+	}
+	return complaints
+}
+
 // outward are packages that only some may import, whatever their rows say; and why.
 var outward = []struct {
 	pkg string
@@ -30,7 +64,7 @@ var outward = []struct {
 	why string
 }{
 	{"recoup/server/internal/api", []string{"recoup/server/internal/app", "recoup/server/internal/cli", "recoup/server/cmd/generate"}, "what a service needs of it, the app hands in"},
-	{"recoup/client", []string{"recoup/server/internal/api", "recoup/server/internal/app", "recoup/server/internal/cli", "recoup/server/internal/console", "recoup/server/internal/test", "recoup/examples"}, "what goes from the wire to the row is a type of package recoup"},
+	{"recoup/client", []string{"recoup/server/internal/api", "recoup/server/internal/app", "recoup/server/internal/cli", "recoup/server/internal/console", "recoup/server/internal/test", "recoup/server/test", "recoup/server/examples", "recoup/examples"}, "what goes from the wire to the row is a type of package recoup"},
 }
 
 // checkEdges returns one sentence for each import of an edge by who may not.
@@ -84,7 +118,7 @@ func (l layer) allows(imported string) bool {
 	switch {
 	case l.anything:
 		return true
-	case within(imported, module):
+	case within(imported, label):
 		return slices.Contains(l.imports, imported)
 	case standard(imported):
 		return true

@@ -14,30 +14,52 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 )
 
 const (
-	module = "recoup"
-	root   = "../../.."
+	// label stands for the path of the SDK's module in import paths, so that the tables here
+	// stay as they are when scripts/module-path changes it.
+	label = "recoup"
+	root  = "../../.."
 )
+
+// modulePath is the path of the module in root.
+var modulePath = sync.OnceValue(func() string {
+	file, err := os.ReadFile(filepath.Join(root, "go.mod"))
+	if err != nil {
+		panic(err) // the tree has one
+	}
+	_, after, _ := strings.Cut(string(file), "module ")
+	path, _, _ := strings.Cut(after, "\n")
+	return path
+})
+
+// labelled shortens the import path of a package of this tree.
+func labelled(imported string) string {
+	if within(imported, modulePath()) {
+		return label + strings.TrimPrefix(imported, modulePath())
+	}
+	return imported
+}
 
 // goPackage is one folder of Go files.
 type goPackage struct {
-	path  string // its import path
+	path  string // its import path, with the label for the SDK's module
 	files []goFile
 }
 
 // goFile is one parsed Go file.
 type goFile struct {
-	name  string // relative to the root of the module
+	name  string // relative to the root of the tree
 	lines int
 	ast   *ast.File
 }
 
 func (f goFile) test() bool { return strings.HasSuffix(f.name, "_test.go") }
 
-// imports lists the import paths of the file.
+// imports lists the import paths of the file, with the label for the SDK's module.
 func (f goFile) imports() []string {
 	var paths []string
 	for _, spec := range f.ast.Imports {
@@ -45,12 +67,12 @@ func (f goFile) imports() []string {
 		if err != nil {
 			panic(err) // the parser accepts nothing else
 		}
-		paths = append(paths, unquoted)
+		paths = append(paths, labelled(unquoted))
 	}
 	return paths
 }
 
-// readTree parses every Go file of the module, tests included.
+// readTree parses every Go file of the modules that go.work joins, tests included.
 func readTree(t *testing.T) []goPackage {
 	t.Helper()
 	folders := map[string][]goFile{}
@@ -79,7 +101,7 @@ func readTree(t *testing.T) []goPackage {
 	}
 	var packages []goPackage
 	for folder, files := range folders {
-		packages = append(packages, goPackage{path: path.Join(module, folder), files: files})
+		packages = append(packages, goPackage{path: path.Join(label, folder), files: files})
 	}
 	slices.SortFunc(packages, func(a, b goPackage) int { return strings.Compare(a.path, b.path) })
 	return packages
@@ -90,13 +112,9 @@ func parseFile(name, source string) (goFile, error) {
 	return goFile{name: name, lines: strings.Count(source, "\n"), ast: parsed}, err
 }
 
-// foreign reports whether a folder is no part of the module: what the go command
-// passes over, and modules of their own.
+// foreign reports whether a folder is no part of the product: what the go command
+// passes over, and the modules of tools, which go.work leaves out.
 func foreign(name string) bool {
 	base := path.Base(name)
-	if strings.HasPrefix(base, ".") || strings.HasPrefix(base, "_") || base == "testdata" || base == "node_modules" {
-		return true
-	}
-	_, err := os.Stat(filepath.Join(root, name, "go.mod"))
-	return err == nil
+	return strings.HasPrefix(base, ".") || strings.HasPrefix(base, "_") || base == "testdata" || base == "node_modules" || name == "tools"
 }

@@ -24,6 +24,7 @@ import (
 	"github.com/recoup-dev/recoup/server/internal/policy"
 	"github.com/recoup-dev/recoup/server/internal/store/postgres/pgtest"
 	"github.com/recoup-dev/recoup/server/internal/test/live"
+	"github.com/recoup-dev/recoup/server/internal/test/tier"
 )
 
 // charge is a job that fails the first time, or until the bank is back.
@@ -57,6 +58,7 @@ func (c *charger) Work(_ context.Context, job *river.Job[charge]) error {
 // which goes through its five steps, and River's worker does it. In the end nothing is left
 // in River's table.
 func TestRiverPreset(t *testing.T) {
+	tier.Only(t, tier.Adoption)
 	owner, nodes := pgtest.Migrated(t)
 	pool, err := pgxpool.New(t.Context(), owner)
 	must(t, err)
