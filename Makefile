@@ -81,6 +81,11 @@ bench-large: setup ## see how questions grow from 10,000 errors to ERRORS=100000
 release: ## make dist/: static binaries for linux and darwin, manual, completions, list of contents, licences, checksums
 	@scripts/release
 
+.PHONY: prepare-release
+prepare-release: ## write what the modules of VERSION=v0.1.0 require into go.mod and go.sum, for the commit that is tagged
+	@test -n "$(VERSION)" || { echo "usage: make prepare-release VERSION=v0.1.0"; exit 2; }
+	@scripts/prepare-release $(VERSION)
+
 .PHONY: record-release
 record-release: setup ## keep what VERSION is released with: checksums of its migrations, a database of each store
 	@test -n "$(VERSION)" || { echo "usage: make record-release VERSION=0.1.0"; exit 2; }
@@ -162,6 +167,10 @@ console-pictures: setup ## take a picture of every page of the console, in both 
 .PHONY: check-tidy
 check-tidy: ## fail if go.mod or go.sum of a module is not tidy
 	@for module in $(MODULES); do (cd $$module && go mod tidy -diff); done
+
+.PHONY: check-published
+check-published: ## use the modules as a release publishes them: go get the client in an empty module, go install the program
+	@scripts/published
 
 .PHONY: hostile
 hostile: setup ## besiege the built binary: slow bodies, slow readers, long polls, body bombs, new names, overload; print the figures

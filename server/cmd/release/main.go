@@ -1,7 +1,9 @@
 // Command release writes what a release has beside its binaries: the manual, from the
 // commands themselves, the list of what is in a binary, from the binary itself, and the
-// licences of what is in all of them.
-// scripts/release runs it.
+// licences of what is in all of them. scripts/release runs it.
+//
+// It also makes the Go modules of a release from the tree: as a module proxy in a folder, which
+// scripts/published uses, or by changing go.mod of the server, for scripts/prepare-release.
 package main
 
 import (
@@ -31,8 +33,13 @@ func run(args []string, out io.Writer) error {
 		return writeComponents(out, args[1], args[2])
 	case len(args) >= 2 && args[0] == "licenses":
 		return writeLicenses(out, args[1:])
+	case len(args) == 4 && args[0] == "proxy":
+		return writeProxy(args[1], args[2], args[3])
+	case len(args) == 3 && args[0] == "prepare":
+		return prepareRelease(args[1], args[2])
 	}
-	return errors.New("usage: release man FOLDER VERSION | release sbom BINARY VERSION | release licenses BINARY [BINARY]")
+	return errors.New("usage: release man FOLDER VERSION | release sbom BINARY VERSION | release licenses BINARY [BINARY] | " +
+		"release proxy TREE FOLDER VERSION | release prepare TREE VERSION")
 }
 
 // writeManual writes a page for the program and for each of its commands.
