@@ -156,7 +156,11 @@ func TestReplayWatched(t *testing.T) {
 				"running: 0 of 4 ended, 0 succeeded, 0 failed, stage canary, 1 in flight; no results: no worker has claimed images/resize in seven days: start one, or check that it claims this name and reaches this server ('recoup workers' shows who does)\n" +
 				"running: 3 of 4 ended, 1 succeeded, 2 failed, stage rest, 1 in flight\n",
 		},
-		true: {"canary: 0 succeeded, 0 failed ", "canary: 0 succeeded, 0 failed; no results: no worker has claimed images/resize in seven days: start one, or check", "rest: 1 succeeded, 2 failed "},
+		true: {
+			"running: 0 of 4 ended, 0 succeeded, 0 failed, stage canary, 1 in flight\r\x1b[J",
+			"in flight; no results: no worker has claimed images/resize in seven days: start one, or check that",
+			"running: 3 of 4 ended, 1 succeeded, 2 failed, stage rest, 1 in flight\r\x1b[J",
+		},
 	} {
 		now, answers := clitest.Morning, []recoup.ReplayDetails{running, running, running, further, done}
 		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

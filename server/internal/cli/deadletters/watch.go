@@ -1,7 +1,6 @@
 package deadletters
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"time"
@@ -70,26 +69,21 @@ func watchReplay(ctx context.Context, s *command.Session, id recoup.ID, every ti
 	}
 }
 
-// showReplay draws a bar on a terminal; elsewhere it prints a line whenever it is
-// another.
+// showReplay shows a replay in a line that is replaced on a terminal. Elsewhere it prints the
+// line whenever it has changed.
 func showReplay(s *command.Session) (show func(r *recoup.Replay, quiet string), end func()) {
-	if !s.Terminal {
-		last := ""
-		return func(r *recoup.Replay, quiet string) {
-			line := replayLine(r) + quiet
-			if line != last && !s.Machine() {
-				fmt.Fprintln(s.Err, line)
-			}
-			last = line
-		}, func() {}
+	if s.Terminal {
+		status := command.StatusLine{Streams: s.Streams}
+		return func(r *recoup.Replay, quiet string) { status.Show(replayLine(r) + quiet) }, status.Clear
 	}
-	bar := s.ProgressBar("replaying", 0) // whoever looks seldom draws what was seen
+	last := ""
 	return func(r *recoup.Replay, quiet string) {
-		c := r.Counts
-		bar.Describe(fmt.Sprintf("%s: %d succeeded, %d failed%s", cmp.Or(r.Step, "replaying"), c.Succeeded, c.Failed+c.Repeated, quiet))
-		bar.ChangeMax(max(r.Members, 1))
-		_ = bar.Set(int(c.Ended())) // a terminal that is gone shows nothing
-	}, func() { _ = bar.Finish() }
+		line := replayLine(r) + quiet
+		if line != last && !s.Machine() {
+			fmt.Fprintln(s.Err, line)
+		}
+		last = line
+	}, func() {}
 }
 
 // unheard says that nothing has come back for a while, and if no worker claims from a lane
