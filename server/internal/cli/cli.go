@@ -59,9 +59,7 @@ that 'recoup demo' runs in another terminal. None of them changes anything.`,
   recoup demo                      # a server to look around in
   recoup errors list --parked      # what waits for a person there
   recoup gate order-1              # whether an entity may be promoted`,
-		SilenceErrors: true,
-		SilenceUsage:  true,
-		Args:          command.NoArgs,
+		Args: command.NoArgs,
 	}
 	root.Flags().BoolVar(&version, "version", false, "print the version, as 'recoup version' does")
 	root.RunE = func(cmd *cobra.Command, args []string) error {
@@ -71,6 +69,20 @@ that 'recoup demo' runs in another terminal. None of them changes anything.`,
 		}
 		return command.Help(cmd, args)
 	}
+	root.AddCommand(slices.Concat(
+		adoption.Commands(streams), alerts.Commands(streams), bench.Commands(streams), codes.Commands(streams), deadletters.Commands(streams), errorcmd.Commands(streams),
+		events.Commands(streams), overview.Commands(streams), gatezero.Commands(streams), keys.Commands(streams), notices.Commands(streams),
+		policy.Commands(streams), server.Commands(streams),
+	)...)
+	Configure(root, streams, `  recoup help policy
+  recoup help codes show`)
+	return root
+}
+
+// Configure makes a command that holds others the root of a program. It adds the commands help,
+// with the given examples, and completion.
+func Configure(root *cobra.Command, streams Streams, helpExample string) {
+	root.SilenceErrors, root.SilenceUsage = true, true
 	root.SetIn(streams.In)
 	root.SetOut(streams.Out)
 	root.SetErr(streams.Err)
@@ -78,15 +90,10 @@ that 'recoup demo' runs in another terminal. None of them changes anything.`,
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		return command.Usagef("%w\nRun '%s --help' for usage", err, cmd.CommandPath())
 	})
-	help := helpCommand()
+	help := helpCommand(helpExample)
 	root.SetHelpCommand(help)
-	root.AddCommand(slices.Concat(
-		adoption.Commands(streams), alerts.Commands(streams), bench.Commands(streams), codes.Commands(streams), deadletters.Commands(streams), errorcmd.Commands(streams),
-		events.Commands(streams), overview.Commands(streams), gatezero.Commands(streams), keys.Commands(streams), notices.Commands(streams),
-		policy.Commands(streams), server.Commands(streams), []*cobra.Command{help},
-	)...)
+	root.AddCommand(help)
 	complete.Add(root, streams)
 	addCompletion(root)
 	wrapHelp(root)
-	return root
 }

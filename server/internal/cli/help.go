@@ -1,6 +1,8 @@
 package cli
 
 import (
+	"strings"
+
 	"github.com/spf13/cobra"
 
 	"github.com/recoup-dev/recoup/server/internal/cli/command"
@@ -34,12 +36,11 @@ func wrapHelp(cmd *cobra.Command) {
 }
 
 // helpCommand replaces cobra's, which accepts words it does not know.
-func helpCommand() *cobra.Command {
+func helpCommand(example string) *cobra.Command {
 	return &cobra.Command{
-		Use:   "help [COMMAND]",
-		Short: "Explain a command, as its --help does",
-		Example: `  recoup help policy
-  recoup help codes show`,
+		Use:     "help [COMMAND]",
+		Short:   "Explain a command, as its --help does",
+		Example: example,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			asked, rest, err := cmd.Root().Find(args)
 			switch {
@@ -54,8 +55,8 @@ func helpCommand() *cobra.Command {
 	}
 }
 
-// shells are those that the program completes its commands for: what loads the script
-// into a running one, and where the next one finds it.
+// shells are those that a program completes its commands for: what loads the script of
+// recoup into a running one, and where the next one finds it.
 var shells = map[string]struct{ load, file string }{
 	"bash":       {"source <(recoup completion bash)", "~/.local/share/bash-completion/completions/recoup"},
 	"zsh":        {"source <(recoup completion zsh)", `"${fpath[1]}/_recoup"`},
@@ -75,13 +76,14 @@ func addCompletion(root *cobra.Command) {
 		cmd.Short = "Print a completion script for a shell"
 		cmd.Long = `Prints a script that completes commands, flags and their values in a shell. Tables, codes, states,
 rules, batches and recent ids come from the server that --server or RECOUP_SERVER names.`
-		cmd.Example = "  recoup completion bash > " + shells["bash"].file
+		own := func(text string) string { return strings.ReplaceAll(text, "recoup", root.Name()) }
+		cmd.Example = own("  recoup completion bash > " + shells["bash"].file)
 		for _, shell := range cmd.Commands() {
 			name := shell.Name()
 			shell.Args = command.NoArgs
 			shell.Short = "Print the script for " + name
-			shell.Long = "Prints the script for " + name + ". To load it into the current shell:\n\n  " + shells[name].load + "\n\nTo load it in every new shell, write it to a file, as in the example."
-			shell.Example = "  recoup completion " + name + " > " + shells[name].file
+			shell.Long = "Prints the script for " + name + ". To load it into the current shell:\n\n  " + own(shells[name].load) + "\n\nTo load it in every new shell, write it to a file, as in the example."
+			shell.Example = own("  recoup completion " + name + " > " + shells[name].file)
 		}
 	}
 }

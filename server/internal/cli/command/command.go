@@ -4,6 +4,7 @@
 package command
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -21,8 +22,10 @@ const (
 )
 
 // Streams are where a command reads and writes, and what it knows of the person
-// there. The zero value of all but the first three is that of a script.
+// there. The zero value of all but In, Out and Err is that of a script.
 type Streams struct {
+	Program string // that messages name; empty: recoup
+
 	In  io.Reader
 	Out io.Writer
 	Err io.Writer
@@ -36,6 +39,9 @@ type Streams struct {
 	Now   func() time.Time                           // nil: time.Now
 	Sleep func(context.Context, time.Duration) error // between screens; nil: retry.Sleep
 }
+
+// program is the name of the program that runs.
+func (s Streams) program() string { return cmp.Or(s.Program, "recoup") }
 
 // Clock is the time that ages are relative to.
 func (s Streams) Clock() time.Time {
@@ -67,13 +73,13 @@ func (s Streams) Status(err error) int {
 	case errors.Is(err, ErrSilent):
 		return ExitRefused
 	case errors.As(err, &usage):
-		fmt.Fprintf(s.Err, "recoup: %s\n", visible(err.Error()))
+		fmt.Fprintf(s.Err, "%s: %s\n", s.program(), visible(err.Error()))
 		return ExitUsage
 	case errors.As(err, &refused):
 		refused.print(s)
 		return ExitRefused
 	}
-	fmt.Fprintf(s.Err, "recoup: %s\n", visible(err.Error()))
+	fmt.Fprintf(s.Err, "%s: %s\n", s.program(), visible(err.Error()))
 	return ExitRefused
 }
 

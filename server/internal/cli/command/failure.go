@@ -36,12 +36,12 @@ func (e *serverError) print(s Streams) {
 	if unreachable(e.err) {
 		var op *net.OpError
 		_ = errors.As(e.err, &op) // it is one
-		fmt.Fprintf(s.Err, "recoup: no server answers at %s: %v\n", e.server, op.Err)
+		fmt.Fprintf(s.Err, "%s: no server answers at %s: %v\n", s.program(), e.server, op.Err)
 		fmt.Fprintln(s.Err, "'recoup demo' starts one with sample data, 'recoup serve' one that keeps its data.\n"+
 			"--server URL or $RECOUP_SERVER names one elsewhere.")
 		return
 	}
-	fmt.Fprintf(s.Err, "recoup: %s: %s\n", e.said.Code, Printable(e.said.Message))
+	fmt.Fprintf(s.Err, "%s: %s: %s\n", s.program(), e.said.Code, Printable(e.said.Message))
 	p := Page{Width: s.Width}
 	if gate, ok := gateOf(e.said); ok {
 		p.Table(GateTable(s, gate))

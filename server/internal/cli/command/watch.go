@@ -54,7 +54,7 @@ func (w *Watch) Run(ctx context.Context, s *Session, draw func() error) error {
 		}
 		s.Streams = terminal
 		if err != nil {
-			s.Notef("recoup: %v\nThe next try is in %s.", err, Age(every))
+			s.Notef("%s: %v\nThe next try is in %s.", s.program(), err, Age(every))
 		} else {
 			s.showScreen(screen.Bytes(), notes.Bytes())
 		}
