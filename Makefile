@@ -34,6 +34,10 @@ run: build ## build it and run the server, or something else: make run ARGS="cod
 build: ## build bin/recoup
 	@go build -o bin/recoup ./server/cmd/recoup
 
+.PHONY: recoup-bench
+recoup-bench: ## build bin/recoup-bench, which measures a server under a mixed load
+	@go build -o bin/recoup-bench ./server/test/cmd/recoup-bench
+
 .PHONY: setup
 setup: ## install what the other tasks need and the machine lacks
 	@scripts/setup

@@ -184,10 +184,6 @@ var layers = []layer{
 		why:       "it defines adoptions in a database; nodes reach them through that alone",
 	},
 	{
-		pkg: "recoup/server/internal/load",
-		why: "it schedules and measures; what is sent, and to whom, it is told",
-	},
-	{
 		pkg: "recoup/server/internal/forecast",
 		why: "it is a function of counts, and knows nobody",
 	},
@@ -401,11 +397,6 @@ var layers = []layer{
 		why:      "a group of commands",
 	},
 	{
-		pkg:      "recoup/server/internal/cli/bench",
-		anything: true,
-		why:      "a group of commands",
-	},
-	{
 		pkg:      "recoup/server/internal/cli/codes",
 		anything: true,
 		why:      "a group of commands",
@@ -486,6 +477,14 @@ var layers = []layer{
 		why:     "it writes what other languages know of the API, and asks nothing but its document",
 	},
 	{pkg: "recoup/server/internal/sdk", why: "it holds tests of the client against a node; there is nothing else in it"},
+	{pkg: "recoup/server/test/load", why: "it schedules and measures; its caller defines what is sent"},
+	{pkg: "recoup/server/test/benchcli", anything: true, why: "the commands of recoup-bench"},
+	{
+		pkg:       "recoup/server/test/cmd/recoup-bench",
+		imports:   []string{"recoup/server/internal/cli/command", "recoup/server/test/benchcli"},
+		libraries: []string{"golang.org/x/term"},
+		why:       "main only hands the process over to the command line",
+	},
 	{pkg: "recoup/server/test/bench", why: "it holds benchmarks, which may import anything; there is nothing else in it"},
 	{
 		pkg: "recoup/server/test/endtoend",

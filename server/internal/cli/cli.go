@@ -14,7 +14,6 @@ import (
 	"github.com/recoup-dev/recoup/server/internal/app"
 	"github.com/recoup-dev/recoup/server/internal/cli/adoption"
 	"github.com/recoup-dev/recoup/server/internal/cli/alerts"
-	"github.com/recoup-dev/recoup/server/internal/cli/bench"
 	"github.com/recoup-dev/recoup/server/internal/cli/codes"
 	"github.com/recoup-dev/recoup/server/internal/cli/command"
 	"github.com/recoup-dev/recoup/server/internal/cli/complete"
@@ -70,7 +69,7 @@ that 'recoup demo' runs in another terminal. None of them changes anything.`,
 		return command.Help(cmd, args)
 	}
 	root.AddCommand(slices.Concat(
-		adoption.Commands(streams), alerts.Commands(streams), bench.Commands(streams), codes.Commands(streams), deadletters.Commands(streams), errorcmd.Commands(streams),
+		adoption.Commands(streams), alerts.Commands(streams), codes.Commands(streams), deadletters.Commands(streams), errorcmd.Commands(streams),
 		events.Commands(streams), overview.Commands(streams), gatezero.Commands(streams), keys.Commands(streams), notices.Commands(streams),
 		policy.Commands(streams), server.Commands(streams),
 	)...)

@@ -20,9 +20,9 @@ import (
 	"github.com/recoup-dev/recoup"
 	"github.com/recoup-dev/recoup/client"
 	"github.com/recoup-dev/recoup/server/internal/bus/bustest"
-	measured "github.com/recoup-dev/recoup/server/internal/load"
 	"github.com/recoup-dev/recoup/server/internal/netfault"
 	"github.com/recoup-dev/recoup/server/internal/test/live"
+	measured "github.com/recoup-dev/recoup/server/test/load"
 	"github.com/recoup-dev/recoup/server/test/program"
 )
 
@@ -48,7 +48,7 @@ func (r *benchResult) of(t *testing.T, kind string) measured.Kind {
 	return measured.Kind{}
 }
 
-// bench is 'recoup bench' against a site, or what stands before it.
+// bench is recoup-bench against a site, or what stands before it.
 type bench struct {
 	*testing.T
 	*exec.Cmd
@@ -60,7 +60,7 @@ type bench struct {
 func newBench(s *site, address string, flags ...string) *bench {
 	s.Helper()
 	b := &bench{T: s.T, file: filepath.Join(s.TempDir(), "result.json"), seconds: newSecondHand()}
-	b.Cmd = exec.Command(program.Path(s.T), append([]string{"bench", "--server", "http://" + address, "--out", b.file}, flags...)...)
+	b.Cmd = exec.Command(program.Bench(s.T), append([]string{"--server", "http://" + address, "--out", b.file}, flags...)...)
 	b.Env = append(os.Environ(), "RECOUP_KEY="+s.key(), "RECOUP_SERVER=http://127.0.0.1:9")
 	b.Stdout, b.Stderr = &b.out, b.seconds
 	return b
@@ -313,11 +313,11 @@ func TestBenchOfADyingServer(t *testing.T) {
 	if all.Done == 0 || all.Failed == 0 || len(all.Errors) == 0 || !strings.Contains(b.out.String(), "report: ") {
 		t.Errorf("%+v\n%s", all, &b.out)
 	}
-	if said := b.seconds.String(); !strings.Contains(said, "recoup bench clean --server http://"+*s.address.Load()+" --run "+r.Tag) {
+	if said := b.seconds.String(); !strings.Contains(said, "recoup-bench clean --server http://"+*s.address.Load()+" --run "+r.Tag) {
 		t.Errorf("it does not say how to clean up: %s", said)
 	}
 	s.start()
-	cmd := exec.Command(program.Path(t), "bench", "clean", "--server", "http://"+*s.address.Load(), "--run", r.Tag)
+	cmd := exec.Command(program.Bench(t), "clean", "--server", "http://"+*s.address.Load(), "--run", r.Tag)
 	cmd.Env = append(os.Environ(), "RECOUP_KEY="+s.key())
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
@@ -365,11 +365,11 @@ func TestBenchStaysHere(t *testing.T) {
 	}()
 	_, port, _ := net.SplitHostPort(listener.Addr().String())
 	for _, flags := range []string{"", "--server http://0.0.0.0:" + port, "--server http://localhost.example:" + port, "--server http://127.0.0.1.example:" + port, "--server http://0.0.0.0:" + port + " --allow-host 127.0.0.1"} {
-		cmd := exec.Command(program.Path(t), append([]string{"bench", "--mix", "gate=1"}, strings.Fields(flags)...)...)
+		cmd := exec.Command(program.Bench(t), append([]string{"--mix", "gate=1"}, strings.Fields(flags)...)...)
 		cmd.Env = append(os.Environ(), "RECOUP_SERVER=http://127.0.0.1:"+port)
 		out, _ := cmd.CombinedOutput()
 		if cmd.ProcessState.ExitCode() != 2 {
-			t.Errorf("bench %s ends with %d: %s", flags, cmd.ProcessState.ExitCode(), out)
+			t.Errorf("recoup-bench %s ends with %d: %s", flags, cmd.ProcessState.ExitCode(), out)
 		}
 	}
 	select {

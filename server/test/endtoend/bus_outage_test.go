@@ -15,9 +15,9 @@ import (
 	"github.com/recoup-dev/recoup"
 	"github.com/recoup-dev/recoup/retry"
 	"github.com/recoup-dev/recoup/server/internal/bus/bustest"
-	hdr "github.com/recoup-dev/recoup/server/internal/load"
 	"github.com/recoup-dev/recoup/server/internal/store/postgres/pgtest"
 	"github.com/recoup-dev/recoup/server/internal/test/tier"
+	hdr "github.com/recoup-dev/recoup/server/test/load"
 )
 
 // TestBusCarriesAnOutage: while the database is away, events are taken at the rate at

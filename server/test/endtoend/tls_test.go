@@ -53,7 +53,6 @@ func TestPrivateAuthority(t *testing.T) {
 	})
 	commands := [][]string{
 		{"status"}, {"codes", "list"}, {"codes", "show", "TLS_ERROR"}, {"keys", "list"}, {"policy", "show"}, {"errors", "list"}, {"doctor"},
-		{"bench", "clean", "--server", secure},
 	}
 	for _, args := range commands {
 		out, err := s.recoupAt(secure, nil, args...)
@@ -67,6 +66,18 @@ func TestPrivateAuthority(t *testing.T) {
 		if out, err := s.recoupAt(secure, []string{"RECOUP_CA_FILE=" + ca}, args...); err != nil && !strings.Contains(out, "finding") {
 			t.Errorf("%v with $RECOUP_CA_FILE: %v\n%s", args, err, out)
 		}
+	}
+	bench := func(flags ...string) (string, error) {
+		cmd := exec.CommandContext(t.Context(), program.Bench(t), append([]string{"clean", "--server", secure}, flags...)...)
+		cmd.Env = append(os.Environ(), "RECOUP_KEY="+s.key())
+		out, err := cmd.CombinedOutput()
+		return string(out), err
+	}
+	if out, err := bench(); err == nil || !strings.HasPrefix(out, "recoup-bench: TLS_ERROR") || !strings.Contains(out, "--ca-file FILE") {
+		t.Errorf("recoup-bench clean without the authority: %v\n%s", err, out)
+	}
+	if out, err := bench("--ca-file", ca); err != nil {
+		t.Errorf("recoup-bench clean with --ca-file: %v\n%s", err, out)
 	}
 	for want, file := range map[string]string{"no such file": filepath.Join(t.TempDir(), "none.pem"), "no certificate": s.keyFile} {
 		if out, err := s.recoupAt(secure, nil, "status", "--ca-file", file); err == nil || !strings.Contains(out, want) || !strings.Contains(out, file) {

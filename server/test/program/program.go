@@ -1,4 +1,4 @@
-// Package program builds the program recoup for tests that run it as people do.
+// Package program builds the programs recoup and recoup-bench for tests that run them as people do.
 package program
 
 import (
@@ -19,6 +19,13 @@ var build = sync.OnceValues(func() (string, error) {
 	if given := os.Getenv("RECOUP_PROGRAM"); given != "" {
 		return given, nil
 	}
+	return goBuild("./server/cmd/recoup")
+})
+
+// buildBench makes recoup-bench once for all tests of a process.
+var buildBench = sync.OnceValues(func() (string, error) { return goBuild("./server/test/cmd/recoup-bench") })
+
+func goBuild(pkg string) (string, error) {
 	folder, err := Folder()
 	if err != nil {
 		return "", err
@@ -27,14 +34,14 @@ var build = sync.OnceValues(func() (string, error) {
 	if err != nil {
 		return "", err
 	}
-	path := filepath.Join(folder, "recoup")
-	cmd := exec.Command("go", "build", "-trimpath", "-o", path, "./server/cmd/recoup")
-	cmd.Dir = root // benchmarks are a module of their own
+	path := filepath.Join(folder, filepath.Base(pkg))
+	cmd := exec.Command("go", "build", "-trimpath", "-o", path, pkg)
+	cmd.Dir = root // so that go.work is found
 	if out, err := cmd.CombinedOutput(); err != nil {
-		return "", fmt.Errorf("building the program: %w\n%s", err, out)
+		return "", fmt.Errorf("building %s: %w\n%s", pkg, err, out)
 	}
 	return path, nil
-})
+}
 
 var made atomic.Pointer[string]
 
@@ -51,6 +58,16 @@ var Folder = sync.OnceValues(func() (string, error) {
 func Path(t testing.TB) string {
 	t.Helper()
 	path, err := build()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// Bench returns the built recoup-bench.
+func Bench(t testing.TB) string {
+	t.Helper()
+	path, err := buildBench()
 	if err != nil {
 		t.Fatal(err)
 	}

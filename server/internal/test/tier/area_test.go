@@ -66,6 +66,8 @@ func TestChangedAreas(t *testing.T) {
 		"server/internal/adoption/adoption.go":        "adoption bench",
 		"server/internal/store/postgres/adopt_row.go": "adoption bench",
 		"server/test/bench/report_test.go":            "bench",
+		"server/test/load/run.go":                     "bench",
+		"server/test/cmd/recoup-bench/main.go":        "bench release",
 		"internal/redact/secret.go":                   "",
 		"server/cmd/generate/main.go":                 "typescript",
 		"client/emitter.go":                           "bench browser bus",

@@ -1,4 +1,4 @@
-package bench_test
+package benchcli_test
 
 import (
 	"bytes"
@@ -12,11 +12,10 @@ import (
 	"unicode/utf8"
 
 	"github.com/recoup-dev/recoup/client"
-	"github.com/recoup-dev/recoup/server/internal/cli"
-	"github.com/recoup-dev/recoup/server/internal/cli/bench"
 	"github.com/recoup-dev/recoup/server/internal/cli/clitest"
 	"github.com/recoup-dev/recoup/server/internal/cli/command"
-	"github.com/recoup-dev/recoup/server/internal/load"
+	"github.com/recoup-dev/recoup/server/test/benchcli"
+	"github.com/recoup-dev/recoup/server/test/load"
 )
 
 const table = "outreach.dol_errors"
@@ -25,6 +24,24 @@ const table = "outreach.dol_errors"
 func key(n *clitest.Node, flags ...string) string {
 	n.T.Helper()
 	return strings.TrimSpace(n.Must(append([]string{"keys", "create", "--name", "b"}, flags...)...))
+}
+
+// run executes a command line and returns what it printed.
+func run(t *testing.T, args ...string) (stdout, stderr string, status int) {
+	t.Helper()
+	var out, said bytes.Buffer
+	status = benchcli.Run(t.Context(), args, command.Streams{In: new(bytes.Buffer), Out: &out, Err: &said})
+	return out.String(), said.String(), status
+}
+
+// clean removes from a node what runs have left.
+func clean(t *testing.T, n *clitest.Node, flags ...string) string {
+	t.Helper()
+	out, said, status := run(t, append([]string{"clean", "--server", n.URL, "--key", n.Key}, flags...)...)
+	if status != command.ExitDone {
+		t.Fatalf("clean %v ends with %d: %s", flags, status, said)
+	}
+	return out
 }
 
 // A benchmark that could not be done, or cleaned up, is refused before anything is written.
@@ -47,9 +64,9 @@ func TestRefused(t *testing.T) {
 		{hub, "--mix gate=1", "is for the hubs dol-filings: a benchmark needs one for all hubs"},
 		{"rdb_nonsense", "--mix gate=1", "INVALID_API_KEY"},
 	} {
-		out, said, status := clitest.Run(t, append([]string{"bench", "--server", n.URL, "--key", row.key}, strings.Fields(row.flags)...)...)
+		out, said, status := run(t, append([]string{"--server", n.URL, "--key", row.key}, strings.Fields(row.flags)...)...)
 		if status != command.ExitRefused || !strings.Contains(said, row.want) || out != "" {
-			t.Errorf("bench %s ends with %d, and says %q: expected %q", row.flags, status, said, row.want)
+			t.Errorf("recoup-bench %s ends with %d, and says %q: expected %q", row.flags, status, said, row.want)
 		}
 	}
 	if left := n.IDs(); len(left) != 1 {
@@ -62,7 +79,7 @@ func TestNamesake(t *testing.T) {
 	t.Parallel()
 	n := clitest.Start(t, false)
 	n.Must("report", "--table", table, "--entity", "bench-press-7", "--code", "NETWORK_TIMEOUT")
-	_, said, status := clitest.Run(t, "bench", "--server", n.URL, "--key", n.Key, "--table", table, "--rate", "1", "--duration", "1s", "--keep")
+	_, said, status := run(t, "--server", n.URL, "--key", n.Key, "--table", table, "--rate", "1", "--duration", "1s", "--keep")
 	if status != command.ExitRefused || !strings.Contains(said, "has open errors that are not a benchmark's") {
 		t.Errorf("it ends with %d, and says %q", status, said)
 	}
@@ -73,7 +90,7 @@ func TestOutIsCheckedFirst(t *testing.T) {
 	t.Parallel()
 	n := clitest.Start(t, false)
 	file := filepath.Join(t.TempDir(), "none", "result.json")
-	out, said, status := clitest.Run(t, "bench", "--server", n.URL, "--key", n.Key, "--table", table, "--mix", "report=1", "--duration", "1s", "--keep", "--out", file)
+	out, said, status := run(t, "--server", n.URL, "--key", n.Key, "--table", table, "--mix", "report=1", "--duration", "1s", "--keep", "--out", file)
 	if status != command.ExitRefused || !strings.Contains(said, file) || out != "" {
 		t.Errorf("it ends with %d, prints %q and says %q", status, out, said)
 	}
@@ -102,9 +119,9 @@ func TestUsage(t *testing.T) {
 		"clean --server http://recoup.example": "--allow-host recoup.example",
 		"compare a.json":                       "B.json is missing",
 	} {
-		out, said, status := clitest.Run(t, append([]string{"bench"}, strings.Fields(flags)...)...)
+		out, said, status := run(t, strings.Fields(flags)...)
 		if status != command.ExitUsage || !strings.Contains(said, want) || out != "" {
-			t.Errorf("bench %s ends with %d, and says %q: expected %q", flags, status, said, want)
+			t.Errorf("recoup-bench %s ends with %d, and says %q: expected %q", flags, status, said, want)
 		}
 	}
 }
@@ -130,7 +147,7 @@ func TestRolesAreThoseOfTheAPI(t *testing.T) {
 		"report": {"/v1/errors", "post"}, "gate": {"/v1/promotion/{entity}", "get"}, "events": {"/v1/events", "post"},
 		"claim": {"/v1/retries/claim", "post"}, "ack": {"/v1/retries/results", "post"}, "dead-letter": {"/v1/dead-letters", "post"}, "clean": {"/v1/errors/resolve", "post"},
 	} {
-		want := append(slices.Clone(bench.Roles()[op]), "admin")
+		want := append(slices.Clone(benchcli.Roles()[op]), "admin")
 		if got := document.Paths[call[0]][call[1]].Roles; !slices.Equal(slices.Sorted(slices.Values(got)), slices.Sorted(slices.Values(want))) {
 			t.Errorf("%s may be called by %v: here by %v", op, got, want)
 		}
@@ -144,7 +161,7 @@ func TestKeptAndCleaned(t *testing.T) {
 	n.Must("report", "--table", table, "--entity", "bench-mark", "--code", "NETWORK_TIMEOUT")
 	var tags [2]string
 	for i := range tags {
-		out, said, status := clitest.Run(t, "bench", "--server", n.URL, "--key", n.Key, "--table", table, "--mix", "report=1,dead-letter=1", "--rate", "20", "--duration", "1s", "--keep", "--json")
+		out, said, status := run(t, "--server", n.URL, "--key", n.Key, "--table", table, "--mix", "report=1,dead-letter=1", "--rate", "20", "--duration", "1s", "--keep", "--json")
 		var r struct{ Tag string }
 		if clitest.Parse(t, out, &r); status != command.ExitDone || r.Tag == "" {
 			t.Fatalf("it ends with %d: %s", status, said)
@@ -170,11 +187,11 @@ func TestKeptAndCleaned(t *testing.T) {
 	if first, second, others := open(); first != 20 || second != 20 || others != 1 {
 		t.Fatalf("%d of the first run, %d of the second, %d others", first, second, others)
 	}
-	n.Must("bench", "clean", "--run", tags[0])
+	clean(t, n, "--run", tags[0])
 	if first, second, others := open(); first != 0 || second != 20 || others != 1 {
 		t.Errorf("one run cleaned: %d of the first, %d of the second, %d others", first, second, others)
 	}
-	if out := n.Must("bench", "clean"); !strings.Contains(out, " resolved, ") {
+	if out := clean(t, n); !strings.Contains(out, " resolved, ") {
 		t.Errorf("it says %q", out)
 	}
 	if first, second, others := open(); first != 0 || second != 0 || others != 1 {
@@ -186,7 +203,7 @@ func TestKeptAndCleaned(t *testing.T) {
 func shown(t *testing.T, args ...string) string {
 	t.Helper()
 	var out, said bytes.Buffer
-	if status := cli.Run(t.Context(), args, cli.Streams{In: new(bytes.Buffer), Out: &out, Err: &said, Width: 80}); status != command.ExitDone {
+	if status := benchcli.Run(t.Context(), args, command.Streams{In: new(bytes.Buffer), Out: &out, Err: &said, Width: 80}); status != command.ExitDone {
 		t.Fatalf("%v ends with %d: %s", args, status, &said)
 	}
 	return narrow(t, out.String()+said.String())
@@ -206,12 +223,12 @@ func narrow(t *testing.T, text string) string {
 func TestStallIsShown(t *testing.T) {
 	t.Parallel()
 	stalled := &load.Figures{Elapsed: 5, Planned: 500, All: load.Kind{Sent: 295, Skipped: 5}}
-	line, bar := bench.Shown(stalled, 16, 80)
+	line, bar := benchcli.Shown(stalled, 16, 80)
 	if !strings.Contains(line, ", 184 waiting") || !strings.HasSuffix(bar, ", 184 waiting") || len(bar) > 80 {
 		t.Errorf("%q, %q", line, bar)
 	}
 	steady := &load.Figures{Elapsed: 5, Planned: 500, All: load.Kind{Sent: 490}}
-	if line, bar := bench.Shown(steady, 16, 80); strings.Contains(line+bar, "waiting") {
+	if line, bar := benchcli.Shown(steady, 16, 80); strings.Contains(line+bar, "waiting") {
 		t.Errorf("%q, %q", line, bar)
 	}
 }
@@ -219,9 +236,9 @@ func TestStallIsShown(t *testing.T) {
 // A result as people see it, good and bad, and two of them side by side.
 func TestScreens(t *testing.T) {
 	t.Setenv("NO_COLOR", "1")
-	clitest.Golden(t, "good.golden", narrow(t, bench.Text(t, "testdata/a.json", 80)))
-	clitest.Golden(t, "bad.golden", narrow(t, bench.Text(t, "testdata/b.json", 80)))
-	clitest.Golden(t, "compare.golden", shown(t, "bench", "compare", "testdata/a.json", "testdata/b.json"))
+	clitest.Golden(t, "good.golden", narrow(t, benchcli.Text(t, "testdata/a.json", 80)))
+	clitest.Golden(t, "bad.golden", narrow(t, benchcli.Text(t, "testdata/b.json", 80)))
+	clitest.Golden(t, "compare.golden", shown(t, "compare", "testdata/a.json", "testdata/b.json"))
 	var same struct {
 		Ratios []struct {
 			Operation string
@@ -229,7 +246,7 @@ func TestScreens(t *testing.T) {
 			PerSecond float64 `json:"per_second"`
 		}
 	}
-	clitest.Parse(t, shown(t, "bench", "compare", "testdata/a.json", "testdata/a.json", "--json"), &same)
+	clitest.Parse(t, shown(t, "compare", "testdata/a.json", "testdata/a.json", "--json"), &same)
 	for _, r := range same.Ratios {
 		if r.P99 != 1 || r.PerSecond != 1 {
 			t.Errorf("a run compared with itself: %+v", r)
@@ -252,7 +269,7 @@ func TestCompareTinyRatio(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if out := shown(t, "bench", "compare", files[0], files[1]); !strings.Contains(out, "<0.01x") {
+	if out := shown(t, "compare", files[0], files[1]); !strings.Contains(out, "<0.01x") {
 		t.Errorf("it says %s", out)
 	}
 }
@@ -268,7 +285,7 @@ func TestCompareRefuses(t *testing.T) {
 		}
 	}
 	for _, file := range []string{"testdata/good.golden", other, empty, "testdata/none.json"} {
-		if _, said, status := clitest.Run(t, "bench", "compare", "testdata/a.json", file); status != command.ExitRefused || !strings.Contains(said, file) {
+		if _, said, status := run(t, "compare", "testdata/a.json", file); status != command.ExitRefused || !strings.Contains(said, file) {
 			t.Errorf("%s: status %d, %s", file, status, said)
 		}
 	}

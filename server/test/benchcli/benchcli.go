@@ -1,8 +1,8 @@
-// Package bench is 'recoup bench': a mixed load at a fixed rate against a server that is
-// named on purpose, what it came to, and the comparison of two runs. How load is made and
-// measured is package load's; here is what the operations do, what they may be done to,
-// and that they are cleaned up behind.
-package bench
+// Package benchcli is the command line of recoup-bench: a mixed load at a fixed rate against a
+// server that is named on purpose, its result, and the comparison of two runs. Package load makes
+// and measures the load. This package defines the operations, the servers that are allowed, and
+// the cleanup.
+package benchcli
 
 import (
 	"cmp"
@@ -13,9 +13,10 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/recoup-dev/recoup/server/internal/cli"
 	"github.com/recoup-dev/recoup/server/internal/cli/command"
-	"github.com/recoup-dev/recoup/server/internal/load"
 	"github.com/recoup-dev/recoup/server/internal/policy"
+	"github.com/recoup-dev/recoup/server/test/load"
 )
 
 // The bounds of a run, so that a slip of the finger is one.
@@ -29,11 +30,19 @@ const (
 // defaultMix is that of pipelines which fail now and then, and ask before they go on.
 const defaultMix = "report=40,gate=30,events=15,claim=5,ack=5,dead-letter=5"
 
-// Commands are those of this package.
-func Commands(streams command.Streams) []*cobra.Command {
+// Run executes the command line until ctx ends and returns its exit status.
+func Run(ctx context.Context, args []string, streams command.Streams) int {
+	streams.Program = "recoup-bench"
+	root := Root(streams)
+	root.SetArgs(append([]string{}, args...)) // of nil cobra would make the process's own
+	return streams.Status(root.ExecuteContext(ctx))
+}
+
+// Root runs a benchmark, and holds the other commands.
+func Root(streams command.Streams) *cobra.Command {
 	var b benchmark
 	cmd := &cobra.Command{
-		Use:   "bench",
+		Use:   "recoup-bench",
 		Short: "Measure a server under a mixed load",
 		Long: `Sends reports, gate checks, events, claims, results and dead letters to a server at a fixed rate,
 and prints how long they took. The server must be named with --server, and run on this machine
@@ -56,10 +65,10 @@ role admin; operator is enough without claim and ack, worker with --keep.
 
 Ctrl-C ends the run and prints the figures so far. The exit status is 1 if an operation failed
 or something could not be cleaned up.`,
-		Example: `  recoup bench --server http://127.0.0.1:8080 --table app.errors
-  recoup bench --server http://127.0.0.1:8080 --mix gate=1 --out a.json
-  recoup bench compare a.json b.json`,
-		Annotations: map[string]string{command.OwnUse: "recoup bench --server URL [flags]"},
+		Example: `  recoup-bench --server http://127.0.0.1:8080 --table app.errors
+  recoup-bench --server http://127.0.0.1:8080 --mix gate=1 --out a.json
+  recoup-bench compare a.json b.json`,
+		Annotations: map[string]string{command.OwnUse: "recoup-bench --server URL [flags]"},
 		Args:        command.NoArgs,
 	}
 	b.add(cmd)
@@ -69,7 +78,8 @@ or something could not be cleaned up.`,
 		return b.main(cmd.Context(), cmd, args)
 	}
 	cmd.AddCommand(compareCommand(streams), cleanCommand(streams))
-	return []*cobra.Command{cmd}
+	cli.Configure(cmd, streams, "  recoup-bench help compare")
+	return cmd
 }
 
 // benchmark is one run, and how it is to be done.
@@ -104,8 +114,8 @@ func (b *benchmark) add(cmd *cobra.Command) {
 	flags.Uint64Var(&b.seed, "seed", 1, "random seed; another `N` gives another order of operations")
 	flags.StringVar(&b.timeout, "timeout", "10s", "an operation that takes longer than this `DURATION` fails")
 	flags.BoolVar(&b.again, "retry-after", false, "after a 429, wait as the server asks and send it again; the wait counts as latency")
-	flags.BoolVar(&b.keep, "keep", false, "leave the errors and dead letters; 'recoup bench clean' removes them")
-	flags.StringVar(&b.out, "out", "", "write the result to this `FILE` as well, as JSON for 'recoup bench compare'")
+	flags.BoolVar(&b.keep, "keep", false, "leave the errors and dead letters; 'recoup-bench clean' removes them")
+	flags.StringVar(&b.out, "out", "", "write the result to this `FILE` as well, as JSON for 'recoup-bench compare'")
 }
 
 // check reads the flags.

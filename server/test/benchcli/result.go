@@ -1,4 +1,4 @@
-package bench
+package benchcli
 
 import (
 	"fmt"
@@ -8,7 +8,7 @@ import (
 
 	"github.com/recoup-dev/recoup"
 	"github.com/recoup-dev/recoup/server/internal/cli/command"
-	"github.com/recoup-dev/recoup/server/internal/load"
+	"github.com/recoup-dev/recoup/server/test/load"
 )
 
 // resultFormat is the version of the JSON of a result.

@@ -1,4 +1,4 @@
-package bench
+package benchcli
 
 import (
 	"context"
@@ -13,7 +13,7 @@ import (
 	"github.com/recoup-dev/recoup/client"
 	"github.com/recoup-dev/recoup/fault"
 	"github.com/recoup-dev/recoup/server/internal/cli/command"
-	"github.com/recoup-dev/recoup/server/internal/load"
+	"github.com/recoup-dev/recoup/server/test/load"
 )
 
 // The operations, as --mix names them.
@@ -32,7 +32,7 @@ const (
 	service  = "bench"
 	pipeline = "bench"
 	stage    = "bench"
-	message  = "made by recoup bench"
+	message  = "made by recoup bench" // unchanged since this was a command of recoup: clean finds older runs
 )
 
 // What a key must be for.

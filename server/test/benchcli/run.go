@@ -1,4 +1,4 @@
-package bench
+package benchcli
 
 import (
 	"context"
@@ -15,8 +15,8 @@ import (
 	"github.com/recoup-dev/recoup/client"
 	"github.com/recoup-dev/recoup/retry"
 	"github.com/recoup-dev/recoup/server/internal/cli/command"
-	"github.com/recoup-dev/recoup/server/internal/load"
 	"github.com/recoup-dev/recoup/server/internal/policy"
+	"github.com/recoup-dev/recoup/server/test/load"
 )
 
 // What happens before a run: how many errors are reported for claims to find, and how

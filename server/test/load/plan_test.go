@@ -9,7 +9,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	"github.com/recoup-dev/recoup/server/internal/load"
+	"github.com/recoup-dev/recoup/server/test/load"
 )
 
 var kinds = []string{"report", "gate", "claim"}

@@ -1,4 +1,4 @@
-package bench
+package benchcli
 
 import (
 	"context"
@@ -16,7 +16,7 @@ import (
 	"github.com/recoup-dev/recoup"
 	"github.com/recoup-dev/recoup/client"
 	"github.com/recoup-dev/recoup/server/internal/cli/command"
-	"github.com/recoup-dev/recoup/server/internal/load"
+	"github.com/recoup-dev/recoup/server/test/load"
 )
 
 // target is the server that is measured.
@@ -95,7 +95,7 @@ func permit(key recoup.Key, mix load.Mix, keep bool) error {
 		}
 	}
 	if !keep && !slices.Contains(cleaners, key.Role) {
-		return fmt.Errorf("a key of the role %s may not clean up: %s may; use another key, or --keep and later 'recoup bench clean'", key.Role, either(cleaners))
+		return fmt.Errorf("a key of the role %s may not clean up: %s may; use another key, or --keep and later 'recoup-bench clean'", key.Role, either(cleaners))
 	}
 	return nil
 }

@@ -1,4 +1,4 @@
-package bench
+package benchcli
 
 import (
 	"cmp"
@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/recoup-dev/recoup/server/internal/cli/command"
-	"github.com/recoup-dev/recoup/server/internal/load"
+	"github.com/recoup-dev/recoup/server/test/load"
 )
 
 // How often a run is shown: drawn again on a terminal, in lines elsewhere.

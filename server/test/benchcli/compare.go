@@ -1,4 +1,4 @@
-package bench
+package benchcli
 
 import (
 	"context"
@@ -11,17 +11,17 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/recoup-dev/recoup/server/internal/cli/command"
-	"github.com/recoup-dev/recoup/server/internal/load"
+	"github.com/recoup-dev/recoup/server/test/load"
 )
 
 func compareCommand(streams command.Streams) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "compare A.json B.json",
 		Short: "Compare the results of two runs",
-		Long: `Prints two results that 'recoup bench --out' has written, operation by operation, and how B
+		Long: `Prints two results that 'recoup-bench --out' has written, operation by operation, and how B
 relates to A: a ratio of 2.00 of p99 means that B took twice as long. Settings that differ are
 listed, because figures of different loads do not compare.`,
-		Example: `  recoup bench compare before.json after.json`,
+		Example: `  recoup-bench compare before.json after.json`,
 		Args:    command.ExactArgs("A.json", "B.json"),
 	}
 	return command.Offline(streams, cmd, command.One, func(_ context.Context, s *command.Session, args []string) error {
@@ -47,13 +47,13 @@ func read(file string, into *result) error {
 		return err
 	}
 	if err := json.Unmarshal(data, into); err != nil {
-		return fmt.Errorf("%s is not a result of 'recoup bench': %w", file, err)
+		return fmt.Errorf("%s is not a result of 'recoup-bench': %w", file, err)
 	}
 	if into.Format != resultFormat {
-		return fmt.Errorf("%s is not a result of 'recoup bench' that this version reads: its format is %d, expected %d", file, into.Format, resultFormat)
+		return fmt.Errorf("%s is not a result of 'recoup-bench' that this version reads: its format is %d, expected %d", file, into.Format, resultFormat)
 	}
 	if into.Settings.Rate < 1 || into.Load.Planned < 1 {
-		return fmt.Errorf("%s is not a result of 'recoup bench': it has no figures", file)
+		return fmt.Errorf("%s is not a result of 'recoup-bench': it has no figures", file)
 	}
 	return nil
 }

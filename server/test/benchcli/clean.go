@@ -1,4 +1,4 @@
-package bench
+package benchcli
 
 import (
 	"context"
@@ -146,7 +146,7 @@ func (b *benchmark) remains(r *result) {
 
 // cleanCommandLine is the command that removes what is left of a run.
 func cleanCommandLine(t *target, tag string) string {
-	line := "recoup bench clean --server " + t.Server + " --run " + tag
+	line := "recoup-bench clean --server " + t.Server + " --run " + tag
 	if t.allowed != "" {
 		line += " --allow-host " + t.allowed
 	}
@@ -159,12 +159,12 @@ func cleanCommand(streams command.Streams) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "clean",
 		Short: "Remove what benchmarks have left on a server",
-		Long: `Resolves open errors and archives open dead letters that 'recoup bench' has made: those whose
+		Long: `Resolves open errors and archives open dead letters that 'recoup-bench' has made: those whose
 entity begins with bench-, and whose message or pipeline is the benchmark's. A run cleans up by
 itself unless it is killed or has --keep. Resolved errors are archived by the next sweep.
 The key needs the role operator or admin.`,
-		Example: `  recoup bench clean --server http://127.0.0.1:8080
-  recoup bench clean --server http://127.0.0.1:8080 --run kqwzfa`,
+		Example: `  recoup-bench clean --server http://127.0.0.1:8080
+  recoup-bench clean --server http://127.0.0.1:8080 --run kqwzfa`,
 		Args: command.NoArgs,
 	}
 	t.add(cmd)

@@ -1,4 +1,4 @@
-package bench
+package benchcli
 
 import (
 	"bytes"
@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/recoup-dev/recoup/server/internal/cli/command"
-	"github.com/recoup-dev/recoup/server/internal/load"
+	"github.com/recoup-dev/recoup/server/test/load"
 )
 
 // Roles are who may do an operation beside admin, for the test that compares them with
