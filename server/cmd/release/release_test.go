@@ -49,3 +49,16 @@ func TestComponents(t *testing.T) {
 		t.Errorf("%+v", c)
 	}
 }
+
+// Neither program lists Recoup's own modules as those of others.
+func TestForeignModules(t *testing.T) {
+	t.Parallel()
+	for _, main := range []string{"example.net/recoup/server", "example.net/recoup/server/test"} {
+		list := foreign(&debug.BuildInfo{Main: debug.Module{Path: main}, Deps: []*debug.Module{
+			{Path: "example.net/recoup"}, {Path: "example.net/recoup/server"}, {Path: "example.net/recoupling"}, {Path: "example.org/a"},
+		}})
+		if len(list) != 2 || list[0].Path != "example.net/recoupling" || list[1].Path != "example.org/a" {
+			t.Errorf("%s: %v", main, list)
+		}
+	}
+}

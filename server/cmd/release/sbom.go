@@ -38,9 +38,9 @@ type hash struct {
 }
 
 // foreign returns the modules of others that a binary was linked from. Recoup's own modules are
-// below the path of the SDK, of which the main module is the server.
+// below the path of the SDK. The main module is the server or, of recoup-bench, its module of tests.
 func foreign(build *debug.BuildInfo) (modules []*debug.Module) {
-	own := path.Dir(build.Main.Path)
+	own := path.Dir(strings.TrimSuffix(build.Main.Path, "/test"))
 	for _, m := range build.Deps {
 		if build.Main.Path != "" && (m.Path == own || strings.HasPrefix(m.Path, own+"/")) {
 			continue
