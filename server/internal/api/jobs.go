@@ -8,7 +8,7 @@ import (
 	"github.com/recoup-dev/recoup/client"
 	"github.com/recoup-dev/recoup/fault"
 	"github.com/recoup-dev/recoup/server/internal/check"
-	"github.com/recoup-dev/recoup/server/internal/clockwork"
+	"github.com/recoup-dev/recoup/server/internal/scheduler"
 )
 
 // Jobs is the scheduled jobs.
@@ -58,9 +58,9 @@ func (a *API) runJob(c *call, in *runJobIn) (recoup.JobRan, error) {
 // repeated: it may be anything.
 func jobFailure(err error) error {
 	switch {
-	case errors.Is(err, clockwork.ErrNoJob):
+	case errors.Is(err, scheduler.ErrNoJob):
 		return fault.Wrap(err, fault.CodeNotFound, "There is no job of this name; GET /v1/jobs lists them.")
-	case errors.Is(err, clockwork.ErrNotLeader):
+	case errors.Is(err, scheduler.ErrNotLeader):
 		return fault.Wrap(err, fault.CodeConflict, "Only the node that leads can run this job; it does so by itself, or when asked there.")
 	}
 	return err

@@ -14,7 +14,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/recoup-dev/recoup/fault"
-	"github.com/recoup-dev/recoup/server/internal/nearest"
+	"github.com/recoup-dev/recoup/server/internal/suggest"
 	"github.com/recoup-dev/recoup/server/internal/turn"
 )
 
@@ -169,7 +169,7 @@ func (b *binder) readBody(c *call, in reflect.Value, r *reading) error {
 // meant.
 func unknown(what, field, name string, known []string) fault.FieldError {
 	message := "there is no " + what + " " + field
-	if near := nearest.Words(name, known, min(2, len(name)/2)); len(near) > 0 {
+	if near := suggest.Words(name, known, min(2, len(name)/2)); len(near) > 0 {
 		message += "; did you mean " + near[0] + "?"
 	}
 	return fault.FieldError{Field: field, Constraint: "unknown", Message: message}

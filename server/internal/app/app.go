@@ -1,5 +1,5 @@
 // Package app turns options into a running node: it opens the store, brings it
-// up to date, puts engine, ledger, dead letters, Gate Zero, clockwork, notifier
+// up to date, puts engine, ledger, dead letters, Gate Zero, scheduler, notifier
 // and API together, runs what has to run beside them, and stops all of it in the
 // right order. It is where the clock is read.
 package app
@@ -18,7 +18,6 @@ import (
 	"github.com/recoup-dev/recoup/server/internal/adoption"
 	"github.com/recoup-dev/recoup/server/internal/api"
 	"github.com/recoup-dev/recoup/server/internal/bus"
-	"github.com/recoup-dev/recoup/server/internal/clockwork"
 	"github.com/recoup-dev/recoup/server/internal/deadletter"
 	"github.com/recoup-dev/recoup/server/internal/engine"
 	"github.com/recoup-dev/recoup/server/internal/lease"
@@ -27,6 +26,7 @@ import (
 	"github.com/recoup-dev/recoup/server/internal/pace"
 	"github.com/recoup-dev/recoup/server/internal/push"
 	"github.com/recoup-dev/recoup/server/internal/recovery"
+	"github.com/recoup-dev/recoup/server/internal/scheduler"
 	"github.com/recoup-dev/recoup/server/internal/store"
 )
 
@@ -53,7 +53,7 @@ type Node struct {
 	loops     sync.WaitGroup
 	hurried   chan struct{} // closed by Hurry
 	hurry     sync.Once
-	jobs      *clockwork.Clock
+	jobs      *scheduler.Clock
 	notifier  *notify.Dispatcher
 	gateZero  *recovery.Service
 	letters   *deadletter.Service
@@ -168,7 +168,7 @@ func (n *Node) assembleServices(ctx context.Context, ids *recoup.IDSource) (err 
 	if err := n.openFiling(ctx); err != nil {
 		return err
 	}
-	if n.jobs, err = n.newClockwork(); err != nil {
+	if n.jobs, err = n.newScheduler(); err != nil {
 		return err
 	}
 	if n.gateZero, err = n.newGateZero(ids); err != nil {

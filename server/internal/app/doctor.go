@@ -13,12 +13,12 @@ import (
 
 	"github.com/recoup-dev/recoup"
 	"github.com/recoup-dev/recoup/server/internal/bus"
-	"github.com/recoup-dev/recoup/server/internal/clockwork"
 	"github.com/recoup-dev/recoup/server/internal/doctor"
 	"github.com/recoup-dev/recoup/server/internal/notify"
 	"github.com/recoup-dev/recoup/server/internal/pgsession"
 	"github.com/recoup-dev/recoup/server/internal/policy"
 	"github.com/recoup-dev/recoup/server/internal/proof"
+	"github.com/recoup-dev/recoup/server/internal/scheduler"
 	"github.com/recoup-dev/recoup/server/internal/store"
 )
 
@@ -168,9 +168,9 @@ func currentPolicy(ctx context.Context, s Store) (*policy.Policy, error) {
 // jobStatuses reads how the jobs went without running any.
 func jobStatuses(ctx context.Context, s Store, now func() time.Time) ([]recoup.Job, error) {
 	none := func(context.Context, store.Term) (int, error) { return 0, nil }
-	clock, err := clockwork.New(clockwork.Options{
+	clock, err := scheduler.New(scheduler.Options{
 		Store: s, Node: CommandLine, Now: now, NotifyTo: func() string { return "" },
-		Jobs: clockwork.All(clockwork.Parts{Store: s, Policy: policy.Default, Alerts: none, Doctor: func(context.Context) (int, error) { return 0, nil }}),
+		Jobs: scheduler.All(scheduler.Parts{Store: s, Policy: policy.Default, Alerts: none, Doctor: func(context.Context) (int, error) { return 0, nil }}),
 	})
 	if err != nil {
 		return nil, err

@@ -7,8 +7,8 @@ import (
 	"time"
 
 	"github.com/recoup-dev/recoup/server/internal/api"
-	"github.com/recoup-dev/recoup/server/internal/clockwork"
 	"github.com/recoup-dev/recoup/server/internal/pace"
+	"github.com/recoup-dev/recoup/server/internal/scheduler"
 	"github.com/recoup-dev/recoup/server/internal/store"
 )
 
@@ -115,4 +115,4 @@ func (n *Node) followIdly(ctx context.Context) error {
 }
 
 // jobsWhenIdle is how often an idle node runs jobs: no more often than it looks.
-func (n *Node) jobsWhenIdle() time.Duration { return max(clockwork.DefaultIdle, n.o.Idle.Every) }
+func (n *Node) jobsWhenIdle() time.Duration { return max(scheduler.DefaultIdle, n.o.Idle.Every) }

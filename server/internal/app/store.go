@@ -8,12 +8,12 @@ import (
 
 	"github.com/recoup-dev/recoup/server/internal/alert"
 	"github.com/recoup-dev/recoup/server/internal/api"
-	"github.com/recoup-dev/recoup/server/internal/clockwork"
 	"github.com/recoup-dev/recoup/server/internal/deadletter"
 	"github.com/recoup-dev/recoup/server/internal/engine"
 	"github.com/recoup-dev/recoup/server/internal/ledger"
 	"github.com/recoup-dev/recoup/server/internal/notify"
 	"github.com/recoup-dev/recoup/server/internal/recovery"
+	"github.com/recoup-dev/recoup/server/internal/scheduler"
 	"github.com/recoup-dev/recoup/server/internal/store"
 	"github.com/recoup-dev/recoup/server/internal/store/postgres"
 	"github.com/recoup-dev/recoup/server/internal/store/sqlite"
@@ -24,8 +24,8 @@ type Store interface {
 	engine.Store
 	ledger.Store
 	api.Store
-	clockwork.Store
-	clockwork.Keeper
+	scheduler.Store
+	scheduler.Keeper
 	recovery.Store
 	deadletter.Store
 

@@ -54,13 +54,13 @@ var layers = []layer{
 		why: "it makes secrets for tests, and must not know the rules that are to find them",
 	},
 	{pkg: "recoup/server/internal/pace", why: "it says when a node may sleep, and knows neither its loops nor its store"},
-	{pkg: "recoup/server/internal/nearest", why: "it compares words and knows nothing of what they name"},
+	{pkg: "recoup/server/internal/suggest", why: "it compares words and knows nothing of what they name"},
 	{
 		pkg: "recoup/server/internal/webfile",
 		why: "it serves bytes, and knows nothing of what they are",
 	},
 	{
-		pkg: "recoup/server/internal/netfault",
+		pkg: "recoup/server/internal/test/faultproxy",
 		why: "it stalls and cuts connections for tests, and knows no protocol",
 	},
 	{
@@ -69,7 +69,7 @@ var layers = []layer{
 	},
 	{
 		pkg:       "recoup/server/internal/policy",
-		imports:   []string{"recoup", "recoup/retry", "recoup/fault", "recoup/server/internal/nearest"},
+		imports:   []string{"recoup", "recoup/retry", "recoup/fault", "recoup/server/internal/suggest"},
 		libraries: []string{"github.com/goccy/go-yaml", "github.com/santhosh-tekuri/jsonschema/v6"},
 		why:       "a policy is asked and does not act: it knows codes and schedules, not states",
 	},
@@ -136,7 +136,7 @@ var layers = []layer{
 		why:       "the one suite for all stores can depend on none of them",
 	},
 	{
-		pkg:     "recoup/server/internal/test/question",
+		pkg:     "recoup/server/internal/test/queryrecorder",
 		imports: []string{"recoup", "recoup/server/internal/store", "recoup/server/internal/store/row", "recoup/server/internal/store/verb"},
 		why:     "the tests of both stores ask verbs for their statements, and no store may be needed for that",
 	},
@@ -313,7 +313,7 @@ var layers = []layer{
 		why:     "it judges facts that others have gathered: it asks no database, no clock and no network",
 	},
 	{
-		pkg:     "recoup/server/internal/clockwork",
+		pkg:     "recoup/server/internal/scheduler",
 		imports: []string{"recoup", "recoup/server/internal/policy", "recoup/server/internal/store", "recoup/server/internal/recovery"},
 		why:     "it gives regular work its turn; what the work does to errors is the engine's, which its parts bring along",
 	},
@@ -321,7 +321,7 @@ var layers = []layer{
 		pkg: "recoup/server/internal/test/node",
 		imports: []string{"recoup", "recoup/fault", "recoup/server/internal/policy", "recoup/server/internal/store", "recoup/server/internal/store/sqlite", "recoup/server/internal/store/sqlite/sqlitetest",
 			"recoup/server/internal/store/postgres", "recoup/server/internal/store/postgres/pgtest", "recoup/server/internal/engine", "recoup/server/internal/deadletter", "recoup/server/internal/recovery",
-			"recoup/server/internal/alert", "recoup/server/internal/notify", "recoup/server/internal/clockwork"},
+			"recoup/server/internal/alert", "recoup/server/internal/notify", "recoup/server/internal/scheduler"},
 		why: "the tests of services share it: what has HTTP in it would have all of them built again for every change of a handler",
 	},
 	{
@@ -331,8 +331,8 @@ var layers = []layer{
 	},
 	{
 		pkg: "recoup/server/internal/api",
-		imports: []string{"recoup", "recoup/retry", "recoup/fault", "recoup/client", "recoup/server/internal/api/reference", "recoup/server/internal/batch", "recoup/server/internal/check", "recoup/internal/redact", "recoup/server/internal/nearest", "recoup/server/internal/lease", "recoup/server/internal/store", "recoup/server/internal/turn",
-			"recoup/server/internal/policy", "recoup/server/internal/lifecycle", "recoup/server/internal/engine", "recoup/server/internal/ledger", "recoup/server/internal/notify", "recoup/server/internal/clockwork",
+		imports: []string{"recoup", "recoup/retry", "recoup/fault", "recoup/client", "recoup/server/internal/api/reference", "recoup/server/internal/batch", "recoup/server/internal/check", "recoup/internal/redact", "recoup/server/internal/suggest", "recoup/server/internal/lease", "recoup/server/internal/store", "recoup/server/internal/turn",
+			"recoup/server/internal/policy", "recoup/server/internal/lifecycle", "recoup/server/internal/engine", "recoup/server/internal/ledger", "recoup/server/internal/notify", "recoup/server/internal/scheduler",
 			"recoup/server/internal/alert", "recoup/server/internal/recovery", "recoup/server/internal/deadletter", "recoup/server/internal/backfill", "recoup/server/internal/rowfile", "recoup/server/internal/stream", "recoup/server/internal/forecast", "recoup/server/internal/webfile"},
 		libraries: []string{"github.com/danielgtaylor/huma/v2"},
 		why:       "it speaks HTTP and asks others; which database there is, and the clock, its options say",
@@ -442,12 +442,12 @@ var layers = []layer{
 		why:      "a group of commands",
 	},
 	{
-		pkg:      "recoup/server/internal/cli/notices",
+		pkg:      "recoup/server/internal/cli/notifications",
 		anything: true,
 		why:      "a group of commands",
 	},
 	{
-		pkg:      "recoup/server/internal/cli/overview",
+		pkg:      "recoup/server/internal/cli/status",
 		anything: true,
 		why:      "a group of commands",
 	},

@@ -22,10 +22,10 @@ import (
 	"github.com/recoup-dev/recoup/server/internal/cli/events"
 	"github.com/recoup-dev/recoup/server/internal/cli/gatezero"
 	"github.com/recoup-dev/recoup/server/internal/cli/keys"
-	"github.com/recoup-dev/recoup/server/internal/cli/notices"
-	"github.com/recoup-dev/recoup/server/internal/cli/overview"
+	"github.com/recoup-dev/recoup/server/internal/cli/notifications"
 	"github.com/recoup-dev/recoup/server/internal/cli/policy"
 	"github.com/recoup-dev/recoup/server/internal/cli/server"
+	"github.com/recoup-dev/recoup/server/internal/cli/status"
 )
 
 // Streams are where a command reads and writes.
@@ -70,7 +70,7 @@ that 'recoup demo' runs in another terminal. None of them changes anything.`,
 	}
 	root.AddCommand(slices.Concat(
 		adoption.Commands(streams), alerts.Commands(streams), codes.Commands(streams), deadletters.Commands(streams), errorcmd.Commands(streams),
-		events.Commands(streams), overview.Commands(streams), gatezero.Commands(streams), keys.Commands(streams), notices.Commands(streams),
+		events.Commands(streams), status.Commands(streams), gatezero.Commands(streams), keys.Commands(streams), notifications.Commands(streams),
 		policy.Commands(streams), server.Commands(streams),
 	)...)
 	Configure(root, streams, `  recoup help policy

@@ -12,10 +12,10 @@ import (
 	"github.com/recoup-dev/recoup"
 	"github.com/recoup-dev/recoup/fault"
 	"github.com/recoup-dev/recoup/server/internal/engine"
-	"github.com/recoup-dev/recoup/server/internal/netfault"
 	"github.com/recoup-dev/recoup/server/internal/policy"
 	"github.com/recoup-dev/recoup/server/internal/store/postgres"
 	"github.com/recoup-dev/recoup/server/internal/store/postgres/pgtest"
+	"github.com/recoup-dev/recoup/server/internal/test/faultproxy"
 	"github.com/recoup-dev/recoup/server/internal/test/node"
 )
 
@@ -25,7 +25,7 @@ type rounds struct {
 	*testing.T
 	owner  string
 	db     *postgres.Store // without the network between
-	proxy  *netfault.Proxy
+	proxy  *faultproxy.Proxy
 	nodes  [2]*engine.Engine
 	jumps  [2]time.Duration
 	shift  time.Duration
@@ -35,7 +35,7 @@ type rounds struct {
 func newRounds(t *testing.T) *rounds {
 	t.Helper()
 	owner, direct := pgtest.Migrated(t)
-	stalling, proxy := netfault.Postgres(t, direct)
+	stalling, proxy := faultproxy.Postgres(t, direct)
 	r := &rounds{T: t, owner: owner, proxy: proxy, leases: map[recoup.ID][]recoup.Error{}}
 	p := policy.Default()
 	for i, url := range []string{stalling, direct} {
@@ -91,7 +91,7 @@ func (r *rounds) claim(node int) {
 // the database's clock has gone on.
 func (r *rounds) stalled(gone time.Duration) {
 	r.Helper()
-	r.proxy.Stall(netfault.Answers)
+	r.proxy.Stall(faultproxy.Answers)
 	done := make(chan struct{})
 	go func() { defer close(done); r.claim(0) }()
 	if err := r.proxy.AwaitHeld(r.Context()); err != nil {

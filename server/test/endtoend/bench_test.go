@@ -20,7 +20,7 @@ import (
 	"github.com/recoup-dev/recoup"
 	"github.com/recoup-dev/recoup/client"
 	"github.com/recoup-dev/recoup/server/internal/bus/bustest"
-	"github.com/recoup-dev/recoup/server/internal/netfault"
+	"github.com/recoup-dev/recoup/server/internal/test/faultproxy"
 	"github.com/recoup-dev/recoup/server/internal/test/live"
 	measured "github.com/recoup-dev/recoup/server/test/load"
 	"github.com/recoup-dev/recoup/server/test/program"
@@ -217,13 +217,13 @@ func TestBenchSeesAStall(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, live.SQLite(t))
 	s.start()
-	proxy := netfault.New(t, "tcp", *s.address.Load())
+	proxy := faultproxy.New(t, "tcp", *s.address.Load())
 	b := newBench(s, proxy.Addr(), "--mix", "gate=1", "--rate", "40", "--duration", "8s", "--clients", "2", "--timeout", "1m")
 	if err := b.Start(); err != nil {
 		t.Fatal(err)
 	}
 	b.seconds.await(t, 1)
-	proxy.Stall(netfault.Both)
+	proxy.Stall(faultproxy.Both)
 	if err := proxy.AwaitHeld(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -268,13 +268,13 @@ func TestBenchInterruptedTwice(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, live.SQLite(t))
 	s.start()
-	proxy := netfault.New(t, "tcp", *s.address.Load())
+	proxy := faultproxy.New(t, "tcp", *s.address.Load())
 	b := newBench(s, proxy.Addr(), "--mix", "gate=1", "--rate", "40", "--duration", "20s", "--timeout", "1h")
 	if err := b.Start(); err != nil {
 		t.Fatal(err)
 	}
 	b.seconds.await(t, 1)
-	proxy.Stall(netfault.Both)
+	proxy.Stall(faultproxy.Both)
 	if err := proxy.AwaitHeld(t.Context()); err != nil {
 		t.Fatal(err)
 	}

@@ -12,7 +12,7 @@ import (
 	"github.com/recoup-dev/recoup/retry"
 	"github.com/recoup-dev/recoup/server/internal/bus"
 	"github.com/recoup-dev/recoup/server/internal/bus/bustest"
-	"github.com/recoup-dev/recoup/server/internal/netfault"
+	"github.com/recoup-dev/recoup/server/internal/test/faultproxy"
 	"github.com/recoup-dev/recoup/server/internal/test/tier"
 	"github.com/recoup-dev/recoup/server/test/chaos"
 )
@@ -38,8 +38,8 @@ func TestChaosBus(t *testing.T) {
 type chaosBus struct {
 	*testing.T
 	cluster *bustest.Cluster
-	ways    [][]*netfault.Proxy // of each node, to each server
-	watch   *bus.Bus            // the test's own
+	ways    [][]*faultproxy.Proxy // of each node, to each server
+	watch   *bus.Bus              // the test's own
 }
 
 func newChaosBus(t *testing.T) *chaosBus {
@@ -57,14 +57,14 @@ func newChaosBus(t *testing.T) *chaosBus {
 // join makes a node's way to the bus, and returns the flags that have it taken.
 func (b *chaosBus) join() []string {
 	b.Helper()
-	var ways []*netfault.Proxy
+	var ways []*faultproxy.Proxy
 	var addresses []string
 	for _, s := range b.cluster.Servers {
 		u, err := url.Parse(s.URL)
 		if err != nil {
 			b.Fatal(err)
 		}
-		p := netfault.New(b.T, "tcp", u.Host)
+		p := faultproxy.New(b.T, "tcp", u.Host)
 		ways, addresses = append(ways, p), append(addresses, "nats://"+p.Addr())
 	}
 	b.ways = append(b.ways, ways)
@@ -100,7 +100,7 @@ func (b *chaosBus) inflict(f chaos.Fault, wait func()) bool {
 			if f.Kind == chaos.CutBus {
 				p.Cut()
 			} else {
-				p.Stall(netfault.Both)
+				p.Stall(faultproxy.Both)
 			}
 		}
 		wait()

@@ -10,8 +10,8 @@ import (
 
 	"github.com/recoup-dev/recoup/client"
 	"github.com/recoup-dev/recoup/retry"
-	"github.com/recoup-dev/recoup/server/internal/netfault"
 	"github.com/recoup-dev/recoup/server/internal/store/postgres/pgtest"
+	"github.com/recoup-dev/recoup/server/internal/test/faultproxy"
 	"github.com/recoup-dev/recoup/server/test/chaos"
 )
 
@@ -114,9 +114,9 @@ func (c *chaosRun) onConnection(f chaos.Fault, wait func()) bool {
 	case chaos.CutNode:
 		proxy.Cut()
 	case chaos.StallNode:
-		proxy.Stall(netfault.Both)
+		proxy.Stall(faultproxy.Both)
 	case chaos.MuteDatabase:
-		proxy.Stall(netfault.Answers)
+		proxy.Stall(faultproxy.Answers)
 	default:
 		return false
 	}

@@ -14,9 +14,9 @@ import (
 	"github.com/recoup-dev/recoup"
 	"github.com/recoup-dev/recoup/client"
 	"github.com/recoup-dev/recoup/retry"
-	"github.com/recoup-dev/recoup/server/internal/netfault"
 	"github.com/recoup-dev/recoup/server/internal/policy"
 	"github.com/recoup-dev/recoup/server/internal/store/postgres/pgtest"
+	"github.com/recoup-dev/recoup/server/internal/test/faultproxy"
 	"github.com/recoup-dev/recoup/server/internal/test/live"
 	"github.com/recoup-dev/recoup/server/test/chaos"
 )
@@ -53,7 +53,7 @@ func onServer(t *testing.T, seed uint64, server *pgtest.Server, d database, b *c
 	c := newChaos(t, seed, d)
 	c.server, c.bus = server, b
 	for range 3 {
-		through, proxy := netfault.Postgres(t, d.Nodes)
+		through, proxy := faultproxy.Postgres(t, d.Nodes)
 		c.add(through, proxy)
 	}
 	return c
@@ -92,7 +92,7 @@ type chaosRun struct {
 	peak     time.Duration // the most that it was
 	db       *chaos.Database
 	sites    []*site
-	proxies  []*netfault.Proxy
+	proxies  []*faultproxy.Proxy
 	key      string
 	hook     *mailbox
 	file     string
@@ -121,7 +121,7 @@ func newChaos(t *testing.T, seed uint64, d database) *chaosRun {
 }
 
 // add makes a node's place.
-func (c *chaosRun) add(address string, proxy *netfault.Proxy) {
+func (c *chaosRun) add(address string, proxy *faultproxy.Proxy) {
 	s := newSite(c.T, database{Kind: c.d.Kind, Owner: c.d.Owner, Nodes: address})
 	s.env = []string{"RECOUP_CHANNELS=hook", "RECOUP_CHANNEL_HOOK_KIND=webhook", "RECOUP_CHANNEL_HOOK_URL=" + c.hook.URL, "RECOUP_CHANNEL_HOOK_SECRET=0123456789abcdef0123456789abcdef", "RECOUP_CHANNEL_HOOK_PUBLIC_ONLY=false"}
 	if c.bus != nil {

@@ -6,8 +6,8 @@ import (
 	"net/http"
 	"testing"
 
-	"github.com/recoup-dev/recoup/server/internal/netfault"
 	"github.com/recoup-dev/recoup/server/internal/store/postgres/pgtest"
+	"github.com/recoup-dev/recoup/server/internal/test/faultproxy"
 )
 
 // TestNetworkUnderLoad takes the database from a node in every way that a network
@@ -27,7 +27,7 @@ func TestNetworkUnderLoad(t *testing.T) {
 		t.Run(fmt.Sprintf("seed %d", seed), func(t *testing.T) {
 			t.Parallel()
 			owner, nodes := pgtest.Migrated(t)
-			through, proxy := netfault.Postgres(t, nodes)
+			through, proxy := faultproxy.Postgres(t, nodes)
 			s := newSite(t, database{Kind: "postgres", Owner: owner, Nodes: through})
 			s.start()
 			refused := make(chan struct{}, 1<<20)
@@ -47,9 +47,9 @@ func TestNetworkUnderLoad(t *testing.T) {
 }
 
 // disturb does one thing to the connections of the node, and heals them.
-func disturb(t *testing.T, proxy *netfault.Proxy, kind int, refused <-chan struct{}) {
+func disturb(t *testing.T, proxy *faultproxy.Proxy, kind int, refused <-chan struct{}) {
 	t.Helper()
-	held := func(way netfault.Way) {
+	held := func(way faultproxy.Way) {
 		proxy.Stall(way)
 		if err := proxy.AwaitHeld(t.Context()); err != nil {
 			t.Fatal(err)
@@ -65,10 +65,10 @@ func disturb(t *testing.T, proxy *netfault.Proxy, kind int, refused <-chan struc
 	case 1: // sessions end at once
 		proxy.Drop()
 	case 2: // what was asked for is done, and nobody hears of it
-		held(netfault.Answers)
+		held(faultproxy.Answers)
 		proxy.Drop()
 	case 3: // nothing moves, and then it does
-		held(netfault.Both)
+		held(faultproxy.Both)
 	}
 	proxy.Heal()
 }

@@ -16,8 +16,8 @@ import (
 	"github.com/recoup-dev/recoup"
 	"github.com/recoup-dev/recoup/client"
 	"github.com/recoup-dev/recoup/fault"
-	"github.com/recoup-dev/recoup/server/internal/netfault"
 	"github.com/recoup-dev/recoup/server/internal/store/postgres/pgtest"
+	"github.com/recoup-dev/recoup/server/internal/test/faultproxy"
 )
 
 // TestStallsStealNoLease lets workers claim, extend, finish and abandon on two nodes
@@ -63,7 +63,7 @@ type stalls struct {
 	*testing.T
 	owner  string
 	db     *sql.DB
-	proxy  *netfault.Proxy
+	proxy  *faultproxy.Proxy
 	sites  [2]*site
 	random *rand.Rand // of the test's own goroutine
 	shift  time.Duration
@@ -89,7 +89,7 @@ func newStalls(t *testing.T, random *rand.Rand) *stalls {
 	t.Helper()
 	owner, direct := pgtest.Migrated(t)
 	pgtest.HoldToClock(t, owner)
-	through, proxy := netfault.Postgres(t, direct)
+	through, proxy := faultproxy.Postgres(t, direct)
 	s := &stalls{T: t, owner: owner, proxy: proxy, random: random, over: make(chan struct{}), acked: make(chan struct{}, 1<<16)}
 	var err error
 	if s.db, err = sql.Open("pgx", owner); err != nil {
@@ -189,7 +189,7 @@ func (s *stalls) submit(e recoup.Error, call func(context.Context, client.Result
 // by its clock.
 func (s *stalls) stall() {
 	s.Helper()
-	s.proxy.Stall([]netfault.Way{netfault.Requests, netfault.Answers, netfault.Both}[s.random.IntN(3)])
+	s.proxy.Stall([]faultproxy.Way{faultproxy.Requests, faultproxy.Answers, faultproxy.Both}[s.random.IntN(3)])
 	if err := s.proxy.AwaitHeld(s.Context()); err != nil {
 		s.Fatal(err)
 	}

@@ -14,8 +14,8 @@ import (
 	"time"
 
 	"github.com/recoup-dev/recoup/retry"
-	"github.com/recoup-dev/recoup/server/internal/netfault"
 	"github.com/recoup-dev/recoup/server/internal/store/postgres/pgtest"
+	"github.com/recoup-dev/recoup/server/internal/test/faultproxy"
 	"github.com/recoup-dev/recoup/server/internal/test/live"
 )
 
@@ -23,11 +23,11 @@ import (
 // the node signs off. Everything acknowledged is stored: the exit status is 0.
 func TestStopWithoutDatabase(t *testing.T) {
 	t.Parallel()
-	for name, harm := range map[string]func(*netfault.Proxy){
-		"stalled":      func(p *netfault.Proxy) { p.Stall(netfault.Both) },
-		"mute":         func(p *netfault.Proxy) { p.Stall(netfault.Answers) },
-		"away":         (*netfault.Proxy).Cut,
-		"disconnected": (*netfault.Proxy).Drop,
+	for name, harm := range map[string]func(*faultproxy.Proxy){
+		"stalled":      func(p *faultproxy.Proxy) { p.Stall(faultproxy.Both) },
+		"mute":         func(p *faultproxy.Proxy) { p.Stall(faultproxy.Answers) },
+		"away":         (*faultproxy.Proxy).Cut,
+		"disconnected": (*faultproxy.Proxy).Drop,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -72,7 +72,7 @@ func TestStopLosesAcceptedEvents(t *testing.T) {
 	onBoth(t, func(t *testing.T, d database) {
 		address, hinder := d.Nodes, func(s *site) { limitFiles(t, s.node.Process.Pid, 4096) }
 		if d.Kind == "postgres" {
-			through, proxy := netfault.Postgres(t, d.Nodes)
+			through, proxy := faultproxy.Postgres(t, d.Nodes)
 			address, hinder = through, func(*site) { proxy.Cut() }
 		}
 		s := newSite(t, database{Kind: d.Kind, Owner: d.Owner, Nodes: address})
@@ -97,7 +97,7 @@ func TestStopWritesAcceptedEvents(t *testing.T) {
 	s.flags = nil // the grace is the default
 	s.report("E-1")
 	event := eventID(newLoad(t, nil))
-	proxy.Stall(netfault.Both)
+	proxy.Stall(faultproxy.Both)
 	s.accepts(event)
 	s.send(syscall.SIGTERM)
 	s.logs("stopping")
@@ -150,8 +150,8 @@ func TestStopTwice(t *testing.T) {
 // TestStopWhileStarting stops a node whose database does not answer its first question.
 func TestStopWhileStarting(t *testing.T) {
 	t.Parallel()
-	through, proxy := netfault.Postgres(t, pgtest.New(t))
-	proxy.Stall(netfault.Both)
+	through, proxy := faultproxy.Postgres(t, pgtest.New(t))
+	proxy.Stall(faultproxy.Both)
 	s := newSite(t, database{Kind: "postgres", Nodes: through})
 	s.launch()
 	if err := proxy.AwaitHeld(t.Context()); err != nil {
@@ -192,10 +192,10 @@ func TestStopWhileMigrating(t *testing.T) {
 }
 
 // stoppable starts a node with a short grace behind a proxy of its database.
-func stoppable(t *testing.T) (*site, *netfault.Proxy) {
+func stoppable(t *testing.T) (*site, *faultproxy.Proxy) {
 	t.Helper()
 	owner, nodes := pgtest.Migrated(t)
-	through, proxy := netfault.Postgres(t, nodes)
+	through, proxy := faultproxy.Postgres(t, nodes)
 	s := newSite(t, database{Kind: "postgres", Owner: owner, Nodes: through})
 	s.flags = []string{"--grace", "1s"}
 	s.start()

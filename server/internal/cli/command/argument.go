@@ -7,7 +7,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/recoup-dev/recoup/server/internal/nearest"
+	"github.com/recoup-dev/recoup/server/internal/suggest"
 )
 
 // NoArgs refuses arguments.
@@ -67,7 +67,7 @@ func Stray(cmd *cobra.Command, word string) error {
 // Meant returns the names that may have been meant, the nearest first. Two
 // mistakes are forgiven in a short one, in a long one a third of its letters.
 func Meant(word string, names []string) []string {
-	return nearest.Words(word, names, max(2, len(word)/3))
+	return suggest.Words(word, names, max(2, len(word)/3))
 }
 
 // OneOf finds the word that a flag gives among those allowed, in upper or lower

@@ -7,7 +7,7 @@ import (
 	"github.com/recoup-dev/recoup"
 	"github.com/recoup-dev/recoup/server/internal/store"
 	"github.com/recoup-dev/recoup/server/internal/store/verb"
-	"github.com/recoup-dev/recoup/server/internal/test/question"
+	"github.com/recoup-dev/recoup/server/internal/test/queryrecorder"
 )
 
 // FoldCountsSQL is what FoldCounts runs.
@@ -56,13 +56,13 @@ func planned(name string, do func(verb.Verbs)) Planned { return plannedAs(name, 
 
 // plannedAs returns one of the statements of a verb.
 func plannedAs(name string, n int, do func(verb.Verbs)) Planned {
-	asked := question.Of(do)[n]
+	asked := queryrecorder.Of(do)[n]
 	return Planned{name, asked.SQL, parameters(asked.Args)}
 }
 
 // PlannedIDParts returns what a search for a part of an id runs.
 func PlannedIDParts(kind recoup.IDKind) (list []Planned) {
-	for _, asked := range question.Of(func(v verb.Verbs) { _, _ = v.FindIDs(context.Background(), kind, "abcdef", 10) }) {
+	for _, asked := range queryrecorder.Of(func(v verb.Verbs) { _, _ = v.FindIDs(context.Background(), kind, "abcdef", 10) }) {
 		list = append(list, Planned{string(kind), asked.SQL, parameters(asked.Args)})
 	}
 	return list

@@ -9,7 +9,7 @@ import (
 	"github.com/recoup-dev/recoup"
 	"github.com/recoup-dev/recoup/server/internal/store"
 	"github.com/recoup-dev/recoup/server/internal/store/verb"
-	"github.com/recoup-dev/recoup/server/internal/test/question"
+	"github.com/recoup-dev/recoup/server/internal/test/queryrecorder"
 )
 
 // Questions about alerts and the outbox are answered from indexes that have the
@@ -68,4 +68,4 @@ func TestAlertPlans(t *testing.T) {
 func asked(do func(verb.Verbs)) string { return askedAs(0, do) }
 
 // askedAs returns one of the statements of a verb.
-func askedAs(n int, do func(verb.Verbs)) string { return spell(question.Of(do)[n].SQL) }
+func askedAs(n int, do func(verb.Verbs)) string { return spell(queryrecorder.Of(do)[n].SQL) }

@@ -6,7 +6,7 @@ import (
 
 	"github.com/recoup-dev/recoup"
 	"github.com/recoup-dev/recoup/server/internal/store/verb"
-	"github.com/recoup-dev/recoup/server/internal/test/question"
+	"github.com/recoup-dev/recoup/server/internal/test/queryrecorder"
 )
 
 // TestIDPartPlans proves that a part of an id is found by an index: its end by one of the
@@ -18,7 +18,7 @@ func TestIDPartPlans(t *testing.T) {
 		recoup.ErrorIDs, recoup.DeadLetterIDs, recoup.DeadLetterGroupIDs, recoup.ReplayIDs, recoup.OperationIDs, recoup.IntakeIDs,
 		recoup.AlertIDs, recoup.SilenceIDs, recoup.NoticeIDs, recoup.KeyIDs,
 	} {
-		asked := question.Of(func(v verb.Verbs) { _, _ = v.FindIDs(t.Context(), kind, "abcdef", 10) })
+		asked := queryrecorder.Of(func(v verb.Verbs) { _, _ = v.FindIDs(t.Context(), kind, "abcdef", 10) })
 		for i, q := range asked {
 			want := [2]string{"_id_end_idx (<expr>=?)", "_id>? AND "}[i%2]
 			if plan := strings.Join(planOf(t, s, spell(q.SQL)), "\n"); !strings.Contains(plan, want) || strings.Contains(plan, "SCAN") || strings.Contains(plan, "TEMP B-TREE") {

@@ -71,7 +71,7 @@ func (d *Driver) Wait(by time.Duration) {
 }
 
 // WaitUntil sets the clock, and lets the store prepare for the new time as the
-// platform's own clockwork does.
+// platform's own scheduler does.
 func (d *Driver) WaitUntil(t time.Time) {
 	d.Helper()
 	d.mu.Lock()

@@ -1,0 +1,73 @@
+package scheduler_test
+
+import (
+	"testing"
+
+	"github.com/recoup-dev/recoup"
+	"github.com/recoup-dev/recoup/server/internal/scheduler"
+	"github.com/recoup-dev/recoup/server/internal/store"
+	"github.com/recoup-dev/recoup/server/internal/test/node"
+)
+
+const (
+	dol    = "outreach.dol_errors"
+	people = "people.people_errors"
+)
+
+var epoch = node.Epoch
+
+type database = node.Store
+
+// world is a node without its own scheduler: tests make theirs.
+type world struct{ *node.Node }
+
+// everywhere runs a test on each store.
+func everywhere(t *testing.T, test func(w *world)) {
+	t.Helper()
+	node.Everywhere(t, func(t *testing.T, db database) { test(&world{node.On(t, db)}) })
+}
+
+// jobs are the real ones.
+func (w *world) jobs() []scheduler.Job {
+	return scheduler.All(scheduler.Parts{Store: w.DB, Engine: w.Engine, Policy: w.Engine.Policies.Current})
+}
+
+// node is the clock of a node.
+func (w *world) node(name string, jobs ...scheduler.Job) *scheduler.Clock {
+	w.Helper()
+	c, err := scheduler.New(scheduler.Options{
+		Store: w.DB, Node: name, Now: w.Now, NotifyTo: func() string { return "platform-team" }, Jobs: jobs,
+	})
+	w.Must(err)
+	return c
+}
+
+func (w *world) tick(c *scheduler.Clock) {
+	w.Helper()
+	w.Must(c.Tick(w.Context()))
+}
+
+// known returns what the store knows of a job.
+func (w *world) known(name string) store.Job {
+	w.Helper()
+	list, err := w.DB.Jobs(w.Context())
+	w.Must(err)
+	for _, j := range list {
+		if j.Name == name {
+			return j
+		}
+	}
+	return store.Job{}
+}
+
+// notices returns the kinds of notices that wait, oldest first.
+func (w *world) notices() []recoup.NoticeKind {
+	w.Helper()
+	list, err := w.DB.PendingNotices(w.Context(), store.MaxPage)
+	w.Must(err)
+	kinds := make([]recoup.NoticeKind, len(list))
+	for i := range list {
+		kinds[i] = list[i].Kind
+	}
+	return kinds
+}

@@ -1,0 +1,53 @@
+package scheduler
+
+import (
+	"context"
+	"time"
+
+	"github.com/recoup-dev/recoup"
+	"github.com/recoup-dev/recoup/server/internal/store"
+)
+
+// BusKeeper looks after what came by the bus.
+type BusKeeper interface {
+	FoldEventBatches(ctx context.Context, before time.Time, limit int) (int, error)
+	BusGaps(ctx context.Context, before time.Time, limit int) ([]recoup.BusGap, error)
+
+	// Quarantine says how many batches wait for an operator, at most limit, and since when.
+	Quarantine(ctx context.Context, limit int) (store.Overdue, error)
+}
+
+// How long is kept what the bus could still deliver again or fill in, and how old a gap
+// is when people are notified: a day more than the bus keeps messages; an hour.
+const (
+	keepBatches = 8 * 24 * time.Hour
+	gapAge      = time.Hour
+)
+
+// busJobs are behind schedule as long as there is something that a person has to look at,
+// and so people are notified of it.
+func busJobs(b BusKeeper) []Job {
+	return []Job{
+		{
+			Name: "bus-gaps", About: "join what was written from the bus; behind schedule while something between has been missing for an hour", Every: time.Minute, Late: gapAge,
+			Chunk: func(ctx context.Context, t Turn) (int, bool, error) {
+				n, err := b.FoldEventBatches(ctx, t.Now.Add(-keepBatches), purgeChunk)
+				return n, n >= purgeChunk, err
+			},
+			Overdue: func(ctx context.Context, now time.Time, limit int) (store.Overdue, error) {
+				gaps, err := b.BusGaps(ctx, now, limit)
+				if err != nil || len(gaps) == 0 {
+					return store.Overdue{}, err
+				}
+				return store.Overdue{N: len(gaps), Since: gaps[0].Since}, nil
+			},
+		},
+		{
+			Name: "bus-quarantine", About: "look for batches of the bus that could not be written; behind schedule while there are any", Every: 15 * time.Second, Late: time.Minute,
+			Chunk: func(context.Context, Turn) (int, bool, error) { return 0, false, nil },
+			Overdue: func(ctx context.Context, _ time.Time, limit int) (store.Overdue, error) {
+				return b.Quarantine(ctx, limit)
+			},
+		},
+	}
+}

@@ -1,0 +1,114 @@
+// Package queryrecorder is a database that only takes notes: it answers every question
+// with one empty row, so that tests can ask a verb for its statements and look at
+// their plans.
+package queryrecorder
+
+import (
+	"context"
+	"time"
+
+	"github.com/recoup-dev/recoup"
+	"github.com/recoup-dev/recoup/server/internal/store"
+	"github.com/recoup-dev/recoup/server/internal/store/row"
+	"github.com/recoup-dev/recoup/server/internal/store/verb"
+)
+
+// Asked is a statement that a verb has run.
+type Asked struct {
+	SQL  string
+	Args []any
+}
+
+// Of returns the statements of a verb, in order.
+func Of(do func(verb.Verbs)) []Asked {
+	var n notes
+	do(verb.On(&n))
+	return n
+}
+
+type notes []Asked
+
+func (n *notes) note(sql string, args []any) { *n = append(*n, Asked{sql, args}) }
+
+func (n *notes) Act(_ context.Context, _ string, at time.Time, do func(verb.Tx) error) error {
+	return do(transaction{n, at})
+}
+
+func (n *notes) Read(_ context.Context, q *verb.Query, into row.Answer) error {
+	n.note(q.SQL(), q.Args)
+	into.Next()
+	return nil
+}
+
+func (n *notes) Snapshot(ctx context.Context, _ string, do func(func(*verb.Query, row.Answer) error) error) error {
+	return do(func(q *verb.Query, into row.Answer) error { return n.Read(ctx, q, into) })
+}
+
+func (n *notes) Lanes(context.Context, int) ([]recoup.Lane, error) { return nil, nil }
+
+func (n *notes) LaneLevels(context.Context, time.Time, []recoup.Lane, int) ([]store.LaneLevel, error) {
+	return nil, nil
+}
+
+func (n *notes) Beyond(context.Context, time.Time, recoup.Lane, int) (store.LaneLevel, error) {
+	return store.LaneLevel{}, nil
+}
+
+func (n *notes) Unread(context.Context, string) ([]recoup.Error, error) { return nil, nil }
+
+func (n *notes) Unclaimed(context.Context, time.Time, []string, []recoup.Lane, int) ([]store.Unclaimed, error) {
+	return nil, nil
+}
+
+// transaction takes notes of a transaction.
+type transaction struct {
+	*notes
+	now time.Time
+}
+
+func (t transaction) Query(q *verb.Query, into row.Answer) error { return t.Ask(q, into) }
+func (t transaction) Lock(q *verb.Query, into row.Answer) error  { return t.Ask(q, into) }
+func (t transaction) Ask(q *verb.Query, into row.Answer) error {
+	return t.Read(context.Background(), q, into)
+}
+func (t transaction) Now() time.Time                { return t.now }
+func (t transaction) Due() any                      { return t.now }
+func (t transaction) Guard(sql string, args ...any) { t.note(sql, args) }
+
+func (t transaction) Do(sql string, args ...any) error {
+	t.note(sql, args)
+	return nil
+}
+
+func (t transaction) Change(sql string, args ...[]any) (int, error) {
+	for _, list := range args {
+		t.note(sql, list)
+	}
+	return len(args), nil
+}
+
+func (transaction) Add(row.Batch) error           { return nil }
+func (transaction) AddNew(row.Batch) (int, error) { return 1, nil }
+func (transaction) Ensure(row.Batch) error        { return nil }
+func (transaction) Put(row.Batch) error           { return nil }
+func (transaction) Set(row.Batch) error           { return nil }
+func (transaction) Turn(verb.Turn, bool) error    { return nil }
+func (transaction) Wake(string)                   {}
+func (transaction) Shred()                        {}
+
+func (t transaction) LoadReports([]store.Report) (*store.Work, error) {
+	return store.NewWork(t.now, nil), nil
+}
+func (t transaction) LoadSteps([]store.Step) (*store.Work, error) {
+	return store.NewWork(t.now, nil), nil
+}
+
+func (t transaction) ApplyRemembered([]store.Step, []store.Outcome) ([]int, error) { return nil, nil }
+func (transaction) SaveErrors(*store.Work) error                                   { return nil }
+func (transaction) Promote(store.Promotion, *store.Promoted) error                 { return nil }
+func (transaction) HoldWork(_, _ []recoup.ID) error                                { return nil }
+func (transaction) Leased(*recoup.Work)                                            {}
+func (transaction) Fence(_, _ recoup.ID) error                                     { return nil }
+func (transaction) SaveQueue(_ []recoup.Work, _ []store.Change[recoup.Work], _ []recoup.Work) error {
+	return nil
+}
