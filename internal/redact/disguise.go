@@ -58,10 +58,10 @@ func ascii(s string) bool {
 	return true
 }
 
-// uncover takes escapes off (%40, \u0040, \x40, &#64;, &commat;, \n, \/), writes full-width,
+// decodeLayer takes escapes off (%40, \u0040, \x40, &#64;, &commat;, \n, \/), writes full-width,
 // mathematical and look-alike letters as those that they look like, and leaves out
 // what cannot be seen, also the colours of terminals. It reports false if there is none of it.
-func uncover(s string) (v view, changed bool) {
+func decodeLayer(s string) (v view, changed bool) {
 	if plainText(s) {
 		return v, false
 	}

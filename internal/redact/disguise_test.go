@@ -44,7 +44,7 @@ func TestUncover(t *testing.T) {
 		{"&amp;lt;&amp;amp;quot;&#38;lt;", "<\"<"}, {`%26lt;\u0026gt;`, "<>"}, {"a&b; &unknown; &; &#; &#x; &amp", ""}, {"&lt;&bsol;n", `<\n`},
 		{"ＡＢＣ！", "ABC!"}, {"p\u200ba\u00ads", "pas"}, {"раss", "pass"}, {"𝐀𝟗", "A9"}, {`a\nb`, "a\nb"}, {"\xff%41", "\xffA"},
 	} {
-		v, changed := uncover(test.in)
+		v, changed := decodeLayer(test.in)
 		if changed != (test.want != "") || v.text != test.want {
 			t.Errorf("%q became %q (%v), want %q", test.in, v.text, changed, test.want)
 		}

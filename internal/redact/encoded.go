@@ -192,7 +192,7 @@ func (r *Redactor) within(s string, from, to int, decoded []byte, f finding) fin
 	}
 	text := string(decoded)
 	inner := r.lines(text)
-	if v, changed := uncover(text); changed {
+	if v, changed := decodeLayer(text); changed {
 		more := r.lines(v.text)
 		inner.spans, inner.work = append(inner.spans, more.spans...), inner.work+more.work
 	}
@@ -214,7 +214,7 @@ func (r *Redactor) within(s string, from, to int, decoded []byte, f finding) fin
 // covered looks for secrets behind one layer of disguise.
 func (r *Redactor) covered(s string, f finding) finding {
 	f = r.encoded(s, f)
-	v, changed := uncover(s)
+	v, changed := decodeLayer(s)
 	if !changed {
 		return f
 	}

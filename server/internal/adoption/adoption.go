@@ -87,14 +87,14 @@ type Service struct {
 
 // Counts is what a node has done since its start.
 type Counts struct {
-	Looked   int64 // rows that were looked at
-	Reported int64
-	Resolved int64
-	Mirrored int64
-	Removed  int64 // rows that were moved or deleted when their errors were over
-	Refused  int64 // rows that nothing could be made of, as they were
-	SetOff   int64 // jobs of queues that were set off again
-	Lettered int64 // errors of jobs that have become dead letters
+	Looked       int64 // rows that were looked at
+	Reported     int64
+	Resolved     int64
+	Mirrored     int64
+	Removed      int64 // rows that were moved or deleted when their errors were over
+	Refused      int64 // rows that nothing could be made of, as they were
+	Requeued     int64 // jobs of queues that were set off again
+	DeadLettered int64 // errors of jobs that have become dead letters
 }
 
 // state is what a node remembers of an adoption. Only whoever works at it uses it.

@@ -94,7 +94,7 @@ func (s *Service) recordLetters(ctx context.Context, a *store.Adoption, list []d
 	for i := range done {
 		switch err := done[i].Err; {
 		case err == nil:
-			s.count(func(c *Counts) { c.Lettered++ })
+			s.count(func(c *Counts) { c.DeadLettered++ })
 		case transient(err):
 			return err
 		default:

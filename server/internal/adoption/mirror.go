@@ -19,7 +19,7 @@ func (s *Service) mirror(ctx context.Context, turn store.Turn, st *state) (more 
 		switch {
 		case err == nil:
 			st.moved = done.Last
-			s.count(func(c *Counts) { c.Mirrored += int64(done.Told) })
+			s.count(func(c *Counts) { c.Mirrored += int64(done.Written) })
 			return done.Last != 0, nil
 		case !ofRow:
 			return false, err

@@ -110,8 +110,8 @@ func (s *Service) setOff(ctx context.Context, turn store.Turn, st *state, due []
 	if len(rows) == 0 {
 		return nil
 	}
-	off, err := s.Store.SetOff(ctx, turn, rows)
-	s.count(func(c *Counts) { c.SetOff += int64(len(off)) })
+	off, err := s.Store.RequeueJobs(ctx, turn, rows)
+	s.count(func(c *Counts) { c.Requeued += int64(len(off)) })
 	cause, ofRow := rowFault(err)
 	switch {
 	case !ofRow:

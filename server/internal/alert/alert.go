@@ -30,7 +30,7 @@ type Sample struct {
 // Read gives the samples that a rule looks at, at most one for each scope.
 type Read func(rule *policy.Alert) []Sample
 
-// Situation is all that a judgement depends on.
+// Situation is all that an evaluation depends on.
 type Situation struct {
 	Policy    *policy.Policy
 	Read      Read
@@ -43,16 +43,16 @@ type Situation struct {
 	IDs       *recoup.IDSource
 }
 
-// judgement is a situation on its way to a verdict.
-type judgement struct {
+// evaluation is a situation on its way to a verdict.
+type evaluation struct {
 	*Situation
-	cases   []*matter
+	cases   []*subject
 	notices []*notice
 	verdict store.Verdict
 }
 
-// matter is one alert: as it was, and as it will be.
-type matter struct {
+// subject is one alert: as it was, and as it will be.
+type subject struct {
 	rule   *policy.Alert // nil: the policy has it no longer
 	before recoup.Alert  // the zero alert if it is new
 	next   recoup.Alert
@@ -62,7 +62,7 @@ type matter struct {
 // Evaluate judges a situation. Judged again with its verdict applied, at the same
 // time, nothing changes.
 func Evaluate(s Situation) store.Verdict {
-	j := &judgement{Situation: &s}
+	j := &evaluation{Situation: &s}
 	j.Now = s.Now.UTC().Truncate(time.Microsecond)
 	j.compare()
 	j.switchProviders()
@@ -81,7 +81,7 @@ type key struct{ rule, scope string }
 // compare lets every rule look at its samples. Of what it has no sample of any
 // more, and of what no rule speaks of any more, the alert is over. No more alerts
 // begin than can be looked at together.
-func (j *judgement) compare() {
+func (j *evaluation) compare() {
 	room := store.MaxOpenAlerts - len(j.Open)
 	open := make(map[key]recoup.Alert, len(j.Open))
 	for _, a := range j.Open {
@@ -106,7 +106,7 @@ func (j *judgement) compare() {
 	}
 	slices.SortFunc(left, byRule)
 	for _, a := range left {
-		m := &matter{rule: j.rule(a.Rule), before: a, next: a}
+		m := &subject{rule: j.rule(a.Rule), before: a, next: a}
 		j.resolve(m)
 		j.cases = append(j.cases, m)
 	}
@@ -116,7 +116,7 @@ func byRule(a, b recoup.Alert) int {
 	return cmp.Or(cmp.Compare(a.Rule, b.Rule), cmp.Compare(a.Scope, b.Scope))
 }
 
-func (j *judgement) rule(name string) *policy.Alert {
+func (j *evaluation) rule(name string) *policy.Alert {
 	for i := range j.Policy.Alerts {
 		if j.Policy.Alerts[i].Name == name {
 			return &j.Policy.Alerts[i]
@@ -130,8 +130,8 @@ func (j *judgement) rule(name string) *policy.Alert {
 // A rate with too few samples begins nothing and says nothing. One that fires
 // already goes on firing without a notification while the few that there are still hold, so that
 // it does not end and begin again with every sample that comes and goes.
-func (j *judgement) step(rule *policy.Alert, before recoup.Alert, s Sample) *matter {
-	m := &matter{rule: rule, before: before, next: before, few: few(j.Policy, rule, s.Samples)}
+func (j *evaluation) step(rule *policy.Alert, before recoup.Alert, s Sample) *subject {
+	m := &subject{rule: rule, before: before, next: before, few: few(j.Policy, rule, s.Samples)}
 	holds := rule.Compare.Holds(s.Value, rule.Value) && (s.Samples > 0 || !kindOf(j.Policy, rule.Metric).Relative())
 	switch {
 	case !holds || m.few && before.State != recoup.AlertFiring:
@@ -163,7 +163,7 @@ func action(rule *policy.Alert, before recoup.AlertAction) recoup.AlertAction {
 
 // resolve ends an alert, for good. A clock that was set back does not end it
 // before it began.
-func (j *judgement) resolve(m *matter) {
+func (j *evaluation) resolve(m *subject) {
 	m.next.State, m.next.ResolvedAt = recoup.AlertResolved, j.Now
 	for _, began := range []time.Time{m.next.PendingAt, m.next.FiredAt} {
 		if m.next.ResolvedAt.Before(began) {
@@ -186,6 +186,6 @@ func kindOf(p *policy.Policy, metric string) policy.MetricKind {
 }
 
 // silenced reports whether somebody has asked not to hear of an alert for now.
-func (j *judgement) silenced(a *recoup.Alert) bool {
+func (j *evaluation) silenced(a *recoup.Alert) bool {
 	return slices.ContainsFunc(j.Silences, func(s recoup.Silence) bool { return s.Covers(a, j.Now) })
 }

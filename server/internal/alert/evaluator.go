@@ -60,7 +60,7 @@ func (e *Evaluator) run(ctx context.Context, term store.Term) (changed int, err 
 	return len(v.Alerts) + len(v.Switches), nil
 }
 
-// situation reads all that a judgement depends on.
+// situation reads all that an evaluation depends on.
 func (e *Evaluator) situation(ctx context.Context) (Situation, error) {
 	s := Situation{Policy: e.Policies(), Now: e.Now(), IDs: e.IDs}
 	figures, err := Load(ctx, e.Store, s.Policy, e.Codes(), s.Now)

@@ -61,7 +61,7 @@ func (n *notice) name(key string) {
 
 // notice returns the one for a recipient, with which all else goes that they are to
 // hear now.
-func (j *judgement) notice(to string, kind recoup.NoticeKind, page bool) *notice {
+func (j *evaluation) notice(to string, kind recoup.NoticeKind, page bool) *notice {
 	for _, n := range j.notices {
 		if n.to == to && n.kind == kind && n.body.Page == page {
 			return n
@@ -76,7 +76,7 @@ func (j *judgement) notice(to string, kind recoup.NoticeKind, page bool) *notice
 // after its interval, and that it is over if they have heard of it before. Of one
 // that is silenced they do not hear that it fires; that it is over they hear all
 // the same, because what was notified to begin must not seem to last for ever.
-func (j *judgement) notify() {
+func (j *evaluation) notify() {
 	for _, m := range j.cases {
 		to, page := recipient(j.Policy, m)
 		switch {
@@ -94,7 +94,7 @@ func (j *judgement) notify() {
 }
 
 // due reports whether a notification of a firing alert is due.
-func (m *matter) due(now time.Time) bool {
+func (m *subject) due(now time.Time) bool {
 	if m.next.State != recoup.AlertFiring || m.few {
 		return false
 	}
@@ -110,7 +110,7 @@ const leastRest = 5 * time.Minute
 // notification within the rule's interval doubles the wait, up to that interval: what
 // flaps is notified a few times in it, and what has ended for good and comes back
 // later is notified at once.
-func (j *judgement) resting(m *matter) bool {
+func (j *evaluation) resting(m *subject) bool {
 	if m.next.Notified > 0 {
 		return false
 	}
@@ -128,7 +128,7 @@ func (j *judgement) resting(m *matter) bool {
 	return j.Now.Sub(last) < rest
 }
 
-func (n *notice) add(m *matter) {
+func (n *notice) add(m *subject) {
 	a := &m.next
 	which := fmt.Sprint(a.Notified)
 	if a.State == recoup.AlertResolved {
@@ -166,7 +166,7 @@ func (n *notice) write() recoup.Notice {
 
 // recipient says who hears of an alert, and whether they are woken. Where there is
 // no hub to notify, the platform's people are notified.
-func recipient(p *policy.Policy, m *matter) (to string, page bool) {
+func recipient(p *policy.Policy, m *subject) (to string, page bool) {
 	base, hub := p.PlatformHub, p.PlatformHub
 	if m.rule == nil || m.rule.Per == policy.PerHub {
 		for _, h := range p.Hubs {

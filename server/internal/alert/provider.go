@@ -25,7 +25,7 @@ func InUse(group *policy.ProviderGroup, rows []recoup.Provider) (active string, 
 
 // switchProviders moves groups away from a provider whose alert fires, and back to
 // the first once all has been quiet for long enough.
-func (j *judgement) switchProviders() {
+func (j *evaluation) switchProviders() {
 	for i := range j.Policy.Providers {
 		group := &j.Policy.Providers[i]
 		active, row := InUse(group, j.Providers)
@@ -42,7 +42,7 @@ func (j *judgement) switchProviders() {
 }
 
 // failing returns the alert that fires and takes a provider out of use, or nil.
-func (j *judgement) failing(provider string) *matter {
+func (j *evaluation) failing(provider string) *subject {
 	for _, m := range j.cases {
 		if m.switches() && m.next.Scope == provider && m.next.State == recoup.AlertFiring {
 			return m
@@ -51,12 +51,12 @@ func (j *judgement) failing(provider string) *matter {
 	return nil
 }
 
-func (m *matter) switches() bool { return m.rule != nil && m.rule.Action == recoup.SwitchProvider }
+func (m *subject) switches() bool { return m.rule != nil && m.rule.Action == recoup.SwitchProvider }
 
 // leave switches to the next member that does not fail itself; where there is
 // none, the platform is paged instead. Whoever has switched to a provider by hand
 // while its alert fired has meant it.
-func (j *judgement) leave(group *policy.ProviderGroup, active string, row *recoup.Provider, m *matter) {
+func (j *evaluation) leave(group *policy.ProviderGroup, active string, row *recoup.Provider, m *subject) {
 	if row != nil && row.AlertID.IsZero() && row.Since.After(m.next.FiredAt) {
 		return
 	}
@@ -75,7 +75,7 @@ func (j *judgement) leave(group *policy.ProviderGroup, active string, row *recou
 // quiet reports whether a group that an alert has switched can go back: for long
 // enough nothing was wrong with any of its members. What a person has switched, a
 // person switches back.
-func (j *judgement) quiet(group *policy.ProviderGroup, active string, row *recoup.Provider) bool {
+func (j *evaluation) quiet(group *policy.ProviderGroup, active string, row *recoup.Provider) bool {
 	if row == nil || row.AlertID.IsZero() || active == group.Members[0] || group.BackAfter <= 0 {
 		return false
 	}
@@ -97,7 +97,7 @@ func (j *judgement) quiet(group *policy.ProviderGroup, active string, row *recou
 }
 
 // move switches a group, and has the platform's team hear of it.
-func (j *judgement) move(s store.Switch, active string, row *recoup.Provider, kind recoup.NoticeKind) {
+func (j *evaluation) move(s store.Switch, active string, row *recoup.Provider, kind recoup.NoticeKind) {
 	if row != nil {
 		s.From = row.Active
 	}

@@ -26,14 +26,14 @@ type AlertStore interface {
 // alertRoutes are about what is measured, who is notified, and which provider is used.
 func alertRoutes() []*route {
 	return []*route{
-		operation(get, "/v1/stats/metrics", "List metrics with their thresholds", (*API).metrics).by(Operator, Reader).under(vital).tagged("alerts"),
-		operation(get, "/v1/alerts", "List alerts, newest first", (*API).listAlerts).by(Operator, Reader).forAllHubs().under(vital).tagged("alerts"),
-		operation(get, "/v1/alerts/{id}", "Show an alert", (*API).showAlert).by(Operator, Reader).forAllHubs().under(vital).tagged("alerts"),
-		operation(get, "/v1/silences", "List silences, newest first", (*API).listSilences).by(Operator, Reader).forAllHubs().under(vital).tagged("alerts"),
-		checked(operation(post, "/v1/silences", "Silence alerts by rule, by scope or both", (*API).addSilence), (*API).checkSilence).answers(201).by(Operator).forAllHubs().under(vital).repeats(twice).tagged("alerts"),
-		operation(del, "/v1/silences/{id}", "End a silence before its time", (*API).endSilence).by(Operator).forAllHubs().under(vital).tagged("alerts"),
-		operation(get, "/v1/providers", "List the provider to use in each group", (*API).providers).by(everyone()...).under(vital).tagged("alerts"),
-		checked(operation(post, "/v1/providers/{group}/switch", "Switch a group to another provider", (*API).switchProvider), (*API).checkProvider).by(Operator).forAllHubs().under(vital).tagged("alerts"),
+		operation(get, "/v1/stats/metrics", "List metrics with their thresholds", (*API).metrics).by(Operator, Reader).under(priority).tagged("alerts"),
+		operation(get, "/v1/alerts", "List alerts, newest first", (*API).listAlerts).by(Operator, Reader).forAllHubs().under(priority).tagged("alerts"),
+		operation(get, "/v1/alerts/{id}", "Show an alert", (*API).showAlert).by(Operator, Reader).forAllHubs().under(priority).tagged("alerts"),
+		operation(get, "/v1/silences", "List silences, newest first", (*API).listSilences).by(Operator, Reader).forAllHubs().under(priority).tagged("alerts"),
+		checked(operation(post, "/v1/silences", "Silence alerts by rule, by scope or both", (*API).addSilence), (*API).checkSilence).answers(201).by(Operator).forAllHubs().under(priority).repeats(notIdempotent).tagged("alerts"),
+		operation(del, "/v1/silences/{id}", "End a silence before its time", (*API).endSilence).by(Operator).forAllHubs().under(priority).tagged("alerts"),
+		operation(get, "/v1/providers", "List the provider to use in each group", (*API).providers).by(everyone()...).under(priority).tagged("alerts"),
+		checked(operation(post, "/v1/providers/{group}/switch", "Switch a group to another provider", (*API).switchProvider), (*API).checkProvider).by(Operator).forAllHubs().under(priority).tagged("alerts"),
 	}
 }
 

@@ -56,8 +56,8 @@ type Ledger interface {
 	Append(ctx context.Context, events []store.Event) (*ledger.Receipt, error)
 	CountDropped(now time.Time, reason string, n int64)
 
-	// Candidates returns the hashes that a tenant may have in the ledger.
-	Candidates(tenant string) []string
+	// TenantHashes returns the hashes that a tenant may have in the ledger.
+	TenantHashes(tenant string) []string
 }
 
 // Registrar changes what codes, policies and platform keys this node goes by.
@@ -149,19 +149,19 @@ type Options struct {
 // API answers requests.
 type API struct {
 	Options
-	keys       *keyring
-	gatekeeper *gatekeeper
-	turns      *turn.Turns // of work that callers can make expensive; one processor is left for the rest
-	reads      *turn.Turns // of lists and other requests that may read much
-	longReads  *turn.Turns // of reads that may take several times as long, such as the doctor
-	refusals   *refusals
-	readiness  *readiness
-	names      *names
-	pages      *pageCache
-	streams    *stream.Watcher
-	handler    http.Handler
-	document   func() ([]byte, error)
-	reference  func() (*reference.Reference, error)
+	keys      *keyring
+	admission *admissionControl
+	turns     *turn.Turns // of work that callers can make expensive; one processor is left for the rest
+	reads     *turn.Turns // of lists and other requests that may read much
+	longReads *turn.Turns // of reads that may take several times as long, such as the doctor
+	refusals  *refusals
+	readiness *readiness
+	names     *names
+	pages     *pageCache
+	streams   *stream.Watcher
+	handler   http.Handler
+	document  func() ([]byte, error)
+	reference func() (*reference.Reference, error)
 }
 
 // New checks the options and puts the handler together.
@@ -175,12 +175,12 @@ func New(o Options) (*API, error) {
 	if o.Wall == nil {
 		o.Wall = time.Now
 	}
-	a := &API{Options: o, keys: newKeyring(o.Store), gatekeeper: newGatekeeper(o.Limits, o.Wall), turns: turn.New(max(1, runtime.GOMAXPROCS(0)-1), o.Wall)}
-	a.reads = turn.NewShared(a.gatekeeper.limits.Reads, o.Wall)
+	a := &API{Options: o, keys: newKeyring(o.Store), admission: newGatekeeper(o.Limits, o.Wall), turns: turn.New(max(1, runtime.GOMAXPROCS(0)-1), o.Wall)}
+	a.reads = turn.NewShared(a.admission.limits.Reads, o.Wall)
 	a.longReads = turn.NewShared(longReads, o.Wall)
 	a.refusals = &refusals{logger: o.Logger, kinds: map[refusalKind]*refusal{}}
 	a.streams = a.newStreams()
-	a.names = newNames(a.gatekeeper.limits.Names)
+	a.names = newNames(a.admission.limits.Names)
 	a.pages = newPageCache()
 	a.readiness = &readiness{check: o.Ready, now: o.Wall}
 	a.document = sync.OnceValues(func() ([]byte, error) { return Document(o.Version) }) // few ask, and a start need not wait for it

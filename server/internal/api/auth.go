@@ -85,8 +85,8 @@ func (r *route) permitted() []Role {
 func (a *API) authenticate(c *call) (*recoup.Key, error) {
 	hash, formed := presented(c.r)
 	if !a.keys.knows(hash, c.now) {
-		if err := a.gatekeeper.unkeyed(a.client(c.r), c.now); err != nil {
-			a.gatekeeper.anonymous.holdBack(c.r.Context())
+		if err := a.admission.unkeyed(a.client(c.r), c.now); err != nil {
+			a.admission.anonymous.holdBack(c.r.Context())
 			return nil, err
 		}
 	}
@@ -98,7 +98,7 @@ func (a *API) authenticate(c *call) (*recoup.Key, error) {
 	case errors.Is(err, errNoKey): // and was charged for
 		return nil, invalidKey(c)
 	case errors.Is(err, store.ErrNotFound):
-		a.gatekeeper.guessed(a.client(c.r), c.now)
+		a.admission.guessed(a.client(c.r), c.now)
 		return nil, invalidKey(c)
 	case err != nil:
 		return nil, unread(err)
@@ -118,13 +118,13 @@ func (a *API) authenticate(c *call) (*recoup.Key, error) {
 func (a *API) holder(r *http.Request) *recoup.Key {
 	now := a.Now()
 	hash, formed := presented(r)
-	if !formed || !a.keys.knows(hash, now) && a.gatekeeper.unkeyed(a.client(r), now) != nil {
+	if !formed || !a.keys.knows(hash, now) && a.admission.unkeyed(a.client(r), now) != nil {
 		return nil
 	}
 	key, err := a.keys.find(r.Context(), hash, now, false)
 	switch {
 	case errors.Is(err, store.ErrNotFound) && !errors.Is(err, errNoKey):
-		a.gatekeeper.guessed(a.client(r), now)
+		a.admission.guessed(a.client(r), now)
 		return nil
 	case err != nil, !key.Valid(now):
 		return nil

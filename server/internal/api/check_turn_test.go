@@ -29,7 +29,7 @@ type checkedItemsIn struct {
 // items were checked.
 func invalidBatch(ctx context.Context, t *testing.T, turns *turn.Turns, check func() error) (checked int, err error) {
 	t.Helper()
-	a := &API{gatekeeper: newGatekeeper(Limits{}, time.Now), turns: turns, reads: turn.New(1, time.Now)}
+	a := &API{admission: newGatekeeper(Limits{}, time.Now), turns: turns, reads: turn.New(1, time.Now)}
 	a.Now = time.Now
 	rt := operation(http.MethodPost, "/", "", func(*API, *call, *checkedItemsIn) (struct{}, error) {
 		t.Error("an invalid request is carried out")
@@ -47,7 +47,7 @@ func invalidBatch(ctx context.Context, t *testing.T, turns *turn.Turns, check fu
 		r: httptest.NewRequestWithContext(ctx, http.MethodPost, "/", http.NoBody), w: httptest.NewRecorder(),
 		key: &recoup.Key{ID: recoup.ID{1}}, now: time.Now(), route: rt, body: []byte(body),
 	}
-	v, err := a.gatekeeper.admit(c)
+	v, err := a.admission.admit(c)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -18,22 +18,22 @@ import (
 func letterRoutes() []*route {
 	list := []*route{
 		checked(operation(post, "/v1/dead-letters", "Record work that failed for good", (*API).recordLetter), (*API).checkLetter).answers(http.StatusCreated).takesUpTo(letterBody).demands("work_id", "pipeline").by(Ingest, Worker, Operator).repeats(keyed),
-		operation(get, "/v1/dead-letters", "List dead letters, newest first", (*API).listLetters).by(readers()...).under(vital),
-		operation(get, "/v1/dead-letters/{id}", "Show a dead letter: its rounds, notes and replays", (*API).showLetter).by(readers()...).under(vital),
-		checked(operation(post, "/v1/dead-letters/{id}/triage", "Triage: record the root cause (step 1 of 5)", (*API).triageLetter), (*API).checkTriage).by(Operator).under(vital).repeats(keyed),
-		checked(operation(post, "/v1/dead-letters/{id}/remediate", "Remediate: record what was done about it, as its cause demands (step 2 of 5)", (*API).remediateLetter), (*API).checkRemediation).by(Operator).under(vital).repeats(keyed),
-		checked(operation(post, "/v1/dead-letters/{id}/validate", "Validate: record that a replay does no harm (step 3 of 5)", (*API).validateLetter), (*API).checkValidation).by(Operator).under(vital).repeats(keyed),
-		checked(operation(post, "/v1/dead-letters/{id}/replay", "Replay: send a dead letter back to work, at the stage that failed (step 4 of 5)", (*API).replayLetter), (*API).checkSingleReplay).answers(http.StatusCreated).by(Operator).under(vital).repeats(twice),
-		checked(operation(post, "/v1/dead-letters/{id}/verify", "Verify: record whether the result has arrived, and close (step 5 of 5)", (*API).verifyLetter), (*API).checkVerification).by(Operator).under(vital).repeats(keyed),
-		checked(operation(post, "/v1/dead-letters/{id}/payload", "Read the payload of a dead letter; audited", (*API).readPayload), neededReason(func(in *payloadIn) string { return in.Body.Reason })).forAdmins().under(vital).repeats(twice),
+		operation(get, "/v1/dead-letters", "List dead letters, newest first", (*API).listLetters).by(readers()...).under(priority),
+		operation(get, "/v1/dead-letters/{id}", "Show a dead letter: its rounds, notes and replays", (*API).showLetter).by(readers()...).under(priority),
+		checked(operation(post, "/v1/dead-letters/{id}/triage", "Triage: record the root cause (step 1 of 5)", (*API).triageLetter), (*API).checkTriage).by(Operator).under(priority).repeats(keyed),
+		checked(operation(post, "/v1/dead-letters/{id}/remediate", "Remediate: record what was done about it, as its cause demands (step 2 of 5)", (*API).remediateLetter), (*API).checkRemediation).by(Operator).under(priority).repeats(keyed),
+		checked(operation(post, "/v1/dead-letters/{id}/validate", "Validate: record that a replay does no harm (step 3 of 5)", (*API).validateLetter), (*API).checkValidation).by(Operator).under(priority).repeats(keyed),
+		checked(operation(post, "/v1/dead-letters/{id}/replay", "Replay: send a dead letter back to work, at the stage that failed (step 4 of 5)", (*API).replayLetter), (*API).checkSingleReplay).answers(http.StatusCreated).by(Operator).under(priority).repeats(notIdempotent),
+		checked(operation(post, "/v1/dead-letters/{id}/verify", "Verify: record whether the result has arrived, and close (step 5 of 5)", (*API).verifyLetter), (*API).checkVerification).by(Operator).under(priority).repeats(keyed),
+		checked(operation(post, "/v1/dead-letters/{id}/payload", "Read the payload of a dead letter; audited", (*API).readPayload), neededReason(func(in *payloadIn) string { return in.Body.Reason })).forAdmins().under(priority).repeats(notIdempotent),
 
-		operation(get, "/v1/dead-letter-groups", "List groups of dead letters, the last seen first", (*API).listGroups).by(readers()...).under(vital),
-		operation(get, "/v1/dead-letter-groups/{id}", "Show a group: its trend and its notes", (*API).showGroup).by(readers()...).under(vital),
-		checked(operation(post, "/v1/dead-letter-groups/{id}/note", "Set the owner and the note of a group", (*API).noteGroup), (*API).checkGroupNote).by(Operator).under(vital).repeats(twice),
-		checked(operation(post, "/v1/dead-letter-groups/{id}/triage", "Triage all open dead letters of a group", (*API).triageGroup), (*API).checkGroupTriage).takesUpTo(letterBody).by(Operator).under(vital).takesLong().repeats(twice),
-		checked(operation(post, "/v1/dead-letter-groups/{id}/remediate", "Remediate all open dead letters of a group", (*API).remediateGroup), (*API).checkGroupRemediation).takesUpTo(letterBody).by(Operator).under(vital).takesLong().repeats(twice),
-		checked(operation(post, "/v1/dead-letter-groups/{id}/validate", "Validate all open dead letters of a group", (*API).validateGroup), (*API).checkGroupValidation).takesUpTo(letterBody).by(Operator).under(vital).takesLong().repeats(twice),
-		checked(operation(post, "/v1/dead-letter-groups/{id}/verify", "Verify all replayed dead letters of a group", (*API).verifyGroup), (*API).checkGroupVerification).takesUpTo(letterBody).by(Operator).under(vital).takesLong().repeats(twice),
+		operation(get, "/v1/dead-letter-groups", "List groups of dead letters, the last seen first", (*API).listGroups).by(readers()...).under(priority),
+		operation(get, "/v1/dead-letter-groups/{id}", "Show a group: its trend and its notes", (*API).showGroup).by(readers()...).under(priority),
+		checked(operation(post, "/v1/dead-letter-groups/{id}/note", "Set the owner and the note of a group", (*API).noteGroup), (*API).checkGroupNote).by(Operator).under(priority).repeats(notIdempotent),
+		checked(operation(post, "/v1/dead-letter-groups/{id}/triage", "Triage all open dead letters of a group", (*API).triageGroup), (*API).checkGroupTriage).takesUpTo(letterBody).by(Operator).under(priority).takesLong().repeats(notIdempotent),
+		checked(operation(post, "/v1/dead-letter-groups/{id}/remediate", "Remediate all open dead letters of a group", (*API).remediateGroup), (*API).checkGroupRemediation).takesUpTo(letterBody).by(Operator).under(priority).takesLong().repeats(notIdempotent),
+		checked(operation(post, "/v1/dead-letter-groups/{id}/validate", "Validate all open dead letters of a group", (*API).validateGroup), (*API).checkGroupValidation).takesUpTo(letterBody).by(Operator).under(priority).takesLong().repeats(notIdempotent),
+		checked(operation(post, "/v1/dead-letter-groups/{id}/verify", "Verify all replayed dead letters of a group", (*API).verifyGroup), (*API).checkGroupVerification).takesUpTo(letterBody).by(Operator).under(priority).takesLong().repeats(notIdempotent),
 	}
 	for _, rt := range list {
 		rt.tagged("dead letters")

@@ -9,9 +9,9 @@ import (
 // errorGroupRoutes are about what errors have in common.
 func errorGroupRoutes() []*route {
 	return []*route{
-		checked(operation(get, "/v1/error-groups", "List groups of errors, by open errors or last seen first", (*API).listErrorGroups), (*API).checkErrorGroups).by(readers()...).under(vital).tagged("errors"),
-		operation(get, "/v1/error-groups/{id}", "Show a group of errors: its counts and its trend", (*API).showErrorGroup).by(readers()...).under(vital).tagged("errors"),
-		checked(operation(post, "/v1/error-groups/{id}/note", "Set the owner and the note of a group of errors", (*API).noteErrorGroup), (*API).checkErrorGroupNote).by(Operator).under(vital).repeats(twice).tagged("errors"),
+		checked(operation(get, "/v1/error-groups", "List groups of errors, by open errors or last seen first", (*API).listErrorGroups), (*API).checkErrorGroups).by(readers()...).under(priority).tagged("errors"),
+		operation(get, "/v1/error-groups/{id}", "Show a group of errors: its counts and its trend", (*API).showErrorGroup).by(readers()...).under(priority).tagged("errors"),
+		checked(operation(post, "/v1/error-groups/{id}/note", "Set the owner and the note of a group of errors", (*API).noteErrorGroup), (*API).checkErrorGroupNote).by(Operator).under(priority).repeats(notIdempotent).tagged("errors"),
 	}
 }
 

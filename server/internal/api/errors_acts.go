@@ -50,11 +50,11 @@ func acts() []*route {
 		}).repeats(keyed)
 		many := operation(http.MethodPost, "/v1/errors/"+v.name, strings.ToUpper(v.name[:1])+v.name[1:]+" errors in bulk", func(a *API, c *call, in *bulkIn) (recoup.BulkResult, error) {
 			return a.actOnMany(c, in.Body, v)
-		}).takesUpTo(batchBody).takesLong().repeats(twice)
+		}).takesUpTo(batchBody).takesLong().repeats(notIdempotent)
 		checked(one, func(a *API, _ *call, in *actIn) error { return a.Engine.CheckInput(v.input(in.Body)) })
 		checked(many, func(a *API, _ *call, in *bulkIn) error { return a.checkBulk(in.Body, v.input(in.Body.Act)) })
 		for _, rt := range []*route{one, many} {
-			list = append(list, rt.by(Operator).under(vital).demands(v.demands...).tagged("acts"))
+			list = append(list, rt.by(Operator).under(priority).demands(v.demands...).tagged("acts"))
 		}
 	}
 	return list

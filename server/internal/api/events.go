@@ -184,8 +184,8 @@ func (a *API) senderOf(c *call) *ledger.Sender {
 	s := &ledger.Sender{Service: c.r.Header.Get("X-Recoup-Service"), Region: c.r.Header.Get("X-Recoup-Region")}
 	s.Trace = c.trace()
 	if len(c.caller.Hubs) > 0 {
-		s.MaySay = func(service string) bool { return a.Engine.OwnsService(c.caller, service) }
-		s.MayBlame = func(provider string) bool { return a.Engine.OwnsProvider(c.caller, provider) }
+		s.OwnsService = func(service string) bool { return a.Engine.OwnsService(c.caller, service) }
+		s.OwnsProvider = func(provider string) bool { return a.Engine.OwnsProvider(c.caller, provider) }
 	}
 	return s
 }
@@ -256,7 +256,7 @@ func (a *API) ofTenant(f *store.EventFilter, tenant string, now time.Time) error
 	if f.To.Sub(f.From) > tenantSpan {
 		return fault.BadField("from", "range", "a search for a tenant covers at most 31 days")
 	}
-	f.Tenants = a.Ledger.Candidates(tenant)
+	f.Tenants = a.Ledger.TenantHashes(tenant)
 	return nil
 }
 

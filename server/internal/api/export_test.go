@@ -33,7 +33,7 @@ func RouteInfos() []RouteInfo {
 	for _, r := range routes() {
 		list = append(list, RouteInfo{
 			Method: r.method, Path: r.path, Status: r.status, Open: r.open(), Global: r.global,
-			Keyed: r.repeat == keyed, Twice: r.repeat == twice,
+			Keyed: r.repeat == keyed, Twice: r.repeat == notIdempotent,
 			In: r.in, Roles: r.roles,
 		})
 	}

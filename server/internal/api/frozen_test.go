@@ -182,7 +182,7 @@ func TestMadeUpTokensOfAnotherHub(t *testing.T) {
 		key := "operator" + onlyDOL
 		mine, theirs := w.letterIn(dol, recoup.StepTriaged), w.letterIn(people, recoup.StepTriaged)
 		madeUp := func(act, hub string, letters ...recoup.DeadLetter) string {
-			f := engine.Frozen{Act: act, Hub: hub, Until: w.clock().Add(engine.PreviewLife)}
+			f := engine.PreviewSet{Act: act, Hub: hub, Until: w.clock().Add(engine.PreviewLife)}
 			for _, d := range letters {
 				f.Members = append(f.Members, engine.Member{ID: d.ErrorID})
 			}

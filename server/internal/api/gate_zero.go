@@ -21,25 +21,25 @@ import (
 func gateZeroRoutes() []*route {
 	const killSwitch = "/cl/gate-zero/kill-switch"
 	list := []*route{
-		operation(get, "/v1/gate-zero/status", "Count batches, intakes and recoveries, by reason", (*API).gateZeroStatus).by(readers()...).under(vital),
-		operation(get, "/v1/gate-zero/batches", "List batches with their counts, newest first", (*API).listBatches).by(readers()...).under(vital),
+		operation(get, "/v1/gate-zero/status", "Count batches, intakes and recoveries, by reason", (*API).gateZeroStatus).by(readers()...).under(priority),
+		operation(get, "/v1/gate-zero/batches", "List batches with their counts, newest first", (*API).listBatches).by(readers()...).under(priority),
 		checked(operation(post, "/v1/gate-zero/batches", "Create a batch", (*API).createBatch), (*API).checkBatch).by(Ingest, Operator),
-		operation(get, "/v1/gate-zero/batches/{batch_id}", "Show a batch and what was done to it", (*API).showBatch).by(readers()...).under(vital),
+		operation(get, "/v1/gate-zero/batches/{batch_id}", "Show a batch and what was done to it", (*API).showBatch).by(readers()...).under(priority),
 		checked(operation(post, "/v1/gate-zero/batches/{batch_id}/complete", "Complete a batch: its recovery window begins", (*API).completeBatch), checkCompletion).by(Ingest, Operator).mayBeEmpty(),
 
-		operation(get, "/v1/gate-zero/intakes", "List intakes, newest first", (*API).listIntakes).by(readers()...).under(vital),
+		operation(get, "/v1/gate-zero/intakes", "List intakes, newest first", (*API).listIntakes).by(readers()...).under(priority),
 		checked(operation(post, "/v1/gate-zero/intakes", "Take in a candidate", (*API).createIntake), (*API).checkIntake).answers(http.StatusCreated).by(Ingest, Operator),
 		importIntakes().by(Ingest, Operator),
-		operation(get, "/v1/gate-zero/intakes/{id}", "Show an intake, from its first result to its end", (*API).showIntake).by(readers()...).under(vital),
+		operation(get, "/v1/gate-zero/intakes/{id}", "Show an intake, from its first result to its end", (*API).showIntake).by(readers()...).under(priority),
 
-		operation(get, "/v1/gate-zero/recoveries", "List recoveries that are eligible, or that are exhausted", (*API).listRecoveries).by(readers()...).under(vital),
-		operation(get, "/v1/gate-zero/recoveries/{id}", "Show a recovery", (*API).showRecovery).by(readers()...).under(vital),
-		checked(operation(post, "/v1/gate-zero/claim", "Claim verifications: eligible retries, then new intakes", (*API).claimGateZero), (*API).checkGateClaim).by(Worker).repeats(twice),
+		operation(get, "/v1/gate-zero/recoveries", "List recoveries that are eligible, or that are exhausted", (*API).listRecoveries).by(readers()...).under(priority),
+		operation(get, "/v1/gate-zero/recoveries/{id}", "Show a recovery", (*API).showRecovery).by(readers()...).under(priority),
+		checked(operation(post, "/v1/gate-zero/claim", "Claim verifications: eligible retries, then new intakes", (*API).claimGateZero), (*API).checkGateClaim).by(Worker).repeats(notIdempotent),
 		checked(operation(post, "/v1/gate-zero/results", "Submit results of verifications in bulk; items succeed or fail independently", (*API).gateZeroResults), (*API).checkGateResults).takesUpTo(batchBody).by(Worker),
 
-		operation(get, killSwitch, "Show the kill switch of a batch", (*API).showKillSwitch).by(readers()...).under(vital),
-		checked(operation(post, killSwitch, "Kill a batch: stop it at once, and take back what was claimed", (*API).kill), checkKill).by(Operator).under(vital).mayBeEmpty(),
-		checked(operation(del, killSwitch, "Release a batch: let it go on", (*API).release), checkKill).by(Operator).under(vital).mayBeEmpty(),
+		operation(get, killSwitch, "Show the kill switch of a batch", (*API).showKillSwitch).by(readers()...).under(priority),
+		checked(operation(post, killSwitch, "Kill a batch: stop it at once, and take back what was claimed", (*API).kill), checkKill).by(Operator).under(priority).mayBeEmpty(),
+		checked(operation(del, killSwitch, "Release a batch: let it go on", (*API).release), checkKill).by(Operator).under(priority).mayBeEmpty(),
 	}
 	for _, r := range list {
 		r.tagged("Gate Zero").forAllHubs()

@@ -19,7 +19,7 @@ const (
 // idRoutes find what people mean by a part of an id.
 func idRoutes() []*route {
 	return []*route{
-		operation(get, "/v1/ids/{part}", "Find things by a part of their id", (*API).findIDs).by(readers()...).under(vital).tagged("operations"),
+		operation(get, "/v1/ids/{part}", "Find things by a part of their id", (*API).findIDs).by(readers()...).under(priority).tagged("operations"),
 	}
 }
 

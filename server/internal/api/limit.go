@@ -53,9 +53,9 @@ func (l Limits) withDefaults() Limits {
 	return l
 }
 
-// gatekeeper turns requests away early: a key that asks too often or takes more
+// admissionControl turns requests away early: a key that asks too often or takes more
 // than its share, and everything that can come again while there is too much to do.
-type gatekeeper struct {
+type admissionControl struct {
 	limits Limits
 	wall   func() time.Time
 
@@ -72,9 +72,9 @@ type gatekeeper struct {
 	full time.Time // when something was turned away for want of room
 }
 
-func newGatekeeper(l Limits, wall func() time.Time) *gatekeeper {
+func newGatekeeper(l Limits, wall func() time.Time) *admissionControl {
 	l = l.withDefaults()
-	return &gatekeeper{
+	return &admissionControl{
 		limits: l, wall: wall, keys: map[recoup.ID]*account{},
 		byKey: newRates[recoup.ID](l.PerKey), byAddress: newRates[netip.Addr](l.Unkeyed),
 		anonymous: newAnonymous(l), signIns: newBurstRates[netip.Addr](signInsPerAddress, signInBurst), signInsWith: newBurstRates[[32]byte](signInsPerKey, signInBurst),
@@ -82,7 +82,7 @@ func newGatekeeper(l Limits, wall func() time.Time) *gatekeeper {
 }
 
 // overloaded reports whether requests are turned away, or were a moment ago.
-func (g *gatekeeper) overloaded() bool {
+func (g *admissionControl) overloaded() bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	return g.all.busy >= g.limits.InFlight || !g.full.IsZero() && g.wall().Sub(g.full) < 2*time.Second
@@ -90,7 +90,7 @@ func (g *gatekeeper) overloaded() bool {
 
 // InFlight returns how many requests are being served.
 func (a *API) InFlight() int64 {
-	a.gatekeeper.mu.Lock()
-	defer a.gatekeeper.mu.Unlock()
-	return int64(a.gatekeeper.all.busy + a.gatekeeper.all.waiting)
+	a.admission.mu.Lock()
+	defer a.admission.mu.Unlock()
+	return int64(a.admission.all.busy + a.admission.all.waiting)
 }

@@ -57,7 +57,7 @@ func newAnonymous(l Limits) *anonymous {
 // Anonymous admits a request without a key that costs as much as so many pages. leave is to be
 // called once its answer is made. A refusal is held back for a moment first.
 func (a *API) Anonymous(r *http.Request, cost int) (leave func(), err error) {
-	n, who := a.gatekeeper.anonymous, network(a.client(r))
+	n, who := a.admission.anonymous, network(a.client(r))
 	err = n.spend(who, a.Wall(), cost)
 	if err == nil {
 		leave, err = n.enter(r.Context(), who)
@@ -177,7 +177,7 @@ type AnonymousFigures struct {
 
 // AnonymousFigures returns how requests without a key do.
 func (a *API) AnonymousFigures() AnonymousFigures {
-	n := a.gatekeeper.anonymous
+	n := a.admission.anonymous
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	return AnonymousFigures{len(n.slots), n.most, cap(n.slots), n.refused, a.pages.rendered.Load()}
@@ -192,12 +192,12 @@ const (
 
 // SignIn admits a sign-in from the address of a request, whatever its key is.
 func (a *API) SignIn(r *http.Request) error {
-	return signInsLeft(a.gatekeeper.signIns.take(network(a.client(r)), a.Wall(), 1), "from this address")
+	return signInsLeft(a.admission.signIns.take(network(a.client(r)), a.Wall(), 1), "from this address")
 }
 
 // SignInWith admits a sign-in with a key that is valid.
 func (a *API) SignInWith(hash [32]byte) error {
-	return signInsLeft(a.gatekeeper.signInsWith.take(hash, a.Wall(), 1), "with this key")
+	return signInsLeft(a.admission.signInsWith.take(hash, a.Wall(), 1), "with this key")
 }
 
 func signInsLeft(wait time.Duration, which string) error {

@@ -111,7 +111,7 @@ func network(a netip.Addr) netip.Addr {
 
 // unkeyed lets a request without a valid key go on to be refused, unless its address
 // has sent too many of them.
-func (g *gatekeeper) unkeyed(client netip.Addr, now time.Time) error {
+func (g *admissionControl) unkeyed(client netip.Addr, now time.Time) error {
 	wait := g.byAddress.take(network(client), now, 1)
 	if wait == 0 {
 		return nil
@@ -125,6 +125,6 @@ func (g *gatekeeper) unkeyed(client netip.Addr, now time.Time) error {
 const guessCost = 20
 
 // guessed charges an address for a key that does not exist: the database was asked for it.
-func (g *gatekeeper) guessed(client netip.Addr, now time.Time) {
+func (g *admissionControl) guessed(client netip.Addr, now time.Time) {
 	g.byAddress.owe(network(client), now, min(guessCost, max(g.limits.Unkeyed/100, 1))-1)
 }

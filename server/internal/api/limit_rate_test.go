@@ -56,7 +56,7 @@ func TestRatesAreOwed(t *testing.T) {
 // Guessed keys are bounded by what a lookup costs, however they are spread over a second.
 func TestGuessesAreBounded(t *testing.T) {
 	now := time.Date(2026, 2, 2, 9, 0, 0, 0, time.UTC)
-	g := &gatekeeper{limits: Limits{Unkeyed: 2000}, byAddress: newRates[netip.Addr](2000)}
+	g := &admissionControl{limits: Limits{Unkeyed: 2000}, byAddress: newRates[netip.Addr](2000)}
 	client, guesses := netip.MustParseAddr("192.0.2.1"), 0
 	for range 5000 { // five seconds, a guess each millisecond
 		if g.unkeyed(client, now) == nil {

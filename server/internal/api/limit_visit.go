@@ -31,7 +31,7 @@ type account struct {
 // visit is what one request has of the node. Whatever it still has at its end is
 // given back.
 type visit struct {
-	g    *gatekeeper
+	g    *admissionControl
 	load load
 	id   recoup.ID
 	key  *account // of its key; nil: no key was needed
@@ -40,7 +40,7 @@ type visit struct {
 
 // admit lets a request send its body, unless its key asks too often or has more
 // on its way than its share.
-func (g *gatekeeper) admit(c *call) (*visit, error) {
+func (g *admissionControl) admit(c *call) (*visit, error) {
 	v := &visit{g: g, load: c.route.load}
 	if c.key != nil {
 		if err := g.keyRate(c.key, c.now); err != nil {
@@ -57,7 +57,7 @@ func (g *gatekeeper) admit(c *call) (*visit, error) {
 }
 
 // keyRate takes a request from the rate of a key.
-func (g *gatekeeper) keyRate(key *recoup.Key, now time.Time) error {
+func (g *admissionControl) keyRate(key *recoup.Key, now time.Time) error {
 	wait := g.byKey.take(key.ID, now, 1)
 	if wait == 0 {
 		return nil
@@ -66,7 +66,7 @@ func (g *gatekeeper) keyRate(key *recoup.Key, now time.Time) error {
 		With("limit", g.limits.PerKey).With("window_sec", 1).After(max(wait, time.Second))
 }
 
-func (g *gatekeeper) accountOf(id recoup.ID) *account {
+func (g *admissionControl) accountOf(id recoup.ID) *account {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	k := g.keys[id]
@@ -81,7 +81,7 @@ func (g *gatekeeper) accountOf(id recoup.ID) *account {
 // hold takes so many bytes more. The vital have a reserve, as they have of slots.
 func (v *visit) hold(bytes int) error {
 	bound := v.g.limits.Memory
-	if v.load == vital {
+	if v.load == priority {
 		bound += bound / keyShare
 	}
 	return v.reserve(usage{held: bytes}, bound, usage.bytes, "bytes of requests and answers under way")
@@ -98,9 +98,9 @@ func (v *visit) enter(l load) error {
 		return v.reserve(usage{waiting: 1, held: -carriage}, limits.Waiting, usage.polls, "claims waiting")
 	case streaming:
 		return v.reserve(usage{streams: 1}, limits.Streams, usage.open, "open streams")
-	case vital:
+	case priority:
 		return v.reserve(usage{busy: 1, held: -carriage}, limits.InFlight+limits.Reserved, usage.requests, "requests being served")
-	case shed:
+	case sheddable:
 		return v.reserve(usage{busy: 1, held: -carriage}, limits.InFlight, usage.requests, "requests being served")
 	}
 	v.change(usage{held: -carriage}) // always, which costs nothing

@@ -28,10 +28,10 @@ const actChannelTest = "channel.test"
 // noticeRoutes are about notifications to people.
 func noticeRoutes() []*route {
 	return []*route{
-		operation(get, "/v1/notices", "List notifications, sent and waiting, newest first", (*API).listNotices).by(Operator).forAllHubs().under(vital).tagged("notifications"),
-		checked(operation(post, "/v1/notices/resend", "Requeue undeliverable notifications", (*API).resendNotices), reasonOf(func(in *resendIn) string { return in.Body.Reason })).by(Operator).forAllHubs().under(vital).tagged("notifications"),
-		operation(get, "/v1/channels", "List notification channels, and how they do", (*API).listChannels).by(Operator, Reader).forAllHubs().under(vital).tagged("notifications"),
-		operation(post, "/v1/channels/{name}/test", "Test a channel of this node", (*API).testChannel).forAdmins().forAllHubs().takesLong().repeats(twice).tagged("notifications"),
+		operation(get, "/v1/notices", "List notifications, sent and waiting, newest first", (*API).listNotices).by(Operator).forAllHubs().under(priority).tagged("notifications"),
+		checked(operation(post, "/v1/notices/resend", "Requeue undeliverable notifications", (*API).resendNotices), reasonOf(func(in *resendIn) string { return in.Body.Reason })).by(Operator).forAllHubs().under(priority).tagged("notifications"),
+		operation(get, "/v1/channels", "List notification channels, and how they do", (*API).listChannels).by(Operator, Reader).forAllHubs().under(priority).tagged("notifications"),
+		operation(post, "/v1/channels/{name}/test", "Test a channel of this node", (*API).testChannel).forAdmins().forAllHubs().takesLong().repeats(notIdempotent).tagged("notifications"),
 	}
 }
 

@@ -63,7 +63,7 @@ func (r *route) name() string { return r.method + " " + r.path }
 
 // describe documents a route: what its types say, what its manual adds, and an answer as
 // a node gave it.
-func (r *route) describe(registry huma.Registry, m manual, answer json.RawMessage) *huma.Operation {
+func (r *route) describe(registry huma.Registry, m routeDoc, answer json.RawMessage) *huma.Operation {
 	op := &huma.Operation{
 		Method: r.method, Path: r.path, Summary: r.summary, Description: m.about, Tags: []string{r.tag},
 		OperationID: operationID(r), Responses: map[string]*huma.Response{},

@@ -13,11 +13,11 @@ import (
 // operationRoutes are about recorded bulk acts.
 func operationRoutes() []*route {
 	list := []*route{
-		checked(operation(post, "/v1/operations", "Freeze the errors that a filter selects, for one act on all of them", (*API).createOperation), (*API).checkOperation).answers(http.StatusCreated).by(Operator).under(vital).takesLong().repeats(twice),
-		operation(get, "/v1/operations", "List operations, newest first", (*API).listOperations).by(readers()...).under(vital),
-		operation(get, "/v1/operations/{id}", "Show an operation and how far it has come", (*API).showOperation).by(readers()...).under(vital),
-		operation(get, "/v1/operations/{id}/items", "List the members of an operation and the result of each", (*API).listOperationItems).by(readers()...).under(vital),
-		checked(operation(post, "/v1/operations/{id}/confirm", "Confirm an operation: it is carried out", (*API).confirmOperation), (*API).checkConfirmation).by(Operator).under(vital).takesLong(),
+		checked(operation(post, "/v1/operations", "Freeze the errors that a filter selects, for one act on all of them", (*API).createOperation), (*API).checkOperation).answers(http.StatusCreated).by(Operator).under(priority).takesLong().repeats(notIdempotent),
+		operation(get, "/v1/operations", "List operations, newest first", (*API).listOperations).by(readers()...).under(priority),
+		operation(get, "/v1/operations/{id}", "Show an operation and how far it has come", (*API).showOperation).by(readers()...).under(priority),
+		operation(get, "/v1/operations/{id}/items", "List the members of an operation and the result of each", (*API).listOperationItems).by(readers()...).under(priority),
+		checked(operation(post, "/v1/operations/{id}/confirm", "Confirm an operation: it is carried out", (*API).confirmOperation), (*API).checkConfirmation).by(Operator).under(priority).takesLong(),
 	}
 	for _, verb := range [][2]string{
 		{engine.OperationPause, "Pause an operation"},
@@ -28,7 +28,7 @@ func operationRoutes() []*route {
 		rt := operation(post, "/v1/operations/{id}/"+act, summary, func(a *API, c *call, in *operationActIn) (recoup.Operation, error) {
 			return a.Engine.ActOnOperation(c.r.Context(), c.caller, in.ID, act, in.Body.Reason)
 		})
-		list = append(list, checked(rt, func(a *API, _ *call, in *operationActIn) error { return a.Engine.CheckReason(in.Body.Reason) }).by(Operator).under(vital))
+		list = append(list, checked(rt, func(a *API, _ *call, in *operationActIn) error { return a.Engine.CheckReason(in.Body.Reason) }).by(Operator).under(priority))
 	}
 	for _, rt := range list {
 		rt.tagged("bulk operations")

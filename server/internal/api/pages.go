@@ -67,7 +67,7 @@ func (a *API) openAPI(r *http.Request) (found, error) {
 func (a *API) page(r *http.Request, name, media, origin string, render func() ([]byte, error)) (found, error) {
 	file, written, err := a.pages.page(a.pageVersion(), name, media, origin, render)
 	if written {
-		a.gatekeeper.anonymous.charge(network(a.client(r)), a.Wall(), costHost-costPage)
+		a.admission.anonymous.charge(network(a.client(r)), a.Wall(), costHost-costPage)
 	}
 	return found{file: file}, err
 }

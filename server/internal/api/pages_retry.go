@@ -56,7 +56,7 @@ func recordRetries(p *policy.Policy, category recoup.Category, class recoup.Clas
 	return fmt.Sprintf("After %s, within %s, then it is parked.", steps(rule.Schedule, rule.MaxRetries, p.Floor(class)), policy.FormatDuration(rule.Window))
 }
 
-func isReason(g *policy.Gate, code recoup.Code) bool {
+func isReason(g *policy.GateZero, code recoup.Code) bool {
 	return slices.ContainsFunc(g.Reasons, func(r policy.Description) bool { return r.Name == string(code) })
 }
 

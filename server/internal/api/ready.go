@@ -129,7 +129,7 @@ func (a *API) ready(c *call, in *readyIn) (status, error) {
 		}
 	}
 	out := status{Status: "ready"}
-	if a.gatekeeper.overloaded() {
+	if a.admission.overloaded() {
 		out.Status = "overloaded"
 	}
 	if a.Standby {

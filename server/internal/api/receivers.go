@@ -15,7 +15,7 @@ type Receivers interface {
 // receiverRoutes are about delivered work.
 func receiverRoutes() []*route {
 	return []*route{
-		operation(get, "/v1/receivers", "List receivers, and how deliveries go", (*API).listReceivers).by(Operator, Reader).forAllHubs().under(vital).tagged("operations"),
+		operation(get, "/v1/receivers", "List receivers, and how deliveries go", (*API).listReceivers).by(Operator, Reader).forAllHubs().under(priority).tagged("operations"),
 	}
 }
 

@@ -11,11 +11,11 @@ import (
 // replayRoutes are about operations that send dead letters back to work.
 func replayRoutes() []*route {
 	list := []*route{
-		checked(operation(post, "/v1/replays/preview", "Preview which dead letters a replay would include, and why others are left out", (*API).previewReplay), (*API).checkPreview).changesNothing().by(Operator, Reader).under(vital).takesLong().readsMuch(),
-		checked(operation(post, "/v1/replays", "Start a replay of dead letters", (*API).createReplay), (*API).checkReplay).answers(http.StatusCreated).takesUpTo(letterBody).by(Operator).under(vital).takesLong().repeats(twice),
-		operation(get, "/v1/replays", "List replays, newest first", (*API).listReplays).by(readers()...).under(vital),
-		operation(get, "/v1/replays/{id}", "Show a replay and how far it has come", (*API).showReplay).by(readers()...).under(vital),
-		operation(get, "/v1/replays/{id}/items", "List the members of a replay and what became of each", (*API).listReplayItems).by(readers()...).under(vital),
+		checked(operation(post, "/v1/replays/preview", "Preview which dead letters a replay would include, and why others are left out", (*API).previewReplay), (*API).checkPreview).changesNothing().by(Operator, Reader).under(priority).takesLong().readsMuch(),
+		checked(operation(post, "/v1/replays", "Start a replay of dead letters", (*API).createReplay), (*API).checkReplay).answers(http.StatusCreated).takesUpTo(letterBody).by(Operator).under(priority).takesLong().repeats(notIdempotent),
+		operation(get, "/v1/replays", "List replays, newest first", (*API).listReplays).by(readers()...).under(priority),
+		operation(get, "/v1/replays/{id}", "Show a replay and how far it has come", (*API).showReplay).by(readers()...).under(priority),
+		operation(get, "/v1/replays/{id}/items", "List the members of a replay and what became of each", (*API).listReplayItems).by(readers()...).under(priority),
 	}
 	for _, verb := range [][2]string{
 		{deadletter.ActPause, "Pause a replay"},
@@ -25,7 +25,7 @@ func replayRoutes() []*route {
 		act, summary := verb[0], verb[1]
 		list = append(list, checked(operation(post, "/v1/replays/{id}/"+act, summary, func(a *API, c *call, in *replayActIn) (recoup.Replay, error) {
 			return a.Letters.ActOnReplay(c.r.Context(), c.caller, in.ID, act, in.Body.Reason)
-		}), neededReason(func(in *replayActIn) string { return in.Body.Reason })).by(Operator).under(vital))
+		}), neededReason(func(in *replayActIn) string { return in.Body.Reason })).by(Operator).under(priority))
 	}
 	for _, rt := range list {
 		rt.tagged("replays")

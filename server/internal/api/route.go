@@ -34,8 +34,8 @@ func Roles() []Role { return []Role{Ingest, Worker, Operator, Admin, Reader} }
 type load int
 
 const (
-	shed      load = iota // ingest and workers: turned away early, they come again
-	vital                 // the promotion gate and the operators' calls: kept alive
+	sheddable load = iota // ingest and workers: turned away early, they come again
+	priority              // the promotion gate and the operators' calls: kept alive
 	waiting               // claims that wait: bounded by themselves
 	streaming             // streams of events: bounded by themselves, they take nobody's slot
 	always                // liveness: a node that does not answer is killed
@@ -45,9 +45,9 @@ const (
 type repeat int
 
 const (
-	harmless repeat = iota // the same, by its nature
-	keyed                  // the same if it has an idempotency key
-	twice                  // it is done twice; a request that hopes otherwise is refused
+	idempotent    repeat = iota // the same, by its nature
+	keyed                       // the same if it has an idempotency key
+	notIdempotent               // it is done twice; a request that hopes otherwise is refused
 )
 
 // route is one operation: how it is reached, who may call it, what it takes and
@@ -190,9 +190,9 @@ func (a *API) handle(rt *route) http.Handler {
 	})
 }
 
-// patience is how long a request may take. A claim has it on top of its wait.
-func (a *API) patience(rt *route) time.Duration {
-	limit := a.gatekeeper.limits.Time
+// timeout is how long a request may take. A claim has it on top of its wait.
+func (a *API) timeout(rt *route) time.Duration {
+	limit := a.admission.limits.Time
 	switch {
 	case rt.load == waiting:
 		return limit + lease.MaxWait
@@ -209,7 +209,7 @@ func (a *API) run(c *call) error {
 	if err := a.authorize(c); err != nil {
 		return err
 	}
-	v, err := a.gatekeeper.admit(c)
+	v, err := a.admission.admit(c)
 	if err != nil {
 		return err
 	}
@@ -241,14 +241,14 @@ func (a *API) serve(c *call, v *visit) ([]byte, error) {
 	}
 	if !c.route.bounded {
 		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeout(ctx, a.patience(c.route))
+		ctx, cancel = context.WithTimeout(ctx, a.timeout(c.route))
 		defer cancel()
 	}
 	c.r = c.r.WithContext(ctx)
 	if c.body != nil { // which may have taken its time
 		c.now = a.Now()
 	}
-	if c.route.repeat == twice && c.r.Header.Get("Idempotency-Key") != "" {
+	if c.route.repeat == notIdempotent && c.r.Header.Get("Idempotency-Key") != "" {
 		return nil, fault.BadField("Idempotency-Key", "unsupported", "what is sent here twice is done twice, whatever its Idempotency-Key; send it without")
 	}
 	err := a.inTurn(c, func() (err error) {

@@ -18,7 +18,7 @@ import (
 func TestWritesTakeTurns(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		a := &API{gatekeeper: newGatekeeper(Limits{}, time.Now), turns: turn.New(0, time.Now), reads: turn.New(1, time.Now)}
+		a := &API{admission: newGatekeeper(Limits{}, time.Now), turns: turn.New(0, time.Now), reads: turn.New(1, time.Now)}
 		a.Now = time.Now
 		serve := func(method string) (done bool, err error) {
 			c := &call{
@@ -27,7 +27,7 @@ func TestWritesTakeTurns(t *testing.T) {
 					return nil, turn.Each(c.r.Context(), 1, func(int) error { done = true; return nil })
 				}},
 			}
-			v, err := a.gatekeeper.admit(c)
+			v, err := a.admission.admit(c)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -105,7 +105,7 @@ func (a *API) stream(c *call, v *visit) error {
 // opening is the first event, read before the stream begins, so that a database that does
 // not answer is a failure and no empty stream.
 func (a *API) opening(c *call) (client.StreamEvent, error) {
-	ctx, cancel := context.WithTimeout(c.r.Context(), a.gatekeeper.limits.Time)
+	ctx, cancel := context.WithTimeout(c.r.Context(), a.admission.limits.Time)
 	defer cancel()
 	counts, err := a.Engine.Counts(ctx, c.caller)
 	return client.StreamEvent{Event: client.StreamHello, Version: a.Version, Counts: counts}, err

@@ -57,7 +57,7 @@ func (a *API) redirected(mux *http.ServeMux) http.Handler {
 func (a *API) paid(answer fault.HandlerFunc) http.Handler {
 	return fault.HandlerFunc(func(w http.ResponseWriter, r *http.Request) error {
 		if key := a.holder(r); key != nil {
-			if err := a.gatekeeper.keyRate(key, a.Now()); err != nil {
+			if err := a.admission.keyRate(key, a.Now()); err != nil {
 				return err
 			}
 			return answer(w, r)

@@ -17,10 +17,10 @@ import (
 // viewRoutes are about lists that people come back to.
 func viewRoutes() []*route {
 	return []*route{
-		operation(get, "/v1/views", "List saved views, newest first", (*API).listViews).by(Operator, Reader).under(vital).tagged("errors"),
-		checked(operation(post, "/v1/views", "Save a filter of errors under a name", (*API).addView), (*API).checkView).answers(201).by(Operator).under(vital).repeats(twice).tagged("errors"),
-		checked(operation(put, "/v1/views/{id}", "Change the name, the filter or the hub of a view", (*API).changeView), (*API).checkChangedView).by(Operator).under(vital).tagged("errors"),
-		operation(del, "/v1/views/{id}", "Delete a view", (*API).deleteView).by(Operator).under(vital).tagged("errors"),
+		operation(get, "/v1/views", "List saved views, newest first", (*API).listViews).by(Operator, Reader).under(priority).tagged("errors"),
+		checked(operation(post, "/v1/views", "Save a filter of errors under a name", (*API).addView), (*API).checkView).answers(201).by(Operator).under(priority).repeats(notIdempotent).tagged("errors"),
+		checked(operation(put, "/v1/views/{id}", "Change the name, the filter or the hub of a view", (*API).changeView), (*API).checkChangedView).by(Operator).under(priority).tagged("errors"),
+		operation(del, "/v1/views/{id}", "Delete a view", (*API).deleteView).by(Operator).under(priority).tagged("errors"),
 	}
 }
 

@@ -16,14 +16,14 @@ import (
 func queueRoutes() []*route {
 	list := []*route{
 		checked(operation(post, "/v1/work", "Submit work in bulk; items succeed or fail independently", (*API).submitWork), (*API).checkSubmissions).answers(http.StatusCreated).takesUpTo(batchBody).by(Ingest, Worker, Operator).repeats(keyed),
-		checked(operation(post, "/v1/work/claim", "Claim work, new or replayed, or wait until there is some", (*API).claimWork), (*API).checkWorkClaim).by(Worker).under(waiting).repeats(twice),
+		checked(operation(post, "/v1/work/claim", "Claim work, new or replayed, or wait until there is some", (*API).claimWork), (*API).checkWorkClaim).by(Worker).under(waiting).repeats(notIdempotent),
 		checked(operation(post, "/v1/work/results", "Submit results of work in bulk; items succeed or fail independently", (*API).workResults), (*API).checkWorkResults).takesUpTo(batchBody).by(Worker).repeats(keyed),
 		operation(post, "/v1/work/{id}/progress", "Get the outputs of finished stages", (*API).workProgress).by(Worker),
 		checked(operation(put, "/v1/work/{id}/checkpoints/{stage}", "Keep the output of a finished stage", (*API).saveCheckpoint), (*API).checkCheckpoint).takesUpTo(checkpointBody).by(Worker),
 		operation(post, "/v1/work/{id}/forget", "Drop the outputs of all stages", (*API).forgetCheckpoints).by(Worker),
-		operation(get, "/v1/pauses", "List what is paused, oldest first", (*API).listPauses).by(readers()...).under(vital),
-		checked(operation(post, "/v1/pauses", "Pause work of a pipeline, a stage or an error class", (*API).addPause), (*API).checkPause).by(Operator).under(vital),
-		checked(operation(del, "/v1/pauses", "Lift a pause", (*API).liftPause), (*API).checkUnpause).by(Operator).under(vital),
+		operation(get, "/v1/pauses", "List what is paused, oldest first", (*API).listPauses).by(readers()...).under(priority),
+		checked(operation(post, "/v1/pauses", "Pause work of a pipeline, a stage or an error class", (*API).addPause), (*API).checkPause).by(Operator).under(priority),
+		checked(operation(del, "/v1/pauses", "Lift a pause", (*API).liftPause), (*API).checkUnpause).by(Operator).under(priority),
 	}
 	for _, verb := range [][2]string{
 		{deadletter.Succeeded, "Report work that succeeded"},

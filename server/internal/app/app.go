@@ -32,36 +32,36 @@ import (
 
 // Node is a running Recoup.
 type Node struct {
-	o         Options
-	name      string // of this process, among all that share its database
-	store     Store
-	vault     *vault
-	clock     *clock
-	pace      *pace.Pace // nil: the node never rests
-	ledger    *ledger.Book
-	bus       *bus.Bus         // nil: there is none
-	consumer  *ledger.Consumer // of the bus
-	engine    *engine.Engine
-	roster    *lease.Roster
-	api       *api.API
-	registry  *registrar
-	metrics   *metrics
-	traces    *tracing // nil: nobody wants them
-	listener  net.Listener
-	figures   net.Listener // of the metrics; nil: they are with the API
-	secure    bool         // with TLS
-	loops     sync.WaitGroup
-	hurried   chan struct{} // closed by Hurry
-	hurry     sync.Once
-	jobs      *scheduler.Clock
-	notifier  *notify.Dispatcher
-	gateZero  *recovery.Service
-	letters   *deadletter.Service
-	pusher    *push.Pusher
-	policing  policing
-	unusable  bool              // the database, as the log knows it
-	adoptions *adoption.Service // nil: the store has none
-	filing    *filing           // nil: events are not filed
+	o             Options
+	name          string // of this process, among all that share its database
+	store         Store
+	vault         *vault
+	clock         *clock
+	pace          *pace.Pace // nil: the node never rests
+	ledger        *ledger.Book
+	bus           *bus.Bus         // nil: there is none
+	consumer      *ledger.Consumer // of the bus
+	engine        *engine.Engine
+	heartbeats    *lease.Heartbeats
+	api           *api.API
+	registry      *registrar
+	metrics       *metrics
+	traces        *tracing // nil: nobody wants them
+	listener      net.Listener
+	figures       net.Listener // of the metrics; nil: they are with the API
+	secure        bool         // with TLS
+	loops         sync.WaitGroup
+	hurried       chan struct{} // closed by Hurry
+	hurry         sync.Once
+	jobs          *scheduler.Clock
+	notifier      *notify.Dispatcher
+	gateZero      *recovery.Service
+	letters       *deadletter.Service
+	pusher        *push.Pusher
+	policyWatcher policyWatcher
+	unusable      bool              // the database, as the log knows it
+	adoptions     *adoption.Service // nil: the store has none
+	archiver      *archiver         // nil: events are not filed
 
 	diagnosed atomic.Pointer[recoup.Diagnosis] // while it leads: what the doctor found last
 	playing   atomic.Bool                      // a demo plays its month
@@ -118,7 +118,7 @@ func (n *Node) assemble(ctx context.Context) error {
 		}
 	}
 	if n.o.Policy != "" { // what changes from here on is noticed
-		n.policing.seen, _, _ = n.look()
+		n.policyWatcher.seen, _, _ = n.look()
 	}
 	if err := n.openVault(ctx); err != nil { // before anything is put in force
 		return err
@@ -142,9 +142,9 @@ func (n *Node) assemble(ctx context.Context) error {
 	n.registry = &registrar{tenantKeys: keys, tableNames: names, store: n.store, policies: policies, book: n.ledger, now: n.o.Now}
 	n.registry.codes.Store(registry)
 	policies.Follow = n.registry.renew
-	n.roster = lease.NewRoster(n.store, n.name, n.o.Now)
+	n.heartbeats = lease.NewHeartbeats(n.store, n.name, n.o.Now)
 	n.engine, err = engine.New(engine.Options{
-		Store: n.store, Ledger: n.ledger, Policies: policies, Codes: n.registry.Codes, Now: n.o.Now, IDs: ids, Roster: n.roster, Logger: n.o.Logger,
+		Store: n.store, Ledger: n.ledger, Policies: policies, Codes: n.registry.Codes, Now: n.o.Now, IDs: ids, Heartbeats: n.heartbeats, Logger: n.o.Logger,
 		Refusal: api.Refusal,
 	})
 	if err != nil {

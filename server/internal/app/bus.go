@@ -119,22 +119,22 @@ const (
 	maxGaps = 100
 )
 
-// busDesk is what the API asks of the bus.
-type busDesk struct{ *Node }
+// busAdmin implements the bus calls of the API.
+type busAdmin struct{ *Node }
 
 // theBus is nil where there is none.
 func (n *Node) theBus() api.Bus {
 	if n.bus == nil {
 		return nil
 	}
-	return busDesk{n}
+	return busAdmin{n}
 }
 
 // Up reports whether the bus takes events.
-func (d busDesk) Up() bool { return d.bus.Up() }
+func (d busAdmin) Up() bool { return d.bus.Up() }
 
 // Status says how the bus does.
-func (d busDesk) Status(ctx context.Context) (recoup.Bus, error) {
+func (d busAdmin) Status(ctx context.Context) (recoup.Bus, error) {
 	s, err := d.bus.Status(ctx)
 	if err != nil {
 		s.Up, s.Cause = false, bus.ErrAway.Error()
@@ -147,18 +147,18 @@ func (d busDesk) Status(ctx context.Context) (recoup.Bus, error) {
 }
 
 // FoldEventBatches joins what was written from the bus.
-func (d busDesk) FoldEventBatches(ctx context.Context, before time.Time, limit int) (int, error) {
+func (d busAdmin) FoldEventBatches(ctx context.Context, before time.Time, limit int) (int, error) {
 	return d.consumer.Store.FoldEventBatches(ctx, before, limit)
 }
 
 // BusGaps lists gaps in what was written.
-func (d busDesk) BusGaps(ctx context.Context, before time.Time, limit int) ([]recoup.BusGap, error) {
+func (d busAdmin) BusGaps(ctx context.Context, before time.Time, limit int) ([]recoup.BusGap, error) {
 	return d.consumer.Store.BusGaps(ctx, before, limit)
 }
 
 // Quarantine says how much is in quarantine, and since when. A bus that is away is not
 // asked: that it is, others tell.
-func (d busDesk) Quarantine(ctx context.Context, limit int) (store.Overdue, error) {
+func (d busAdmin) Quarantine(ctx context.Context, limit int) (store.Overdue, error) {
 	list, err := d.bus.ListQuarantine(ctx, 0, limit)
 	if errors.Is(err, bus.ErrAway) || len(list) == 0 {
 		return store.Overdue{}, nil
@@ -167,7 +167,7 @@ func (d busDesk) Quarantine(ctx context.Context, limit int) (store.Overdue, erro
 }
 
 // Quarantined lists batches in quarantine.
-func (d busDesk) Quarantined(ctx context.Context, after int64, limit int) ([]recoup.QuarantinedBatch, error) {
+func (d busAdmin) Quarantined(ctx context.Context, after int64, limit int) ([]recoup.QuarantinedBatch, error) {
 	found, err := d.bus.ListQuarantine(ctx, after, limit)
 	list := make([]recoup.QuarantinedBatch, len(found))
 	for i := range found {
@@ -177,7 +177,7 @@ func (d busDesk) Quarantined(ctx context.Context, after int64, limit int) ([]rec
 }
 
 // Retry writes a batch in quarantine to the ledger. What it is was written down before.
-func (d busDesk) Retry(ctx context.Context, number int64, note func(recoup.QuarantinedBatch) error) (recoup.QuarantinedBatch, error) {
+func (d busAdmin) Retry(ctx context.Context, number int64, note func(recoup.QuarantinedBatch) error) (recoup.QuarantinedBatch, error) {
 	found, err := d.bus.FindQuarantined(ctx, number)
 	if err != nil {
 		return found.QuarantinedBatch, busFailure(err)
@@ -201,7 +201,7 @@ func (d busDesk) Retry(ctx context.Context, number int64, note func(recoup.Quara
 }
 
 // Drop deletes a batch in quarantine. Its events are counted among those left out.
-func (d busDesk) Drop(ctx context.Context, number int64, note func(recoup.QuarantinedBatch) error) (recoup.QuarantinedBatch, error) {
+func (d busAdmin) Drop(ctx context.Context, number int64, note func(recoup.QuarantinedBatch) error) (recoup.QuarantinedBatch, error) {
 	found, err := d.bus.FindQuarantined(ctx, number)
 	if err != nil {
 		return found.QuarantinedBatch, busFailure(err)

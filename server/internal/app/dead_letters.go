@@ -15,7 +15,7 @@ func (n *Node) newLetters(ctx context.Context, ids *recoup.IDSource) (*deadlette
 	}
 	n.registry.payloadKeys = &payloadKeys{vault: n.vault, ring: keys}
 	return deadletter.New(deadletter.Options{
-		Store: n.store, Policies: n.engine.Policies, Codes: n.registry.Codes, Keys: keys, Now: n.o.Now, Random: jitter, IDs: ids, Roster: n.roster,
+		Store: n.store, Policies: n.engine.Policies, Codes: n.registry.Codes, Keys: keys, Now: n.o.Now, Random: jitter, IDs: ids, Heartbeats: n.heartbeats,
 	})
 }
 

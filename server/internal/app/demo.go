@@ -55,7 +55,7 @@ func (n *Node) demoParts() *demo.Parts {
 
 // tick does once what the clock makes a node do.
 func (n *Node) tick(ctx context.Context) error {
-	err := errors.Join(n.roster.Flush(ctx), n.jobs.Tick(ctx), n.advanceLetters(ctx), n.notifier.Run(ctx))
+	err := errors.Join(n.heartbeats.Flush(ctx), n.jobs.Tick(ctx), n.advanceLetters(ctx), n.notifier.Run(ctx))
 	n.notifier.Wait()
 	return err
 }

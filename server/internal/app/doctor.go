@@ -28,7 +28,7 @@ type Doctor struct {
 
 	o      Options
 	store  Store // nil: its schema is not the one that this binary knows, or has objects of others
-	schema []doctor.Ill
+	schema []doctor.FixableFinding
 	kind   string
 }
 
@@ -57,7 +57,7 @@ func OpenDoctor(ctx context.Context, o Options) (*Doctor, error) {
 
 // judgeForeign are the findings for objects that belong to other roles. Nothing else is judged,
 // because reading the schema could run their code.
-func judgeForeign(e *pgsession.ForeignError) []doctor.Ill {
+func judgeForeign(e *pgsession.ForeignError) []doctor.FixableFinding {
 	facts := store.Facts{Server: &store.ServerFacts{}}
 	for _, o := range e.Objects {
 		facts.Server.Foreign = append(facts.Server.Foreign, store.ForeignObject(o))
@@ -79,7 +79,7 @@ func (d *Doctor) Examine(ctx context.Context) (recoup.Diagnosis, error) {
 	return diagnosis(d.o.clock()(), d.kind, ills), err
 }
 
-func (d *Doctor) examine(ctx context.Context) ([]doctor.Ill, error) {
+func (d *Doctor) examine(ctx context.Context) ([]doctor.FixableFinding, error) {
 	if d.store == nil {
 		return d.schema, nil
 	}
@@ -120,24 +120,24 @@ func (d *Doctor) Fix(ctx context.Context) (fixed []recoup.Finding, err error) {
 	return fixed, nil
 }
 
-// fix applies a remedy. It is written down before: what cannot be written down is not done.
-func (d *Doctor) fix(ctx context.Context, ill doctor.Ill) (err error) {
+// fix applies the fix of a finding. It is written down before: what cannot be written down is not done.
+func (d *Doctor) fix(ctx context.Context, ill doctor.FixableFinding) (err error) {
 	act := store.Act{By: CommandLine, Reason: "recoup doctor --fix", At: d.o.clock()()}
-	entry := act.On(store.ActDoctorFix, ill.Subject, map[string]any{"check": ill.Check, "statements": ill.Remedy.Statements})
+	entry := act.On(store.ActDoctorFix, ill.Subject, map[string]any{"check": ill.Check, "statements": ill.Repair.Statements})
 	if err := d.store.AppendAudit(ctx, entry); err != nil {
 		return err
 	}
-	if ill.Remedy.Grants {
+	if ill.Repair.Grants {
 		if _, err := MigrateUp(ctx, d.o.Database, d.o.Direct); err != nil {
 			return err
 		}
 	}
-	if ill.Remedy.Views || ill.Remedy.Partitions {
+	if ill.Repair.Views || ill.Repair.Partitions {
 		p, err := currentPolicy(ctx, d.store)
 		if err != nil || p == nil {
 			return err
 		}
-		if ill.Remedy.Views {
+		if ill.Repair.Views {
 			err = d.store.SyncTables(ctx, p)
 		} else {
 			now := d.o.clock()()
@@ -147,10 +147,10 @@ func (d *Doctor) fix(ctx context.Context, ill doctor.Ill) (err error) {
 			return err
 		}
 	}
-	if ill.Remedy.Login != "" || ill.Remedy.Remake != "" {
-		return d.repairAdoption(ctx, ill.Remedy)
+	if ill.Repair.Login != "" || ill.Repair.Remake != "" {
+		return d.repairAdoption(ctx, ill.Repair)
 	}
-	return d.store.Mend(ctx, ill.Remedy.Statements)
+	return d.store.Repair(ctx, ill.Repair.Statements)
 }
 
 // currentPolicy is the policy in force; nil: none ever was.
@@ -212,7 +212,7 @@ func warnings(p *policy.Policy) (list []string) {
 // where a TTL ends before a rung, the TTL wins.
 const unreachableRung = "unreachable-rung"
 
-func diagnosis(at time.Time, kind string, ills []doctor.Ill) recoup.Diagnosis {
+func diagnosis(at time.Time, kind string, ills []doctor.FixableFinding) recoup.Diagnosis {
 	d := recoup.Diagnosis{At: at.UTC(), Database: kind, Checks: len(doctor.Checks()) + 1, Findings: []recoup.Finding{}}
 	for _, ill := range ills {
 		d.Findings = append(d.Findings, ill.Finding)
@@ -222,7 +222,7 @@ func diagnosis(at time.Time, kind string, ills []doctor.Ill) recoup.Diagnosis {
 
 // Diagnose looks at the node and its database.
 func (n *Node) Diagnose(ctx context.Context) (recoup.Diagnosis, error) {
-	in := doctor.Input{Now: n.o.Now(), Policy: n.engine.Policies.Current(), Node: n.selfPortrait()}
+	in := doctor.Input{Now: n.o.Now(), Policy: n.engine.Policies.Current(), Node: n.nodeFacts()}
 	var err error
 	if in.Jobs, err = n.jobs.Statuses(ctx); err != nil {
 		return recoup.Diagnosis{}, err
@@ -239,7 +239,7 @@ func (n *Node) examineBus(ctx context.Context) *doctor.Bus {
 	if n.bus == nil {
 		return nil
 	}
-	status, _ := busDesk{n}.Status(ctx) // what cannot be read is not known
+	status, _ := busAdmin{n}.Status(ctx) // what cannot be read is not known
 	b := &doctor.Bus{Bus: status, Single: n.o.Bus.Single, Monitored: len(n.o.Bus.Monitors) > 0}
 	for _, s := range n.bus.Servers(ctx) {
 		seen := doctor.BusServer{Name: cmp.Or(s.Name, s.Monitor), Version: s.Version, TooOld: bus.Older(s.Version, bus.MinVersion), SyncAlways: s.SyncAlways}
@@ -251,8 +251,8 @@ func (n *Node) examineBus(ctx context.Context) *doctor.Bus {
 	return b
 }
 
-// selfPortrait is what the doctor is to know of this node.
-func (n *Node) selfPortrait() *doctor.Node {
+// nodeFacts returns what the doctor checks of this node.
+func (n *Node) nodeFacts() *doctor.Node {
 	self := &doctor.Node{
 		Listen: n.o.Listen, Secure: n.secure || len(n.o.Proxies) > 0, Demo: n.o.Demo, Channels: n.notifier.Channels(),
 		MasterKey: n.o.MasterKey != nil, LooseFiles: n.o.LooseFiles,

@@ -16,7 +16,7 @@ const repairPatience = time.Minute
 
 // repairAdoption repairs the login role of an adopted table, or makes its objects anew, on a
 // connection of its own.
-func (d *Doctor) repairAdoption(ctx context.Context, r doctor.Remedy) error {
+func (d *Doctor) repairAdoption(ctx context.Context, r doctor.Fix) error {
 	session, err := adopt.Connect(ctx, cmp.Or(d.o.Direct, d.o.Database))
 	if err != nil {
 		return err

@@ -21,8 +21,8 @@ const filingOff = "off"
 // it: a day may take minutes, and errors have deadlines.
 const filingPatience = time.Second
 
-// filing writes days of events to files, in rounds that the clock begins.
-type filing struct {
+// archiver writes days of events to files, in rounds that the clock begins.
+type archiver struct {
 	filer     eventfile.Filer
 	store     Store
 	retention func() time.Duration
@@ -57,7 +57,7 @@ func (n *Node) openFiling(ctx context.Context) error {
 		}
 		missing := fmt.Errorf("events are to be filed in %s, and this node was started without --event-files: give it, or turn filing off with --event-files off", on.Place)
 		n.o.Logger.Warn("months of events are kept until they are filed", "cause", missing)
-		n.filing = &filing{missing: missing}
+		n.archiver = &archiver{missing: missing}
 	default:
 		place, err := n.o.openPlace(n.o.EventFiles)
 		if err != nil {
@@ -66,15 +66,15 @@ func (n *Node) openFiling(ctx context.Context) error {
 		if err := n.store.SetEventFiling(ctx, place.String(), act); err != nil {
 			return err
 		}
-		n.filing = &filing{filer: eventfile.Filer{Store: n.store, Place: place, Now: n.o.Now}}
+		n.archiver = &archiver{filer: eventfile.Filer{Store: n.store, Place: place, Now: n.o.Now}}
 	}
-	n.filing.store, n.filing.asked = n.store, make(chan *filingRound, 1)
-	n.filing.retention = func() time.Duration { return n.engine.Policies.Current().Ledger.EventRetention }
+	n.archiver.store, n.archiver.asked = n.store, make(chan *filingRound, 1)
+	n.archiver.retention = func() time.Duration { return n.engine.Policies.Current().Ledger.EventRetention }
 	return nil
 }
 
 // chunk begins a round, or waits for the one that is running, for a moment.
-func (f *filing) chunk(ctx context.Context) (days int, more bool, err error) {
+func (f *archiver) chunk(ctx context.Context) (days int, more bool, err error) {
 	if f.missing != nil {
 		return 0, false, f.missing
 	}
@@ -97,7 +97,7 @@ func (f *filing) chunk(ctx context.Context) (days int, more bool, err error) {
 }
 
 // report says what a round has done since the last time.
-func (f *filing) report(round *filingRound) (days int, more bool, err error) {
+func (f *archiver) report(round *filingRound) (days int, more bool, err error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	days, round.days = round.days, 0
@@ -113,7 +113,7 @@ func (f *filing) report(round *filingRound) (days int, more bool, err error) {
 }
 
 // run files what rounds are begun for, until ctx ends.
-func (f *filing) run(ctx context.Context) {
+func (f *archiver) run(ctx context.Context) {
 	for {
 		select {
 		case <-ctx.Done():
@@ -134,7 +134,7 @@ func (f *filing) run(ctx context.Context) {
 
 // fileDue files every day that is due, the first first. A day whose files are wrong does not
 // keep the others from being filed.
-func (f *filing) fileDue(ctx context.Context, filed func()) error {
+func (f *archiver) fileDue(ctx context.Context, filed func()) error {
 	days, err := f.due(ctx, f.filer.Now())
 	if err != nil {
 		return err
@@ -154,7 +154,7 @@ func (f *filing) fileDue(ctx context.Context, filed func()) error {
 }
 
 // file writes a day: first its file, then the row of the manifest, then older versions go.
-func (f *filing) file(ctx context.Context, day time.Time) error {
+func (f *archiver) file(ctx context.Context, day time.Time) error {
 	made, err := f.filer.File(ctx, day)
 	if err != nil {
 		return err
@@ -169,7 +169,7 @@ func (f *filing) file(ctx context.Context, day time.Time) error {
 }
 
 // due lists the days that are to be filed, the first first.
-func (f *filing) due(ctx context.Context, now time.Time) (due []store.EventDay, err error) {
+func (f *archiver) due(ctx context.Context, now time.Time) (due []store.EventDay, err error) {
 	days, err := f.store.EventDays(ctx, store.Day(now))
 	for _, d := range days {
 		if !eventfile.Due(d, now, f.retention()).IsZero() {
@@ -179,7 +179,7 @@ func (f *filing) due(ctx context.Context, now time.Time) (due []store.EventDay, 
 	return due, err
 }
 
-func (f *filing) overdue(ctx context.Context, now time.Time, limit int) (found store.Overdue, err error) {
+func (f *archiver) overdue(ctx context.Context, now time.Time, limit int) (found store.Overdue, err error) {
 	days, err := f.due(ctx, now)
 	for _, d := range days {
 		since := eventfile.Due(d, now, f.retention())

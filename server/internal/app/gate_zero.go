@@ -14,7 +14,7 @@ import (
 // newGateZero makes Gate Zero, which goes by the policy in force.
 func (n *Node) newGateZero(ids *recoup.IDSource) (*recovery.Service, error) {
 	return recovery.New(recovery.Options{
-		Store: n.store, Gate: func() policy.Gate { return n.engine.Policies.Current().Gate }, Now: n.o.Now, IDs: ids,
+		Store: n.store, Gate: func() policy.GateZero { return n.engine.Policies.Current().Gate }, Now: n.o.Now, IDs: ids,
 	})
 }
 
@@ -54,7 +54,7 @@ func OpenGateZero(ctx context.Context, o Options) (*GateZero, error) {
 	p, err := g.keys.policy(ctx)
 	if err == nil {
 		g.Service, err = recovery.New(recovery.Options{
-			Store: s, Gate: func() policy.Gate { return p.Gate }, Now: g.keys.now, IDs: g.keys.ids,
+			Store: s, Gate: func() policy.GateZero { return p.Gate }, Now: g.keys.now, IDs: g.keys.ids,
 		})
 	}
 	if err != nil {

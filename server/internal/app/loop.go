@@ -25,7 +25,7 @@ func (n *Node) allLoops() []loop {
 		{"admit", 500 * time.Millisecond, store.WakeErrors, n.admit, nil},
 		{"refresh", 10 * time.Second, store.WakePolicy, n.followPolicy, n.followIdly},
 		{"key use", 10 * time.Second, "", n.api.FlushKeyUse, nil},
-		{"workers", 5 * time.Second, "", n.roster.Flush, nil},
+		{"workers", 5 * time.Second, "", n.heartbeats.Flush, nil},
 		{"refusals", 10 * time.Second, "", n.api.LogRefusals, n.api.LogRefusals},
 		{"clock", clockEvery, "", n.clock.follow, nil},
 		{"clockwork", time.Second, "", n.jobs.Tick, n.idleJobs()},
@@ -60,8 +60,8 @@ func (n *Node) runLoops(ctx context.Context) {
 		n.loops.Go(func() { n.run(ctx, l, woken) })
 	}
 	n.loops.Go(func() { n.pace.Run(ctx) })
-	if n.filing != nil {
-		n.loops.Go(func() { n.filing.run(ctx) })
+	if n.archiver != nil {
+		n.loops.Go(func() { n.archiver.run(ctx) })
 	}
 	if n.consumer != nil {
 		n.loops.Go(func() { n.consumer.Run(ctx) })

@@ -51,7 +51,7 @@ func (c adoptionCollector) read(time.Time) (list []prometheus.Metric) {
 		gauge(descAdoptedRows, float64(a.Scanned), a.Table)
 	}
 	done := c.n.adoptions.Counts()
-	for act, n := range map[string]int64{"looked_at": done.Looked, "reported": done.Reported, "resolved": done.Resolved, "mirrored": done.Mirrored, "removed": done.Removed, "refused": done.Refused, "set_off": done.SetOff, "dead_lettered": done.Lettered} {
+	for act, n := range map[string]int64{"looked_at": done.Looked, "reported": done.Reported, "resolved": done.Resolved, "mirrored": done.Mirrored, "removed": done.Removed, "refused": done.Refused, "set_off": done.Requeued, "dead_lettered": done.DeadLettered} {
 		list = append(list, prometheus.MustNewConstMetric(descAdoptedDone, prometheus.CounterValue, float64(n), act))
 	}
 	return list

@@ -26,7 +26,7 @@ var (
 func (c busCollector) read(time.Time) (list []prometheus.Metric) {
 	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Second)
 	defer cancel()
-	s, err := busDesk{c.n}.Status(ctx)
+	s, err := busAdmin{c.n}.Status(ctx)
 	send := func(d *prometheus.Desc, kind prometheus.ValueType, v float64, labels ...string) {
 		list = append(list, prometheus.MustNewConstMetric(d, kind, v, labels...))
 	}

@@ -37,7 +37,7 @@ func (c *jobCollector) Collect(out chan<- prometheus.Metric) {
 	send(descLeads, prometheus.GaugeValue, truth(c.n.jobs.Leads()))
 	send(descIdle, prometheus.GaugeValue, truth(c.n.pace.Asleep()))
 	send(descStandby, prometheus.GaugeValue, truth(c.n.o.Standby))
-	send(descRefused, prometheus.GaugeValue, truth(c.n.policing.refused.Load() != nil))
+	send(descRefused, prometheus.GaugeValue, truth(c.n.policyWatcher.refused.Load() != nil))
 	if jobs, err := c.n.jobs.Statuses(ctx); err == nil {
 		for _, j := range jobs {
 			send(descJobRuns, prometheus.CounterValue, float64(j.Runs), j.Name)

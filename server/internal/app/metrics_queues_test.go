@@ -44,7 +44,7 @@ func TestQueueMetrics(t *testing.T) {
 		t.Fatal(err)
 	}
 	scrape("recoup_workers" + table + "0\n") // not written yet
-	if err := first.roster.Flush(t.Context()); err != nil {
+	if err := first.heartbeats.Flush(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	scrape("recoup_workers"+table+"2\n", "recoup_work_workers"+lane+"1\n", "recoup_work_due_unclaimed_age_seconds"+lane+"0\n")

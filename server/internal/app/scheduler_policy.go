@@ -17,10 +17,10 @@ import (
 	"github.com/recoup-dev/recoup/server/internal/policy"
 )
 
-// policing follows changes of the policy: every node looks at its own file and at
+// policyWatcher follows changes of the policy: every node looks at its own file and at
 // the database, and judges what it finds. What is bad is refused and reported, once,
 // and the policy in force stays.
-type policing struct {
+type policyWatcher struct {
 	seen    fileState
 	bad     error                  // what is wrong with the file as it was seen
 	refused atomic.Pointer[string] // what is refused at the moment; nil: nothing
@@ -40,7 +40,7 @@ const maxProblem = 2000
 // the database.
 func (n *Node) followPolicy(ctx context.Context) error {
 	failed := n.followFile(ctx)
-	said, err := n.policing.bad, n.registry.Refresh(ctx)
+	said, err := n.policyWatcher.bad, n.registry.Refresh(ctx)
 	if _, bad := errors.AsType[*policy.LoadError](err); bad {
 		said, err = errors.Join(said, err), nil
 	}
@@ -54,8 +54,8 @@ func (n *Node) look() (fileState, []byte, error) {
 	if err != nil {
 		return fileState{}, nil, err
 	}
-	now := fileState{modified: info.ModTime(), size: info.Size(), hash: n.policing.seen.hash}
-	if now == n.policing.seen {
+	now := fileState{modified: info.ModTime(), size: info.Size(), hash: n.policyWatcher.seen.hash}
+	if now == n.policyWatcher.seen {
 		return now, nil, nil
 	}
 	text, err := os.ReadFile(n.o.Policy)
@@ -73,11 +73,11 @@ func (n *Node) followFile(ctx context.Context) error {
 	now, text, err := n.look()
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		n.policing.seen, n.policing.bad = fileState{}, errors.New("the policy file is gone")
+		n.policyWatcher.seen, n.policyWatcher.bad = fileState{}, errors.New("the policy file is gone")
 		return nil
-	case err != nil || now.hash == n.policing.seen.hash:
+	case err != nil || now.hash == n.policyWatcher.seen.hash:
 		if err == nil {
-			n.policing.seen = now
+			n.policyWatcher.seen = now
 		}
 		return err
 	}
@@ -86,10 +86,10 @@ func (n *Node) followFile(ctx context.Context) error {
 	if err != nil && !refused {
 		return err // the database is away: the next time
 	}
-	n.policing.seen, n.policing.bad = now, nil
+	n.policyWatcher.seen, n.policyWatcher.bad = now, nil
 	switch {
 	case refused:
-		n.policing.bad = fmt.Errorf("the policy file: %w", explained(refusal))
+		n.policyWatcher.bad = fmt.Errorf("the policy file: %w", explained(refusal))
 	case applied.Added:
 		n.logPolicyFile(&applied.Version)
 	}
@@ -114,12 +114,12 @@ func explained(refusal *fault.Error) error {
 // team, which is notified once however many nodes refuse it.
 func (n *Node) report(ctx context.Context, refused error) error {
 	if refused == nil {
-		n.policing.refused.Store(nil)
+		n.policyWatcher.refused.Store(nil)
 		return nil
 	}
 	said := refused.Error()
 	said = said[:min(len(said), maxProblem)]
-	if before := n.policing.refused.Load(); before != nil && *before == said {
+	if before := n.policyWatcher.refused.Load(); before != nil && *before == said {
 		return nil
 	}
 	n.o.Logger.Error("policy rejected; the one in force stays", "cause", said)
@@ -130,7 +130,7 @@ func (n *Node) report(ctx context.Context, refused error) error {
 		Body: recoup.EncodeJSON(map[string]any{"problem": said, "in_force": n.engine.Policies.Current().Version}),
 	}})
 	if err == nil {
-		n.policing.refused.Store(&said)
+		n.policyWatcher.refused.Store(&said)
 	}
 	return err
 }

@@ -45,7 +45,7 @@ func TestPolicyFile(t *testing.T) {
 				if err := n.followPolicy(t.Context()); err != nil {
 					t.Fatal(err)
 				}
-				bad := n.policing.refused.Load() != nil
+				bad := n.policyWatcher.refused.Load() != nil
 				if got := n.engine.Policies.Current().Version; got != want || bad != (refused && i < 2) {
 					t.Fatalf("node %d goes by %s, refuses: %v; want %s, %v", i, got, bad, want, refused)
 				}

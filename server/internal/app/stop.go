@@ -95,7 +95,7 @@ func (n *Node) signOff(ctx context.Context) {
 		steps["deliveries"] = n.pusher.Drain
 	}
 	if n.api != nil && !n.o.Standby {
-		steps["key use"], steps["workers"] = n.api.FlushKeyUse, n.roster.Flush
+		steps["key use"], steps["workers"] = n.api.FlushKeyUse, n.heartbeats.Flush
 	}
 	var all sync.WaitGroup
 	for name, run := range steps {

@@ -47,7 +47,7 @@ type Store interface {
 	alert.Store
 
 	store.Inspector
-	store.Mender
+	store.SchemaRepairer
 
 	store.Waker
 	store.Clocked

@@ -48,12 +48,12 @@ func verbOf(name string) (verb, error) {
 }
 
 // formAct is the act that a form describes.
-func formAct(v *visit) client.Act {
+func formAct(v *Request) client.Act {
 	return client.Act{Reason: v.text("reason"), To: v.text("to")}
 }
 
 // actOnError does one act on one error, and shows the error again.
-func actOnError(v *visit) (any, error) {
+func actOnError(v *Request) (any, error) {
 	act, err := verbOf(v.r.PathValue("verb"))
 	if err != nil {
 		return nil, err
@@ -88,7 +88,7 @@ type whyNot struct {
 // previewAct says what an act would do with the chosen errors. The set is fixed by it: what the
 // confirmation names is what is acted on. All that a filter selects are an operation, which
 // fixes them too.
-func previewAct(v *visit) (any, error) {
+func previewAct(v *Request) (any, error) {
 	act, err := verbOf(v.r.PostFormValue("verb"))
 	if err != nil {
 		return nil, err
@@ -142,7 +142,7 @@ func reasons(refused []recoup.Refused) []whyNot {
 
 // actOnMany does what was confirmed. What is refused because the form lacks something is
 // asked for again, with the same set.
-func actOnMany(v *visit) (any, error) {
+func actOnMany(v *Request) (any, error) {
 	act, err := verbOf(v.r.PostFormValue("verb"))
 	if err != nil {
 		return nil, err
@@ -234,12 +234,12 @@ func done(r *http.Request) string {
 }
 
 // goDone sends the browser to the page that shows what was done.
-func (v *visit) goDone(page, word string, n int) {
+func (v *Request) goDone(page, word string, n int) {
 	v.goTo(address(page, url.Values{"done": {word}, "n": {strconv.Itoa(n)}}))
 }
 
 // again shows a page whose form was refused once more, with what is wrong.
-func (v *visit) again(page string, main any) (any, error) {
+func (v *Request) again(page string, main any) (any, error) {
 	v.sent = true
 	v.console.pages.show(v, http.StatusUnprocessableEntity, page, main)
 	return nil, nil
@@ -254,10 +254,10 @@ func unfit(err error) string {
 }
 
 // text is a field of the form that was sent.
-func (v *visit) text(field string) string { return strings.TrimSpace(v.r.PostFormValue(field)) }
+func (v *Request) text(field string) string { return strings.TrimSpace(v.r.PostFormValue(field)) }
 
 // pathID is the id in the address of something.
-func (v *visit) pathID(of string) (recoup.ID, error) {
+func (v *Request) pathID(of string) (recoup.ID, error) {
 	id, err := recoup.ParseID(v.r.PathValue("id"))
 	if err != nil {
 		return id, fault.New(fault.CodeNotFound, "That is no id of %s.", of)

@@ -78,7 +78,7 @@ func pageColumns(r *http.Request, page string) columns {
 
 // chooseColumns remembers which columns of a list are wanted for a year, and goes on where
 // that was said.
-func chooseColumns(v *visit) (any, error) {
+func chooseColumns(v *Request) (any, error) {
 	c, ok := columnsOf(v.r.PostFormValue("list"))
 	if !ok {
 		return nil, fault.New(fault.CodeNotFound, "No list of that name has columns to choose from.")

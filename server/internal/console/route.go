@@ -7,7 +7,7 @@ import "net/http"
 type route struct {
 	method, path string // the path is below [Path]
 	page         string // of the template, and of the entry that is marked in the navigation
-	view         func(*visit) (any, error)
+	view         func(*Request) (any, error)
 }
 
 // routes are all pages and acts.

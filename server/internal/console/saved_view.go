@@ -49,7 +49,7 @@ func viewHub(s savedViews, id, hub string) hubChoice {
 }
 
 // saved reads the views of whoever looks at a list, their own first.
-func saved(v *visit, q url.Values) (savedViews, error) {
+func saved(v *Request, q url.Values) (savedViews, error) {
 	s := savedViews{Filter: q.Encode(), Refused: v.who.Refused(), CSRF: v.session.csrf()}
 	shown := filterTokens(q)
 	s.Fresh = len(shown) > 0
@@ -68,7 +68,7 @@ func saved(v *visit, q url.Values) (savedViews, error) {
 
 // saveView saves the filter of a list under a name, or gives a view another one. A form that
 // is refused is shown again above its list.
-func saveView(v *visit) (any, error) {
+func saveView(v *Request) (any, error) {
 	q, err := url.ParseQuery(v.r.PostFormValue("filter"))
 	if err != nil {
 		return nil, fault.New(fault.CodeValidationError, "The filter cannot be read.")
@@ -100,7 +100,7 @@ func saveView(v *visit) (any, error) {
 }
 
 // deleteView deletes a view, and shows the list that it was.
-func deleteView(v *visit) (any, error) {
+func deleteView(v *Request) (any, error) {
 	id, err := v.pathID("a view")
 	if err != nil {
 		return nil, err

@@ -233,7 +233,7 @@ func (c *Console) setCookie(w http.ResponseWriter, r *http.Request, name, value 
 }
 
 // signOut ends the session, for every browser that has its cookie.
-func signOut(v *visit) (any, error) {
+func signOut(v *Request) (any, error) {
 	if !v.console.Open {
 		if err := v.console.Sessions.EndSession(v.r.Context(), sha256.Sum256([]byte(v.session.token))); err != nil {
 			return nil, err

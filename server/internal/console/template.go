@@ -71,7 +71,7 @@ type frame struct {
 }
 
 // show writes a page in the console's frame.
-func (p *pages) show(v *visit, status int, page string, main any) {
+func (p *pages) show(v *Request, status int, page string, main any) {
 	f := frame{
 		Page: section(page), Root: v.root(), CSRF: v.session.csrf(), Who: v.who, Theme: chosen(v.r, themes()), Times: chosen(v.r, times()), Version: v.console.Version, Standby: v.console.Standby,
 		Now: v.now, Done: done(v.r), Main: main, Here: strings.TrimPrefix(v.r.URL.RequestURI(), Path), Columns: pageColumns(v.r, page),
@@ -196,8 +196,8 @@ func chosen(r *http.Request, of choice) string {
 }
 
 // choose remembers a choice in the browser for a year, and goes on where it was made.
-func choose(of choice) func(*visit) (any, error) {
-	return func(v *visit) (any, error) {
+func choose(of choice) func(*Request) (any, error) {
+	return func(v *Request) (any, error) {
 		word, life := v.r.PostFormValue(of.field), 365*24*3600
 		if !slices.Contains(of.words, word) {
 			word, life = "", -1

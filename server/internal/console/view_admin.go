@@ -38,7 +38,7 @@ func (p adminPage) Troubles() string {
 	return plural(late, "job") + " late or failing"
 }
 
-func viewAdmin(v *visit) (any, error) {
+func viewAdmin(v *Request) (any, error) {
 	p := adminPage{MayRun: v.who.May("admin"), MayDoctor: v.who.May("operator", "admin") && len(v.who.Hubs) == 0}
 	parts := []func() error{
 		func() error {
@@ -85,10 +85,10 @@ func viewAdmin(v *visit) (any, error) {
 
 // viewDoctor is what the doctor finds. It looks at everything, so the page of the platform
 // fetches it when the rest is there.
-func viewDoctor(v *visit) (any, error) { return v.client.Doctor(v.ctx()) }
+func viewDoctor(v *Request) (any, error) { return v.client.Doctor(v.ctx()) }
 
 // runJob runs a scheduled job now.
-func runJob(v *visit) (any, error) {
+func runJob(v *Request) (any, error) {
 	if _, err := v.client.RunJob(v.ctx(), v.r.PathValue("job"), client.JobRun{Reason: v.text("reason")}); err != nil {
 		return nil, err
 	}
@@ -97,7 +97,7 @@ func runJob(v *visit) (any, error) {
 }
 
 // switchProvider uses another member of a group from now on.
-func switchProvider(v *visit) (any, error) {
+func switchProvider(v *Request) (any, error) {
 	s := client.ProviderSwitch{To: v.text("to"), Reason: v.text("reason")}
 	if _, err := v.client.SwitchProvider(v.ctx(), v.r.PathValue("group"), s); err != nil {
 		return nil, err
@@ -107,7 +107,7 @@ func switchProvider(v *visit) (any, error) {
 }
 
 // resendNotices sends what was given up once more.
-func resendNotices(v *visit) (any, error) {
+func resendNotices(v *Request) (any, error) {
 	list, err := ids(v.r.PostForm["id"])
 	if err != nil {
 		return nil, err
@@ -128,7 +128,7 @@ type auditPage struct {
 	Next    string
 }
 
-func viewAudit(v *visit) (any, error) {
+func viewAudit(v *Request) (any, error) {
 	q := v.r.URL.Query()
 	p := auditPage{Actor: q.Get("actor"), Act: q.Get("act")}
 	page, err := v.client.Audit(v.ctx(), recoup.AuditFilter{Actor: p.Actor, Act: p.Act}, client.Page{Cursor: q.Get("cursor"), Limit: pageRows})

@@ -26,7 +26,7 @@ type alertsPage struct {
 	Next     string
 }
 
-func viewAlerts(v *visit) (any, error) {
+func viewAlerts(v *Request) (any, error) {
 	q := v.r.URL.Query()
 	p := alertsPage{State: cmp.Or(q.Get("state"), "open"), States: []string{"open", "FIRING", "PENDING", "RESOLVED", "all"}, Past: q.Get("past") != "", Rule: q.Get("rule"), Refused: v.who.Refused()}
 	f := client.AlertFilter{Rule: p.Rule, Open: p.State == "open"}
@@ -80,7 +80,7 @@ func (p alertPage) Chosen(length string) bool { return p.Typed.Get("for") == len
 // Reason is what was typed.
 func (p alertPage) Reason() string { return p.Typed.Get("reason") }
 
-func viewAlert(v *visit) (any, error) {
+func viewAlert(v *Request) (any, error) {
 	id, err := v.pathID("an alert")
 	if err != nil {
 		return nil, err
@@ -88,7 +88,7 @@ func viewAlert(v *visit) (any, error) {
 	return oneAlert(v, id)
 }
 
-func oneAlert(v *visit, id recoup.ID) (alertPage, error) {
+func oneAlert(v *Request, id recoup.ID) (alertPage, error) {
 	p := alertPage{Refused: v.who.Refused()}
 	var err error
 	if p.Alert, err = v.client.Alert(v.ctx(), id); err != nil {
@@ -104,7 +104,7 @@ func oneAlert(v *visit, id recoup.ID) (alertPage, error) {
 }
 
 // silenceAlert keeps people from being notified of an alert for a time.
-func silenceAlert(v *visit) (any, error) {
+func silenceAlert(v *Request) (any, error) {
 	id, err := v.pathID("an alert")
 	if err != nil {
 		return nil, err
@@ -136,7 +136,7 @@ func silenceAlert(v *visit) (any, error) {
 }
 
 // endSilence ends a silence before its time.
-func endSilence(v *visit) (any, error) {
+func endSilence(v *Request) (any, error) {
 	id, err := v.pathID("a silence")
 	if err != nil {
 		return nil, err

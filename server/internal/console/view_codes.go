@@ -29,7 +29,7 @@ type usedCode struct {
 	Seen int64
 }
 
-func viewCodes(v *visit) (any, error) {
+func viewCodes(v *Request) (any, error) {
 	var defs []fault.Definition
 	var top client.TopCodes
 	err := together(

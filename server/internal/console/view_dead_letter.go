@@ -16,7 +16,7 @@ type deadLetterPage struct {
 	Redacted []string // what kinds of secrets were replaced in what is kept of it
 }
 
-func viewDeadLetter(v *visit) (any, error) {
+func viewDeadLetter(v *Request) (any, error) {
 	id, err := v.pathID("a dead letter")
 	if err != nil {
 		return nil, err
@@ -24,7 +24,7 @@ func viewDeadLetter(v *visit) (any, error) {
 	return oneDeadLetter(v, id)
 }
 
-func oneDeadLetter(v *visit, id recoup.ID) (*deadLetterPage, error) {
+func oneDeadLetter(v *Request, id recoup.ID) (*deadLetterPage, error) {
 	d, err := v.client.DeadLetter(v.ctx(), id)
 	if err != nil {
 		return nil, err
@@ -73,7 +73,7 @@ func redacted(d *recoup.DeadLetterDetails) []string {
 
 // actOnDeadLetter takes a step of one dead letter. A form that lacks something is shown
 // again.
-func actOnDeadLetter(v *visit) (any, error) {
+func actOnDeadLetter(v *Request) (any, error) {
 	id, err := v.pathID("a dead letter")
 	if err != nil {
 		return nil, err

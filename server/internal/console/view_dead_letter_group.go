@@ -36,7 +36,7 @@ type groupState struct {
 // groupSample is how many of each state of the workflow are looked at.
 const groupSample = 100
 
-func viewGroup(v *visit) (any, error) {
+func viewGroup(v *Request) (any, error) {
 	id, err := v.pathID("a group of dead letters")
 	if err != nil {
 		return nil, err
@@ -44,7 +44,7 @@ func viewGroup(v *visit) (any, error) {
 	return oneGroup(v, id)
 }
 
-func oneGroup(v *visit, id recoup.ID) (groupPage, error) {
+func oneGroup(v *Request, id recoup.ID) (groupPage, error) {
 	q := v.r.URL.Query()
 	p := groupPage{At: recoup.WorkflowStep(q.Get("step")), Refused: v.who.Refused()}
 	var err error
@@ -72,7 +72,7 @@ func oneGroup(v *visit, id recoup.ID) (groupPage, error) {
 }
 
 // guided finds out where the dead letters of the group stand.
-func (p *groupPage) guided(v *visit, cause recoup.Cause) error {
+func (p *groupPage) guided(v *Request, cause recoup.Cause) error {
 	states := []recoup.WorkflowStep{recoup.StepNew, recoup.StepTriaged, recoup.StepRemediated, recoup.StepValidated, recoup.StepReplaying, recoup.StepReplayed}
 	found := make([]client.DeadLetterPage, len(states))
 	failed := make([]error, len(states))
@@ -115,7 +115,7 @@ func (p *groupPage) guided(v *visit, cause recoup.Cause) error {
 }
 
 // notesOf are the notes on the present round of a dead letter.
-func notesOf(v *visit, id recoup.ID) ([]recoup.Note, error) {
+func notesOf(v *Request, id recoup.ID) ([]recoup.Note, error) {
 	if id.IsZero() {
 		return nil, nil
 	}
@@ -124,7 +124,7 @@ func notesOf(v *visit, id recoup.ID) ([]recoup.Note, error) {
 }
 
 // noteGroup sets the owner and the note of a group.
-func noteGroup(v *visit) (any, error) {
+func noteGroup(v *Request) (any, error) {
 	id, err := v.pathID("a group of dead letters")
 	if err != nil {
 		return nil, err
@@ -159,7 +159,7 @@ type groupConfirmation struct {
 
 // previewStep says what a step would do to a group, and fixes the set. A form that lacks
 // something is shown again.
-func previewStep(v *visit) (any, error) {
+func previewStep(v *Request) (any, error) {
 	id, err := v.pathID("a group of dead letters")
 	if err != nil {
 		return nil, err
@@ -206,7 +206,7 @@ func sent(form url.Values) []pair {
 }
 
 // confirmStep takes the step that was confirmed, of the set that was shown.
-func confirmStep(v *visit) (any, error) {
+func confirmStep(v *Request) (any, error) {
 	id, err := v.pathID("a group of dead letters")
 	if err != nil {
 		return nil, err

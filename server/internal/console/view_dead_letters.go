@@ -27,7 +27,7 @@ type letterGroup struct {
 // groupRows is how many groups are shown at once, each with its trend.
 const groupRows = 25
 
-func viewDeadLetters(v *visit) (any, error) {
+func viewDeadLetters(v *Request) (any, error) {
 	q := v.r.URL.Query()
 	p := deadLettersPage{Pipeline: q.Get("pipeline")}
 	page, err := v.client.DeadLetterGroups(v.ctx(), client.DeadLetterGroupFilter{Pipeline: p.Pipeline, Days: true}, client.Page{Cursor: q.Get("cursor"), Limit: groupRows})

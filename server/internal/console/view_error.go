@@ -31,7 +31,7 @@ type offer struct {
 	Refused string
 }
 
-func viewError(v *visit) (any, error) {
+func viewError(v *Request) (any, error) {
 	id, err := v.pathID("an error")
 	if err != nil {
 		return nil, err
@@ -65,7 +65,7 @@ func viewError(v *visit) (any, error) {
 }
 
 // deadLetterOf is the page of the dead letter that an error is. None can be resolved by hand.
-func deadLetterOf(v *visit, x *recoup.Explanation) (string, error) {
+func deadLetterOf(v *Request, x *recoup.Explanation) (string, error) {
 	if slices.Contains(x.Exits, string(client.Resolve)) {
 		return "", nil
 	}

@@ -29,7 +29,7 @@ func (p errorsPage) Searched() bool {
 // pageRows is how many rows a list shows at once.
 const pageRows = 50
 
-func viewErrors(v *visit) (any, error) {
+func viewErrors(v *Request) (any, error) {
 	q := v.r.URL.Query()
 	if text := q.Get("q"); q.Has("q") {
 		v.goTo(address("errors", typed(q, text)))
@@ -39,7 +39,7 @@ func viewErrors(v *visit) (any, error) {
 }
 
 // errorList is the list of errors that an address asks for.
-func errorList(v *visit) (p errorsPage, err error) {
+func errorList(v *Request) (p errorsPage, err error) {
 	q := v.r.URL.Query()
 	q.Del("done")
 	q.Del("n")
@@ -78,7 +78,7 @@ func errorList(v *visit) (p errorsPage, err error) {
 
 // words are what a filter can be made of: what the policy names, and what is always there.
 // The hubs are those of the visitor's key.
-func words(v *visit) (list, hubs []string, err error) {
+func words(v *Request) (list, hubs []string, err error) {
 	list = []string{"parked:yes", "blocking:yes", "older:1d", "newer:1h", "text:"}
 	for _, s := range recoup.States() {
 		if s != recoup.Archived {
@@ -96,7 +96,7 @@ func words(v *visit) (list, hubs []string, err error) {
 }
 
 // matching is how many errors a filter selects, if the counts by table and state say it.
-func matching(v *visit, f client.Filter) (string, error) {
+func matching(v *Request, f client.Filter) (string, error) {
 	known := client.Filter{Table: f.Table, State: f.State}
 	if f != known {
 		return "", nil

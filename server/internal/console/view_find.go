@@ -41,7 +41,7 @@ func findable() []struct {
 
 // find leads from what somebody has in their hands to its page: an id or a part of one, a
 // code, an entity. Where an id could be several things' it lists them.
-func find(v *visit) (any, error) {
+func find(v *Request) (any, error) {
 	text := strings.TrimSpace(v.r.URL.Query().Get("q"))
 	key := "entity"
 	if _, err := recoup.ParseCode(text); err == nil {
@@ -64,7 +64,7 @@ func find(v *visit) (any, error) {
 }
 
 // byID finds what has an id, whole or in part, among what the visitor may see.
-func byID(v *visit, text string) ([]foundThing, error) {
+func byID(v *Request, text string) ([]foundThing, error) {
 	text = strings.TrimPrefix(text, "…")
 	if id, err := recoup.ParseID(text); err == nil {
 		text = id.String() // it may have been written as a ULID

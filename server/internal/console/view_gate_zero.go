@@ -15,7 +15,7 @@ type gateZeroPage struct {
 	Next string
 }
 
-func viewGateZero(v *visit) (any, error) {
+func viewGateZero(v *Request) (any, error) {
 	var p gateZeroPage
 	var err error
 	if p.GateZeroStatus, err = v.client.GateZeroStatus(v.ctx()); err != nil {
@@ -77,7 +77,7 @@ type funnelStep struct {
 	Width int // of 1000
 }
 
-func viewBatch(v *visit) (any, error) {
+func viewBatch(v *Request) (any, error) {
 	id := v.r.PathValue("batch")
 	var p batchPage
 	var err error
@@ -116,10 +116,10 @@ func funnel(b *recoup.IntakeBatch) []funnelStep {
 }
 
 // batch is the address of a batch's page.
-func (*visit) batch(id string) string { return "gate-zero/batches/" + url.PathEscape(id) }
+func (*Request) batch(id string) string { return "gate-zero/batches/" + url.PathEscape(id) }
 
 // killBatch stops a batch, or releases it.
-func killBatch(v *visit) (any, error) {
+func killBatch(v *Request) (any, error) {
 	id, act := v.r.PathValue("batch"), client.BatchAct{Reason: v.text("reason")}
 	word, do := "kill", v.client.Kill
 	if v.r.PathValue("act") != "kill" {
@@ -138,7 +138,7 @@ type intakePage struct {
 	Steps []step
 }
 
-func viewIntake(v *visit) (any, error) {
+func viewIntake(v *Request) (any, error) {
 	id, err := v.pathID("an intake")
 	if err != nil {
 		return nil, err

@@ -30,7 +30,7 @@ type hourBar struct {
 	N            int64
 }
 
-func viewGroups(v *visit) (any, error) {
+func viewGroups(v *Request) (any, error) {
 	q := v.r.URL.Query()
 	q.Del("done")
 	q.Del("n")
@@ -106,7 +106,7 @@ type errorGroupPage struct {
 	States []stateLink
 }
 
-func viewErrorGroup(v *visit) (any, error) {
+func viewErrorGroup(v *Request) (any, error) {
 	id, err := v.pathID("a group")
 	if err != nil {
 		return nil, err
@@ -133,7 +133,7 @@ func viewErrorGroup(v *visit) (any, error) {
 }
 
 // noteErrorGroup gives a group its owner and its note.
-func noteErrorGroup(v *visit) (any, error) {
+func noteErrorGroup(v *Request) (any, error) {
 	id, err := v.pathID("a group")
 	if err != nil {
 		return nil, err

@@ -31,11 +31,11 @@ type nowPage struct {
 }
 
 // nowParts are what the page is made of; each asks for itself, and all at once.
-func nowParts() []func(context.Context, *visit, *nowPage) (stat, error) {
-	return []func(context.Context, *visit, *nowPage) (stat, error){overdue, firing, waiting, unclaimed, letters, running, lateJobs, undelivered}
+func nowParts() []func(context.Context, *Request, *nowPage) (stat, error) {
+	return []func(context.Context, *Request, *nowPage) (stat, error){overdue, firing, waiting, unclaimed, letters, running, lateJobs, undelivered}
 }
 
-func viewNow(v *visit) (any, error) {
+func viewNow(v *Request) (any, error) {
 	p := &nowPage{MayAudit: v.who.May("operator", "admin")}
 	parts := nowParts()
 	p.Stats = make([]stat, len(parts))
@@ -71,7 +71,7 @@ func viewNow(v *visit) (any, error) {
 }
 
 // seen marks a figure that could not be read without failing the page.
-func (v *visit) seen(s stat, err error) (stat, error) {
+func (v *Request) seen(s stat, err error) (stat, error) {
 	switch {
 	case err == nil:
 	case permitted(err) == nil:
@@ -87,7 +87,7 @@ func (v *visit) seen(s stat, err error) (stat, error) {
 // optional drops the error of a part that a page can be shown without: one that the key may
 // not see, or that its rate limit or an overloaded server has refused, which the page then
 // says.
-func (v *visit) optional(err error) error {
+func (v *Request) optional(err error) error {
 	refused, ok := errors.AsType[*fault.Error](err)
 	if !ok || refused.Code != fault.CodeRateLimitExceeded && refused.Code != fault.CodeServiceOverloaded {
 		return permitted(err)
@@ -127,7 +127,7 @@ func headline(stats []stat) (first, rest string) {
 }
 
 // overdue counts review deadlines that have passed, and shows what becomes of the others.
-func overdue(ctx context.Context, v *visit, p *nowPage) (stat, error) {
+func overdue(ctx context.Context, v *Request, p *nowPage) (stat, error) {
 	s := stat{Title: "Reviews overdue", Href: "park", Why: "nobody has missed a deadline"}
 	f, err := v.client.Forecast(ctx)
 	p.Forecasts = forecastRows(&f)
@@ -149,7 +149,7 @@ func overdue(ctx context.Context, v *visit, p *nowPage) (stat, error) {
 	return s, err
 }
 
-func firing(ctx context.Context, v *visit, p *nowPage) (stat, error) {
+func firing(ctx context.Context, v *Request, p *nowPage) (stat, error) {
 	s := stat{Title: "Alerts firing", Value: "0", Why: "no rule holds", Href: "alerts"}
 	page, err := v.client.Alerts(ctx, client.AlertFilter{State: recoup.AlertFiring}, client.Page{Limit: 100})
 	p.Alerts = page.Alerts
@@ -164,7 +164,7 @@ func firing(ctx context.Context, v *visit, p *nowPage) (stat, error) {
 	return s, err
 }
 
-func waiting(ctx context.Context, v *visit, _ *nowPage) (stat, error) {
+func waiting(ctx context.Context, v *Request, _ *nowPage) (stat, error) {
 	s := stat{Title: "Parked for a person", Href: "park", Why: "the park queue is empty"}
 	counts, err := v.client.Counts(ctx)
 	var parked, escalated int64
@@ -183,7 +183,7 @@ func waiting(ctx context.Context, v *visit, _ *nowPage) (stat, error) {
 	return s, err
 }
 
-func unclaimed(ctx context.Context, v *visit, _ *nowPage) (stat, error) {
+func unclaimed(ctx context.Context, v *Request, _ *nowPage) (stat, error) {
 	s := stat{Title: "Due and unclaimed", Href: "errors?state=RETRY_PENDING", Why: "workers keep up"}
 	queues, err := v.client.Workers(ctx)
 	var n int64
@@ -198,7 +198,7 @@ func unclaimed(ctx context.Context, v *visit, _ *nowPage) (stat, error) {
 	return s, err
 }
 
-func letters(ctx context.Context, v *visit, _ *nowPage) (stat, error) {
+func letters(ctx context.Context, v *Request, _ *nowPage) (stat, error) {
 	s := stat{Title: "Dead letters", Href: "dead-letters", Why: "none open"}
 	page, err := v.client.DeadLetterGroups(ctx, client.DeadLetterGroupFilter{}, client.Page{Limit: 100})
 	var n, groups, nobodys int64
@@ -220,7 +220,7 @@ func letters(ctx context.Context, v *visit, _ *nowPage) (stat, error) {
 	return s, err
 }
 
-func running(ctx context.Context, v *visit, _ *nowPage) (stat, error) {
+func running(ctx context.Context, v *Request, _ *nowPage) (stat, error) {
 	s := stat{Title: "Operations under way", Href: "operations", Why: "none"}
 	replays := func(state recoup.ReplayState, n *int) func() error {
 		return func() error {
@@ -246,7 +246,7 @@ func running(ctx context.Context, v *visit, _ *nowPage) (stat, error) {
 	return s, err
 }
 
-func lateJobs(ctx context.Context, v *visit, _ *nowPage) (stat, error) {
+func lateJobs(ctx context.Context, v *Request, _ *nowPage) (stat, error) {
 	s := stat{Title: "Late jobs", Href: "admin", Why: "all on time"}
 	found, err := v.client.Jobs(ctx)
 	n := 0
@@ -263,7 +263,7 @@ func lateJobs(ctx context.Context, v *visit, _ *nowPage) (stat, error) {
 	return s, err
 }
 
-func undelivered(ctx context.Context, v *visit, _ *nowPage) (stat, error) {
+func undelivered(ctx context.Context, v *Request, _ *nowPage) (stat, error) {
 	s := stat{Title: "Notifications given up", Href: "admin", Why: "all delivered"}
 	page, err := v.client.Notices(ctx, recoup.NoticeFilter{State: "GIVEN_UP"}, client.Page{Limit: 100})
 	n := int64(len(page.Notices))

@@ -39,7 +39,7 @@ type memberResult struct {
 func (p *operationPage) Ended() int64 { return int64(p.Applied + p.Refused) }
 
 // freeze begins an operation on all errors that a filter selects now, and shows it.
-func freeze(v *visit, act verb, chosen url.Values) (any, error) {
+func freeze(v *Request, act verb, chosen url.Values) (any, error) {
 	f, err := filter(chosen, v.now)
 	if err != nil {
 		return nil, err
@@ -52,7 +52,7 @@ func freeze(v *visit, act verb, chosen url.Values) (any, error) {
 	return nil, nil
 }
 
-func viewOperation(v *visit) (any, error) {
+func viewOperation(v *Request) (any, error) {
 	id, err := v.pathID("an operation")
 	if err != nil {
 		return nil, err
@@ -60,7 +60,7 @@ func viewOperation(v *visit) (any, error) {
 	return operationOf(v, id)
 }
 
-func operationOf(v *visit, id recoup.ID) (*operationPage, error) {
+func operationOf(v *Request, id recoup.ID) (*operationPage, error) {
 	q, at := v.r.URL.Query(), "operations/"+id.String()
 	o, err := v.client.Operation(v.ctx(), id)
 	if err != nil {
@@ -121,7 +121,7 @@ func operationActs(o *recoup.Operation, by who) []steering {
 
 // actOnOperation confirms, pauses, resumes or cancels an operation, and shows it again. A
 // confirmation that lacks something is asked for again.
-func actOnOperation(v *visit) (any, error) {
+func actOnOperation(v *Request) (any, error) {
 	id, err := v.pathID("an operation")
 	if err != nil {
 		return nil, err

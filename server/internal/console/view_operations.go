@@ -60,7 +60,7 @@ func (l *operationList[T, S]) choose(q url.Values, stateKey, cursorKey string, s
 	}
 }
 
-func viewOperations(v *visit) (any, error) {
+func viewOperations(v *Request) (any, error) {
 	q := v.r.URL.Query()
 	q.Del("done")
 	q.Del("n")

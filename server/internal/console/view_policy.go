@@ -28,14 +28,14 @@ type policyPage struct {
 // Tried reports whether the page is the answer to a draft.
 func (p policyPage) Tried() bool { return p.Plan != nil || p.Problem != "" }
 
-func viewPolicy(v *visit) (any, error) {
+func viewPolicy(v *Request) (any, error) {
 	p, err := readPolicy(v)
 	p.Draft = p.Text
 	return p, err
 }
 
 // readPolicy asks for what is in force.
-func readPolicy(v *visit) (p policyPage, err error) {
+func readPolicy(v *Request) (p policyPage, err error) {
 	p.MayPlan, p.MayApply = v.who.May("operator", "admin"), v.who.May("admin")
 	var page client.PolicyVersionPage
 	err = together(
@@ -48,7 +48,7 @@ func readPolicy(v *visit) (p policyPage, err error) {
 }
 
 // tryPolicy says what a policy would change, and changes nothing; or puts it in force.
-func tryPolicy(v *visit) (any, error) {
+func tryPolicy(v *Request) (any, error) {
 	p, err := readPolicy(v)
 	if err != nil {
 		return nil, err

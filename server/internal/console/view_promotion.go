@@ -12,7 +12,7 @@ type promotionPage struct {
 	Gate   recoup.Gate
 }
 
-func viewPromotion(v *visit) (any, error) {
+func viewPromotion(v *Request) (any, error) {
 	p := promotionPage{Entity: strings.TrimSpace(v.r.URL.Query().Get("entity"))}
 	if p.Entity == "" {
 		return p, nil

@@ -44,7 +44,7 @@ type steering struct {
 	Refused            string
 }
 
-func viewReplay(v *visit) (any, error) {
+func viewReplay(v *Request) (any, error) {
 	id, err := v.pathID("a replay")
 	if err != nil {
 		return nil, err
@@ -138,7 +138,7 @@ func permit(list []steering, by who, can map[string]bool, otherwise string) []st
 }
 
 // actOnReplay pauses, resumes or cancels a replay, and shows it again.
-func actOnReplay(v *visit) (any, error) {
+func actOnReplay(v *Request) (any, error) {
 	id, err := v.pathID("a replay")
 	if err != nil {
 		return nil, err

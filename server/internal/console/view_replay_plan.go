@@ -30,7 +30,7 @@ func (p planPage) Said(field, first string) string {
 }
 
 // viewReplayPlan previews the replay of a group, which fixes its members.
-func viewReplayPlan(v *visit) (any, error) {
+func viewReplayPlan(v *Request) (any, error) {
 	id, err := v.pathID("a group of dead letters")
 	if err != nil {
 		return nil, err
@@ -64,7 +64,7 @@ func leftOut(reason string) string {
 }
 
 // startReplay starts the replay of the set that was previewed.
-func startReplay(v *visit) (any, error) {
+func startReplay(v *Request) (any, error) {
 	in := recoup.NewReplay{Token: v.r.PostFormValue("token"), Reason: v.text("reason")}
 	if in.Token == "" {
 		return nil, fault.New(fault.CodeValidationError, "Nothing was previewed: go to the group, and look at the preview of its replay.")
@@ -88,7 +88,7 @@ func startReplay(v *visit) (any, error) {
 }
 
 // planOf reads the plan of a form; what is left empty is as the server has it.
-func planOf(v *visit) (recoup.ReplayPlan, error) {
+func planOf(v *Request) (recoup.ReplayPlan, error) {
 	var p recoup.ReplayPlan
 	var wrong fault.FieldErrors
 	for _, f := range []struct {

@@ -76,7 +76,7 @@ func workflow() []struct {
 
 // newGuide makes the steps of dead letters that stand where the counts say. The notes are
 // those of one of them.
-func newGuide(v *visit, counts map[recoup.WorkflowStep]tallied, notes []recoup.Note) guide {
+func newGuide(v *Request, counts map[recoup.WorkflowStep]tallied, notes []recoup.Note) guide {
 	g := guide{CSRF: v.session.csrf(), Now: v.now, Refused: v.who.Refused()}
 	first, ahead := "", 0
 	for _, w := range workflow() {
@@ -189,7 +189,7 @@ func verificationOf(f url.Values) recoup.Verification {
 }
 
 // takeStep takes a step of one dead letter.
-func (v *visit) takeStep(id recoup.ID, step string, f url.Values) (err error) {
+func (v *Request) takeStep(id recoup.ID, step string, f url.Values) (err error) {
 	switch step {
 	case "triage":
 		_, err = v.client.Triage(v.ctx(), id, triageOf(f))
@@ -206,7 +206,7 @@ func (v *visit) takeStep(id recoup.ID, step string, f url.Values) (err error) {
 }
 
 // takeGroupStep takes a step of a group, or previews it.
-func (v *visit) takeGroupStep(id recoup.ID, step string, f url.Values, how recoup.ForGroup) (recoup.BulkResult, error) {
+func (v *Request) takeGroupStep(id recoup.ID, step string, f url.Values, how recoup.ForGroup) (recoup.BulkResult, error) {
 	switch step {
 	case "triage":
 		return v.client.TriageGroup(v.ctx(), id, client.GroupTriage{Triage: triageOf(f), ForGroup: how})

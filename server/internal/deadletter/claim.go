@@ -35,7 +35,7 @@ func (s *Service) Claim(ctx context.Context, c engine.Caller, in recoup.WorkClai
 		}
 	}
 	names := lanes(in.Lanes)
-	s.Roster.Claims(in.Worker, names...)
+	s.Heartbeats.Claims(in.Worker, names...)
 	var claimed []recoup.ClaimedWork
 	err := s.Await(ctx, lease.Wait{
 		For: strings.Join(names, " "), Wait: lease.Seconds(in.WaitSeconds),

@@ -31,14 +31,14 @@ type Store interface {
 
 // Options are what a service is made of. All are required.
 type Options struct {
-	Store    Store
-	Policies *engine.Policies
-	Codes    func() *fault.Registry
-	Keys     *Keyring
-	Now      func() time.Time
-	Random   func() float64 // in [0, 1), for the jitter of retries
-	IDs      *recoup.IDSource
-	Roster   *lease.Roster // nil: nobody asks who claims
+	Store      Store
+	Policies   *engine.Policies
+	Codes      func() *fault.Registry
+	Keys       *Keyring
+	Now        func() time.Time
+	Random     func() float64 // in [0, 1), for the jitter of retries
+	IDs        *recoup.IDSource
+	Heartbeats *lease.Heartbeats // nil: nobody asks who claims
 }
 
 // Service is safe for concurrent use.

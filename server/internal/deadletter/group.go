@@ -41,7 +41,7 @@ func (s *Service) TakeGroup(ctx context.Context, c engine.Caller, id recoup.ID, 
 	}
 	act := action.act() + " " + id.String()
 	if how.Token != "" && !how.Preview {
-		frozen, err := engine.Thaw(how.Token, act, s.now())
+		frozen, err := engine.ParsePreviewToken(how.Token, act, s.now())
 		if err != nil {
 			return recoup.BulkResult{}, err
 		}
@@ -58,7 +58,7 @@ func (s *Service) TakeGroup(ctx context.Context, c engine.Caller, id recoup.ID, 
 	if !how.Preview {
 		return s.takeMembers(ctx, c, members, action)
 	}
-	shown := engine.Frozen{Act: act, Until: s.now().Add(engine.PreviewLife), Members: members}
+	shown := engine.PreviewSet{Act: act, Until: s.now().Add(engine.PreviewLife), Members: members}
 	result := recoup.BulkResult{Preview: true, Matched: len(letters), Token: shown.Token()}
 	decide := s.step(action, c.Name)
 	for i := range letters { // as each is, without a lock

@@ -140,7 +140,7 @@ func (s *Service) fix(ctx context.Context, c engine.Caller, sel *Selection, toke
 		hub, err = s.replayHub(ctx, c, sel)
 		return hub, members, err
 	}
-	shown, err := engine.Thaw(token, ActReplay, s.now())
+	shown, err := engine.ParsePreviewToken(token, ActReplay, s.now())
 	if err != nil {
 		return "", nil, err
 	}

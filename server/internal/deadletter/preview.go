@@ -40,7 +40,7 @@ func (s *Service) Preview(ctx context.Context, c engine.Caller, asked recoup.Rep
 		return p, err
 	}
 	var hubs hubs
-	shown := engine.Frozen{Act: ActReplay, Until: s.now().Add(engine.PreviewLife)}
+	shown := engine.PreviewSet{Act: ActReplay, Until: s.now().Add(engine.PreviewLife)}
 	take := func(l *store.StagedWork) {
 		p.Eligible++
 		shown.Members = append(shown.Members, engine.Member{ID: l.Dead.ErrorID, UpdatedAt: l.Dead.UpdatedAt})

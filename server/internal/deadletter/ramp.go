@@ -155,14 +155,14 @@ func DecideReplay(s store.ReplayStatus, now time.Time) (recoup.Replay, store.Rep
 	case release == due && next.Before(r.NextAt):
 		r.NextAt = next
 	case release == room:
-		r.NextAt = now.Add(glance)
+		r.NextAt = now.Add(pollInterval)
 	}
 	return r, store.ReplayEffects{Release: release}
 }
 
-// glance is how soon a replay is looked at again that could go faster, did its
+// pollInterval is how soon a replay is looked at again that could go faster, did its
 // results come faster.
-const glance = 200 * time.Millisecond
+const pollInterval = 200 * time.Millisecond
 
 // changed moves a replay to another state, with a note that says who and why.
 func changed(r recoup.Replay, to recoup.ReplayState, by, why string, now time.Time) (recoup.Replay, store.ReplayEffects) {

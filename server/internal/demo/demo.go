@@ -26,7 +26,7 @@ type Parts struct {
 	OwnClock    bool // the store has a clock of its own, which cannot be moved
 	Engine      *engine.Engine
 	DeadLetters *deadletter.Service
-	Gate        func() policy.Gate
+	Gate        func() policy.GateZero
 	Now         func() time.Time
 	IDs         *recoup.IDSource
 

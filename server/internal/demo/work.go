@@ -160,6 +160,6 @@ func verdict(r recoup.GateZeroResult, result string) recoup.GateZeroResult {
 	return r
 }
 
-func hasReason(g policy.Gate, name string) bool {
+func hasReason(g policy.GateZero, name string) bool {
 	return slices.ContainsFunc(g.Reasons, func(d policy.Description) bool { return d.Name == name })
 }

@@ -30,13 +30,13 @@ const fullBus = 0.8
 // syncFix is how a server is made to sync always.
 const syncFix = "set jetstream { sync_interval: always } in the server's configuration, and restart the servers one by one"
 
-func judgeBus(in *Input) (found []Ill) {
+func judgeBus(in *Input) (found []FixableFinding) {
 	b := in.Bus
 	if b == nil {
 		return nil
 	}
 	add := func(severity recoup.FindingSeverity, subject, fix, evidence string, args ...any) {
-		found = append(found, ill(severity, subject, fmt.Sprintf(evidence, args...), fix))
+		found = append(found, fixable(severity, subject, fmt.Sprintf(evidence, args...), fix))
 	}
 	if !b.Up {
 		add(recoup.FindingWarning, "bus", "recoup bus status", "It takes no events, which go to the database directly: %s.", b.Cause)
@@ -66,19 +66,19 @@ func judgeBus(in *Input) (found []Ill) {
 
 // judgeBusServers judges what monitoring says. By default servers write to disk every two
 // minutes, which has lost acknowledged messages in Jepsen's tests.
-func judgeBusServers(b *Bus) (found []Ill) {
+func judgeBusServers(b *Bus) (found []FixableFinding) {
 	if !b.Monitored {
-		return []Ill{ill(recoup.FindingNote, "sync", "It is not known whether the servers sync always: by default they do so every two minutes, and a power cut loses what was acknowledged since.",
+		return []FixableFinding{fixable(recoup.FindingNote, "sync", "It is not known whether the servers sync always: by default they do so every two minutes, and a power cut loses what was acknowledged since.",
 			"recoup serve --bus-monitor http://HOST:8222,…")}
 	}
 	for _, s := range b.Servers {
 		switch {
 		case s.Problem != "":
-			found = append(found, ill(recoup.FindingWarning, s.Name, "Its monitoring cannot be read: "+s.Problem+".", "curl "+word(s.Name+"/varz")))
+			found = append(found, fixable(recoup.FindingWarning, s.Name, "Its monitoring cannot be read: "+s.Problem+".", "curl "+word(s.Name+"/varz")))
 		case s.TooOld:
-			found = append(found, ill(recoup.FindingCritical, s.Name, "It is version "+s.Version+", which can lose whole streams when it is killed.", "upgrade the server"))
+			found = append(found, fixable(recoup.FindingCritical, s.Name, "It is version "+s.Version+", which can lose whole streams when it is killed.", "upgrade the server"))
 		case !s.SyncAlways:
-			found = append(found, ill(recoup.FindingCritical, s.Name, "It does not sync always: by default it does so every two minutes, and a power cut loses what was acknowledged since.", syncFix))
+			found = append(found, fixable(recoup.FindingCritical, s.Name, "It does not sync always: by default it does so every two minutes, and a power cut loses what was acknowledged since.", syncFix))
 		}
 	}
 	return found

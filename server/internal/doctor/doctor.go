@@ -1,7 +1,7 @@
 // Package doctor finds what is wrong with an installation. Facts come from a store
 // (store.Inspector) and from the node; each [Check] judges them, and what it finds has
 // evidence and the command that fixes it. Judging is pure: it asks nobody, changes
-// nothing and reads no clock. What puts a thing right is a [Remedy], as data; who applies
+// nothing and reads no clock. What puts a thing right is a [Fix], as data; who applies
 // it is not decided here.
 package doctor
 
@@ -44,14 +44,14 @@ type Node struct {
 // chmod that changes that.
 type LooseFile struct{ Path, Mode string }
 
-// Ill is a finding, and how it is put right.
-type Ill struct {
+// FixableFinding is a finding with its fix, if Recoup has one.
+type FixableFinding struct {
 	recoup.Finding
-	Remedy Remedy
+	Repair Fix
 }
 
-// Remedy is what puts something right. The zero value is none.
-type Remedy struct {
+// Fix describes how Recoup fixes a finding itself. The zero value is no fix.
+type Fix struct {
 	Statements []string // to be run by the schema's owner
 	Views      bool     // the names of the policy are to be made anew
 	Partitions bool     // partitions are to be made
@@ -64,7 +64,7 @@ type Remedy struct {
 type Check struct {
 	Name  string
 	About string // what it looks for
-	judge func(in *Input) []Ill
+	judge func(in *Input) []FixableFinding
 }
 
 // Checks are all of them, in the order in which they are made.
@@ -115,30 +115,30 @@ func Checks() []Check {
 const checkOwners = "owners"
 
 // Judge makes every check and returns what they find, worst first.
-func Judge(in *Input) []Ill {
-	var found []Ill
+func Judge(in *Input) []FixableFinding {
+	var found []FixableFinding
 	for _, check := range Checks() {
 		for _, ill := range check.judge(in) {
-			ill.Check, ill.Safe = check.Name, ill.Remedy.any()
+			ill.Check, ill.Safe = check.Name, ill.Repair.any()
 			found = append(found, ill)
 		}
 	}
-	slices.SortStableFunc(found, func(a, b Ill) int { return cmp.Compare(rank(a.Severity), rank(b.Severity)) })
+	slices.SortStableFunc(found, func(a, b FixableFinding) int { return cmp.Compare(rank(a.Severity), rank(b.Severity)) })
 	return found
 }
 
 func rank(s recoup.FindingSeverity) int { return slices.Index(recoup.FindingSeverities(), s) }
 
-func (r Remedy) any() bool {
+func (r Fix) any() bool {
 	return len(r.Statements) > 0 || r.Views || r.Partitions || r.Grants || r.Login != "" || r.Remake != ""
 }
 
-// ill makes a finding of a check, which Judge names.
-func ill(severity recoup.FindingSeverity, subject, evidence, fix string) Ill {
-	return Ill{Finding: recoup.Finding{Severity: severity, Subject: subject, Evidence: evidence, Fix: fix}}
+// fixable makes a finding of a check, which Judge names.
+func fixable(severity recoup.FindingSeverity, subject, evidence, fix string) FixableFinding {
+	return FixableFinding{Finding: recoup.Finding{Severity: severity, Subject: subject, Evidence: evidence, Fix: fix}}
 }
 
-func (i Ill) with(r Remedy) Ill {
-	i.Remedy = r
+func (i FixableFinding) with(r Fix) FixableFinding {
+	i.Repair = r
 	return i
 }

@@ -10,14 +10,14 @@ import (
 
 // JudgeMigrations judges a schema by what was applied of its migrations, and by why their
 // status could not be told. Where it finds something, nothing else can be judged.
-func JudgeMigrations(list store.Migrations, err error) (found []Ill, other error) {
+func JudgeMigrations(list store.Migrations, err error) (found []FixableFinding, other error) {
 	const name = "migrations"
-	var i Ill
+	var i FixableFinding
 	switch {
 	case errors.Is(err, store.ErrSchemaNewer):
-		i = ill(recoup.FindingCritical, "schema", "It is newer than this binary: "+err.Error()+".", "recoup version")
+		i = fixable(recoup.FindingCritical, "schema", "It is newer than this binary: "+err.Error()+".", "recoup version")
 	case errors.Is(err, store.ErrSchemaForeign):
-		i = ill(recoup.FindingCritical, "schema", "It was made by other migrations: "+err.Error()+".", "")
+		i = fixable(recoup.FindingCritical, "schema", "It was made by other migrations: "+err.Error()+".", "")
 	case err != nil:
 		return nil, err
 	default:
@@ -30,8 +30,8 @@ func JudgeMigrations(list store.Migrations, err error) (found []Ill, other error
 		if pending == 0 {
 			return nil, nil
 		}
-		i = ill(recoup.FindingCritical, "schema", fmt.Sprintf("%s of %d not applied: nodes of this version do not start on it.", count(pending, "migration"), len(list)), fixMigrate)
+		i = fixable(recoup.FindingCritical, "schema", fmt.Sprintf("%s of %d not applied: nodes of this version do not start on it.", count(pending, "migration"), len(list)), fixMigrate)
 	}
 	i.Check = name
-	return []Ill{i}, nil
+	return []FixableFinding{i}, nil
 }

@@ -14,7 +14,7 @@ import (
 var secretTable = regexp.MustCompile(`^recoup\.(api_key|platform_key|adoption_login|session|gate_stripe_[0-9]+|turn_lock|lock_secret|schema_lock)$`)
 
 // judgeOtherRoles has no remedy for --fix: an administrator may have granted these on purpose.
-func judgeOtherRoles(in *Input) (found []Ill) {
+func judgeOtherRoles(in *Input) (found []FixableFinding) {
 	f := &in.Facts
 	if f.Server == nil {
 		return nil
@@ -25,11 +25,11 @@ func judgeOtherRoles(in *Input) (found []Ill) {
 		}
 		severity, effect := weigh(g)
 		list := strings.Join(g.Privileges, ", ")
-		found = append(found, ill(severity, fmt.Sprintf("%s on %s %s", g.Role, g.Kind, g.On), "It has "+list+", which Recoup did not grant. "+effect,
+		found = append(found, fixable(severity, fmt.Sprintf("%s on %s %s", g.Role, g.Kind, g.On), "It has "+list+", which Recoup did not grant. "+effect,
 			sqlCommand(f, fmt.Sprintf("revoke %s on %s %s from %s", list, g.Kind, g.On, g.Role))))
 	}
 	for _, g := range f.Server.DefaultGrants {
-		found = append(found, ill(recoup.FindingWarning, "default privileges on "+g.On, fmt.Sprintf("They grant new objects of Recoup's owner, such as the tables of each month, to %s.", g.Role),
+		found = append(found, fixable(recoup.FindingWarning, "default privileges on "+g.On, fmt.Sprintf("They grant new objects of Recoup's owner, such as the tables of each month, to %s.", g.Role),
 			sqlCommand(f, g.Revoke)))
 	}
 	return found

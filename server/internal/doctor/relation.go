@@ -15,19 +15,19 @@ import (
 )
 
 // judgeNames holds the names of the policy to what has them.
-func judgeNames(in *Input) (found []Ill) {
+func judgeNames(in *Input) (found []FixableFinding) {
 	for _, n := range in.Facts.Names {
 		switch {
 		case n.Is == store.NameOurs:
 		case !n.Known:
-			found = append(found, ill(recoup.FindingWarning, n.Name, "The policy has it, and the database does not know it yet: no node has put this policy in force here.",
-				fixHere).with(Remedy{Views: true}))
+			found = append(found, fixable(recoup.FindingWarning, n.Name, "The policy has it, and the database does not know it yet: no node has put this policy in force here.",
+				fixHere).with(Fix{Views: true}))
 		case n.Is == "" && n.Barred != "":
 			found = append(found, barred(in, n))
 		case n.Is == "":
-			found = append(found, ill(recoup.FindingWarning, n.Name, "It does not exist: reports are kept, but SQL that names it fails.", fixHere).with(Remedy{Views: true}))
+			found = append(found, fixable(recoup.FindingWarning, n.Name, "It does not exist: reports are kept, but SQL that names it fails.", fixHere).with(Fix{Views: true}))
 		default:
-			found = append(found, ill(recoup.FindingWarning, n.Name, "A "+n.Is+" that is none of Recoup's has this name. Its rows are not governed; reports to it are kept elsewhere.",
+			found = append(found, fixable(recoup.FindingWarning, n.Name, "A "+n.Is+" that is none of Recoup's has this name. Its rows are not governed; reports to it are kept elsewhere.",
 				adopt(n.Name, in)))
 		}
 	}
@@ -35,7 +35,7 @@ func judgeNames(in *Input) (found []Ill) {
 }
 
 // barred is a name in a schema in which the owner of Recoup's schema may not create views.
-func barred(in *Input, n store.NameFact) Ill {
+func barred(in *Input, n store.NameFact) FixableFinding {
 	schema, _, _ := strings.Cut(n.Name, ".")
 	owner, why, statement := "OWNER", fmt.Sprintf("may not create views in the schema %s", schema), "GRANT USAGE, CREATE ON SCHEMA %s TO %s"
 	if in.Facts.Server != nil {
@@ -44,7 +44,7 @@ func barred(in *Input, n store.NameFact) Ill {
 	if n.Barred == store.NameSchemaMissing {
 		why, statement = fmt.Sprintf("may not create schemas, and there is no schema %s", schema), "CREATE SCHEMA %s AUTHORIZATION %s"
 	}
-	return ill(recoup.FindingWarning, n.Name, fmt.Sprintf("It does not exist: %s %s. Reports are kept, but SQL that names it fails. An administrator runs the command; nodes then create it.", owner, why),
+	return fixable(recoup.FindingWarning, n.Name, fmt.Sprintf("It does not exist: %s %s. Reports are kept, but SQL that names it fails. An administrator runs the command; nodes then create it.", owner, why),
 		sqlCommand(&in.Facts, fmt.Sprintf(statement, schema, owner)))
 }
 
@@ -68,13 +68,13 @@ func adopt(name string, in *Input) string {
 	return "recoup adopt " + word(name) + " --entity " + word(entity)
 }
 
-func judgeDeadTables(in *Input) (found []Ill) {
+func judgeDeadTables(in *Input) (found []FixableFinding) {
 	for _, r := range in.Facts.DeadTables {
 		todo := ""
 		if i := slices.IndexFunc(in.Policy.DeadTables, func(d policy.DeadTable) bool { return d.Name == r.Name }); i >= 0 {
 			todo = " (" + in.Policy.DeadTables[i].Todo + ")"
 		}
-		found = append(found, ill(recoup.FindingNote, r.Name, fmt.Sprintf("The policy calls it dead%s, and it exists, with about %s: nothing that is written there is governed.", todo, count(r.Rows, "row")),
+		found = append(found, fixable(recoup.FindingNote, r.Name, fmt.Sprintf("The policy calls it dead%s, and it exists, with about %s: nothing that is written there is governed.", todo, count(r.Rows, "row")),
 			"recoup adopt "+word(r.Name)+" --entity "+word(entityOf(r, in))))
 	}
 	return found
@@ -91,17 +91,17 @@ var (
 )
 
 // judgeLookalikes finds tables of others that are error tables by all that they show.
-func judgeLookalikes(in *Input) (found []Ill) {
+func judgeLookalikes(in *Input) (found []FixableFinding) {
 	for _, r := range in.Facts.Lookalikes {
 		if queue := queueOf(r); queue != nil {
-			found = append(found, ill(recoup.FindingNote, r.Name, fmt.Sprintf("It is a table of %s (about %s), and no policy governs the jobs that fail there for good.", queue.Of, count(r.Rows, "row")),
+			found = append(found, fixable(recoup.FindingNote, r.Name, fmt.Sprintf("It is a table of %s (about %s), and no policy governs the jobs that fail there for good.", queue.Of, count(r.Rows, "row")),
 				"recoup adopt "+word(r.Name)+" --preset "+queue.Name))
 			continue
 		}
 		if !looksLikeErrors(r) {
 			continue
 		}
-		found = append(found, ill(recoup.FindingNote, r.Name, fmt.Sprintf("It looks like an error table (%s; about %s), and no policy governs it.", columnNames(r), count(r.Rows, "row")),
+		found = append(found, fixable(recoup.FindingNote, r.Name, fmt.Sprintf("It looks like an error table (%s; about %s), and no policy governs it.", columnNames(r), count(r.Rows, "row")),
 			"recoup adopt "+word(r.Name)+" --entity "+word(entityOf(r, in))))
 	}
 	return found
@@ -177,7 +177,7 @@ func columnNames(r store.Relation) string {
 // ahead is how many months after this one must have their partition.
 const ahead = 1
 
-func judgePartitions(in *Input) (found []Ill) {
+func judgePartitions(in *Input) (found []FixableFinding) {
 	f := &in.Facts
 	if f.Server == nil || in.Policy == nil || !f.Seen(store.FactPartitions) { // without a policy no node has made any
 		return nil
@@ -196,21 +196,21 @@ func judgePartitions(in *Input) (found []Ill) {
 			if err == nil {
 				bounds = fmt.Sprintf(" for values from ('%s 00:00:00+00') to ('%s 00:00:00+00')", first.Format(time.DateOnly), first.AddDate(0, 1, 0).Format(time.DateOnly))
 			}
-			found = append(found, ill(recoup.FindingWarning, subject, "It has the name of a partition of recoup."+p.Parent+" and is not attached: what is in it is not seen.",
+			found = append(found, fixable(recoup.FindingWarning, subject, "It has the name of a partition of recoup."+p.Parent+" and is not attached: what is in it is not seen.",
 				sqlCommand(f, "alter table recoup."+p.Parent+" attach partition "+subject+bounds)))
 		case len(p.Lacks) > 0:
-			found = append(found, ill(recoup.FindingCritical, subject, "It lacks its guards "+strings.Join(p.Lacks, ", ")+": statements aimed at it directly are not refused.",
+			found = append(found, fixable(recoup.FindingCritical, subject, "It lacks its guards "+strings.Join(p.Lacks, ", ")+": statements aimed at it directly are not refused.",
 				fixHere).with(guards(p)))
 		}
 		if p.Default && p.Rows {
-			found = append(found, ill(recoup.FindingWarning, subject, "Rows went into the default partition: their month had none, and cannot be dropped when it is over.", ""))
+			found = append(found, fixable(recoup.FindingWarning, subject, "Rows went into the default partition: their month had none, and cannot be dropped when it is over.", ""))
 		}
 	}
 	return found
 }
 
 // month is the finding for a month that is missing.
-func month(in *Input, parent string, first time.Time, now bool) []Ill {
+func month(in *Input, parent string, first time.Time, now bool) []FixableFinding {
 	name := parent + first.Format("_y2006m01")
 	if slices.ContainsFunc(in.Facts.Partitions, func(p store.Partition) bool { return p.Parent == parent && (p.Name == name || p.Default) }) {
 		return nil
@@ -219,11 +219,11 @@ func month(in *Input, parent string, first time.Time, now bool) []Ill {
 	if now {
 		severity, evidence = recoup.FindingCritical, "The partition of this month is missing: writes to recoup."+parent+" fail."
 	}
-	return []Ill{ill(severity, "recoup."+name, evidence, "recoup jobs run partitions").with(Remedy{Partitions: true})}
+	return []FixableFinding{fixable(severity, "recoup."+name, evidence, "recoup jobs run partitions").with(Fix{Partitions: true})}
 }
 
 // guards are the statements that give a partition its guards.
-func guards(p store.Partition) (r Remedy) {
+func guards(p store.Partition) (r Fix) {
 	definitions := map[string]string{
 		"known_codes":        "after insert on recoup.%s referencing new table as added for each statement execute function recoup.event_guard()",
 		"forbidden":          "before update or delete on recoup.%s for each statement execute function recoup.forbid()",

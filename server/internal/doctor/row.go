@@ -42,7 +42,7 @@ var verdicts = map[string]verdict{
 }
 
 // judgeRows says what rows mean that break an invariant.
-func judgeRows(in *Input) (found []Ill) {
+func judgeRows(in *Input) (found []FixableFinding) {
 	for _, b := range in.Facts.Breaches {
 		v, known := verdicts[b.Rule]
 		if !known {
@@ -53,10 +53,10 @@ func judgeRows(in *Input) (found []Ill) {
 			n = "More than " + n
 		}
 		fix := strings.NewReplacer(" ID", " "+word(b.Sample[0]), " CODE", " "+word(b.Sample[0])).Replace(v.fix)
-		i := ill(v.severity, v.subject, fmt.Sprintf("%s %s: %s.", v.evidence, n, strings.Join(b.Sample, ", ")), fix)
+		i := fixable(v.severity, v.subject, fmt.Sprintf("%s %s: %s.", v.evidence, n, strings.Join(b.Sample, ", ")), fix)
 		switch {
 		case v.repair != "" && in.Facts.Server != nil:
-			i.Remedy.Statements = []string{v.repair}
+			i.Repair.Statements = []string{v.repair}
 		case v.repair != "":
 			i.Fix = ""
 		}

@@ -107,21 +107,21 @@ func replace(f *store.Facts, o store.Object) []string {
 // TriggerCheck is the name of the check of triggers.
 const TriggerCheck = "triggers"
 
-func judgeTriggers(in *Input) (found []Ill) {
+func judgeTriggers(in *Input) (found []FixableFinding) {
 	f, d := &in.Facts, compare(&in.Facts, store.ObjectTrigger)
 	for _, o := range d.missing {
-		found = append(found, ill(recoup.FindingCritical, object(o), "This guard is missing: the database no longer refuses what it is there to refuse.",
-			sqlCommand(f, o.Statement())).with(Remedy{Statements: []string{o.Statement()}}))
+		found = append(found, fixable(recoup.FindingCritical, object(o), "This guard is missing: the database no longer refuses what it is there to refuse.",
+			sqlCommand(f, o.Statement())).with(Fix{Statements: []string{o.Statement()}}))
 	}
 	for _, o := range d.disabled {
 		own, table := relation(o)
 		enable := fmt.Sprintf("alter table %s enable trigger %s", table, own)
-		found = append(found, ill(recoup.FindingCritical, object(o), "This guard is disabled: the database no longer refuses what it is there to refuse.",
-			sqlCommand(f, enable)).with(Remedy{Statements: []string{enable}}))
+		found = append(found, fixable(recoup.FindingCritical, object(o), "This guard is disabled: the database no longer refuses what it is there to refuse.",
+			sqlCommand(f, enable)).with(Fix{Statements: []string{enable}}))
 	}
 	for _, o := range d.changed {
-		found = append(found, ill(recoup.FindingCritical, object(o), "This guard was replaced: it is not the one that the migrations made.",
-			sqlCommand(f, replace(f, o)...)).with(Remedy{Statements: replace(f, o)}))
+		found = append(found, fixable(recoup.FindingCritical, object(o), "This guard was replaced: it is not the one that the migrations made.",
+			sqlCommand(f, replace(f, o)...)).with(Fix{Statements: replace(f, o)}))
 	}
 	for _, o := range d.foreign {
 		if strings.HasSuffix(o.Definition, "recoup.adopted_moved()") {
@@ -134,20 +134,20 @@ func judgeTriggers(in *Input) (found []Ill) {
 
 // foreignTrigger is the finding for a trigger that no migration creates. On a table that is not
 // Recoup's it is a note.
-func foreignTrigger(f *store.Facts, o store.Object) Ill {
+func foreignTrigger(f *store.Facts, o store.Object) FixableFinding {
 	_, table := relation(o)
 	drop := "drop trigger " + o.Name
 	if f.File != nil {
 		table, drop = o.Table, `drop trigger "`+strings.ReplaceAll(o.Name, `"`, `""`)+`"`
 	}
 	if slices.ContainsFunc(compare(f, store.ObjectTable).foreign, func(t store.Object) bool { return strings.EqualFold(t.Name, table) }) {
-		return ill(recoup.FindingNote, object(o), fmt.Sprintf("This trigger on %s is not part of Recoup, nor is its table.", table), "")
+		return fixable(recoup.FindingNote, object(o), fmt.Sprintf("This trigger on %s is not part of Recoup, nor is its table.", table), "")
 	}
-	return ill(recoup.FindingWarning, object(o), fmt.Sprintf("This trigger on %s is not part of Recoup. It runs in every write to the table, and can change, discard or fail what is written. Drop it unless you know what it does.", table),
+	return fixable(recoup.FindingWarning, object(o), fmt.Sprintf("This trigger on %s is not part of Recoup. It runs in every write to the table, and can change, discard or fail what is written. Drop it unless you know what it does.", table),
 		sqlCommand(f, drop))
 }
 
-func judgeFunctions(in *Input) (found []Ill) {
+func judgeFunctions(in *Input) (found []FixableFinding) {
 	f, d := &in.Facts, compare(&in.Facts, store.ObjectFunction)
 	for _, o := range d.missing {
 		found = append(found, remade(f, o, "It is missing: what calls it fails."))
@@ -156,20 +156,20 @@ func judgeFunctions(in *Input) (found []Ill) {
 		found = append(found, remade(f, o, "It was replaced: its body, its owner's rights or its settings are not those of the migrations."))
 	}
 	for _, o := range compare(f, store.ObjectView).missing {
-		found = append(found, ill(recoup.FindingCritical, object(o), "It is missing: reads of history and of the gate fail.", ""))
+		found = append(found, fixable(recoup.FindingCritical, object(o), "It is missing: reads of history and of the gate fail.", ""))
 	}
 	return found
 }
 
 // remade is a function that the text of its migration makes anew.
-func remade(f *store.Facts, o store.Object, evidence string) Ill {
+func remade(f *store.Facts, o store.Object, evidence string) FixableFinding {
 	if o.Statement() == o.Definition { // its text is not known
-		return ill(recoup.FindingCritical, object(o), evidence, "")
+		return fixable(recoup.FindingCritical, object(o), evidence, "")
 	}
-	return ill(recoup.FindingCritical, object(o), evidence, fixHere).with(Remedy{Statements: replace(f, o)})
+	return fixable(recoup.FindingCritical, object(o), evidence, fixHere).with(Fix{Statements: replace(f, o)})
 }
 
-func judgeIndexes(in *Input) (found []Ill) {
+func judgeIndexes(in *Input) (found []FixableFinding) {
 	f, d := &in.Facts, compare(&in.Facts, store.ObjectIndex)
 	lost := map[string]bool{}
 	for _, o := range compare(f, store.ObjectConstraint).missing { // whose indexes go with them
@@ -181,47 +181,47 @@ func judgeIndexes(in *Input) (found []Ill) {
 			continue
 		}
 		remedy := replace(f, o)
-		found = append(found, ill(recoup.FindingWarning, object(o), "It is missing: what needs it reads the whole table.", sqlCommand(f, remedy[1:]...)).with(Remedy{Statements: remedy}))
+		found = append(found, fixable(recoup.FindingWarning, object(o), "It is missing: what needs it reads the whole table.", sqlCommand(f, remedy[1:]...)).with(Fix{Statements: remedy}))
 	}
 	for _, o := range d.disabled {
 		rebuild := "reindex index concurrently " + o.Name
-		found = append(found, ill(recoup.FindingWarning, object(o), "It is invalid: building it was cut off. It costs every write, and no query uses it.",
-			sqlCommand(f, rebuild)).with(Remedy{Statements: []string{rebuild}}))
+		found = append(found, fixable(recoup.FindingWarning, object(o), "It is invalid: building it was cut off. It costs every write, and no query uses it.",
+			sqlCommand(f, rebuild)).with(Fix{Statements: []string{rebuild}}))
 	}
 	for _, o := range d.changed {
-		found = append(found, ill(recoup.FindingWarning, object(o), "It is another index than the one that the migrations made: "+o.Definition,
-			sqlCommand(f, replace(f, o)...)).with(Remedy{Statements: replace(f, o)}))
+		found = append(found, fixable(recoup.FindingWarning, object(o), "It is another index than the one that the migrations made: "+o.Definition,
+			sqlCommand(f, replace(f, o)...)).with(Fix{Statements: replace(f, o)}))
 	}
 	return found
 }
 
-func judgeConstraints(in *Input) (found []Ill) {
+func judgeConstraints(in *Input) (found []FixableFinding) {
 	f, d := &in.Facts, compare(&in.Facts, store.ObjectConstraint)
 	for _, o := range slices.Concat(d.missing, d.changed) {
 		own, table := relation(o)
 		add := fmt.Sprintf("alter table %s add constraint %s %s", table, own, o.Definition)
-		found = append(found, ill(recoup.FindingWarning, object(o), "It is missing or changed: the database takes rows that break it. Rows that do have to be corrected first.",
+		found = append(found, fixable(recoup.FindingWarning, object(o), "It is missing or changed: the database takes rows that break it. Rows that do have to be corrected first.",
 			sqlCommand(f, fmt.Sprintf("alter table %s drop constraint if exists %s", table, own), add)))
 	}
 	for _, o := range d.disabled {
 		own, table := relation(o)
-		found = append(found, ill(recoup.FindingWarning, object(o), "It is not validated: rows that were there before may break it.",
+		found = append(found, fixable(recoup.FindingWarning, object(o), "It is not validated: rows that were there before may break it.",
 			sqlCommand(f, fmt.Sprintf("alter table %s validate constraint %s", table, own))))
 	}
 	return found
 }
 
-func judgeColumns(in *Input) (found []Ill) {
+func judgeColumns(in *Input) (found []FixableFinding) {
 	f := &in.Facts
 	tables, columns := compare(f, store.ObjectTable), compare(f, store.ObjectColumn)
 	for _, o := range tables.missing {
-		found = append(found, ill(recoup.FindingCritical, object(o), "It is missing: nodes cannot work without it. Restore it from a backup.", ""))
+		found = append(found, fixable(recoup.FindingCritical, object(o), "It is missing: nodes cannot work without it. Restore it from a backup.", ""))
 	}
 	for _, o := range tables.changed {
-		found = append(found, ill(recoup.FindingWarning, object(o), "It is not as the migrations made it.", ""))
+		found = append(found, fixable(recoup.FindingWarning, object(o), "It is not as the migrations made it.", ""))
 	}
 	for _, o := range columns.missing {
-		found = append(found, ill(recoup.FindingCritical, object(o), "It is missing: nodes cannot work without it. It should be "+o.Definition+".", ""))
+		found = append(found, fixable(recoup.FindingCritical, object(o), "It is missing: nodes cannot work without it. It should be "+o.Definition+".", ""))
 	}
 	for _, o := range columns.changed {
 		found = append(found, column(f, o))
@@ -230,9 +230,9 @@ func judgeColumns(in *Input) (found []Ill) {
 }
 
 // column is one that was changed. A default that is the only difference is put back.
-func column(f *store.Facts, want store.Object) Ill {
+func column(f *store.Facts, want store.Object) FixableFinding {
 	got := f.Present[slices.IndexFunc(f.Present, func(o store.Object) bool { return o.Kind == want.Kind && o.Name == want.Name })]
-	found := ill(recoup.FindingWarning, object(want), fmt.Sprintf("It is %q, and the migrations made it %q.", got.Definition, want.Definition), "")
+	found := fixable(recoup.FindingWarning, object(want), fmt.Sprintf("It is %q, and the migrations made it %q.", got.Definition, want.Definition), "")
 	wantType, wantDefault, has := strings.Cut(want.Definition, " default ")
 	gotType, _, _ := strings.Cut(got.Definition, " default ")
 	if wantType != gotType || strings.Contains(want.Definition, " generated") {
@@ -244,5 +244,5 @@ func column(f *store.Facts, want store.Object) Ill {
 		set = strings.TrimSuffix(set, "drop default") + "set default " + wantDefault
 	}
 	found.Fix = sqlCommand(f, set)
-	return found.with(Remedy{Statements: []string{set}})
+	return found.with(Fix{Statements: []string{set}})
 }

@@ -25,29 +25,29 @@ const (
 	poolSize        = 10      // of a node, unless it says otherwise
 )
 
-func judgeVacuum(in *Input) (found []Ill) {
+func judgeVacuum(in *Input) (found []FixableFinding) {
 	s := in.Facts.Server
 	if s == nil {
 		return nil
 	}
 	for _, name := range []string{"autovacuum", "track_counts"} {
 		if s.Settings[name] == "off" {
-			found = append(found, ill(recoup.FindingWarning, name, "It is off: dead rows are never cleared away, and the queues slow down by the hour.",
+			found = append(found, fixable(recoup.FindingWarning, name, "It is off: dead rows are never cleared away, and the queues slow down by the hour.",
 				sqlCommand(&in.Facts, "alter system set "+name+" = on", "select pg_reload_conf()")))
 		}
 	}
 	for _, t := range s.Tables {
 		if t.AutovacuumOff {
 			on := "alter table " + t.Name + " reset (autovacuum_enabled)"
-			found = append(found, ill(recoup.FindingWarning, "table "+t.Name, "Autovacuum is off for it: its dead rows are never cleared away.", sqlCommand(&in.Facts, on)).
-				with(Remedy{Statements: []string{on}}))
+			found = append(found, fixable(recoup.FindingWarning, "table "+t.Name, "Autovacuum is off for it: its dead rows are never cleared away.", sqlCommand(&in.Facts, on)).
+				with(Fix{Statements: []string{on}}))
 		}
 		if t.Dead > manyDead && t.Dead > t.Live/deadShare && in.Now.Sub(t.Vacuumed) > time.Hour {
 			last := "never vacuumed"
 			if !t.Vacuumed.IsZero() {
 				last = "last vacuumed " + span(in.Now.Sub(t.Vacuumed)) + " ago"
 			}
-			found = append(found, ill(recoup.FindingWarning, "table "+t.Name, fmt.Sprintf("%d dead rows beside %d live ones, %s: it is bloated, and every scan pays for it.", t.Dead, t.Live, last),
+			found = append(found, fixable(recoup.FindingWarning, "table "+t.Name, fmt.Sprintf("%d dead rows beside %d live ones, %s: it is bloated, and every scan pays for it.", t.Dead, t.Live, last),
 				sqlCommand(&in.Facts, "vacuum (analyze) "+t.Name)))
 		}
 	}
@@ -56,14 +56,14 @@ func judgeVacuum(in *Input) (found []Ill) {
 		if s.FrozenAge > ancientIDs {
 			severity = recoup.FindingCritical
 		}
-		found = append(found, ill(severity, "transaction ids", fmt.Sprintf("%d transactions since the oldest row that is not frozen: at 2 billion the database stops taking writes.", s.FrozenAge),
+		found = append(found, fixable(severity, "transaction ids", fmt.Sprintf("%d transactions since the oldest row that is not frozen: at 2 billion the database stops taking writes.", s.FrozenAge),
 			`vacuumdb --all --freeze`))
 	}
 	return found
 }
 
 // judgeLocks has no remedy for --fix: the session may be a migration or a backup.
-func judgeLocks(in *Input) (found []Ill) {
+func judgeLocks(in *Input) (found []FixableFinding) {
 	if in.Facts.Server == nil {
 		return nil
 	}
@@ -90,7 +90,7 @@ func judgeLocks(in *Input) (found []Ill) {
 		case l.Mode == "AccessShareLock":
 			severity, effect = recoup.FindingNote, "old months cannot be dropped meanwhile, and migrations wait."
 		}
-		found = append(found, ill(severity, subject, fmt.Sprintf("It %s %s on %s, and %s for it: %s%s",
+		found = append(found, fixable(severity, subject, fmt.Sprintf("It %s %s on %s, and %s for it: %s%s",
 			does, l.Mode, l.On, waiting(l.Blocked), effect, since), sqlCommand(&in.Facts, l.End())))
 	}
 	return found
@@ -103,7 +103,7 @@ func waiting(n int) string {
 	return fmt.Sprintf("%d sessions wait", n)
 }
 
-func judgeHolders(in *Input) (found []Ill) {
+func judgeHolders(in *Input) (found []FixableFinding) {
 	if in.Facts.Server == nil {
 		return nil
 	}
@@ -111,14 +111,14 @@ func judgeHolders(in *Input) (found []Ill) {
 		subject := h.Kind + " " + h.Name
 		switch age := in.Facts.Clock.Sub(h.Since); {
 		case h.Kind == "replication slot":
-			found = append(found, ill(recoup.FindingWarning, subject, "Nobody uses it, and it keeps "+size(h.Bytes)+" of the write-ahead log, which grows until the disk is full.",
+			found = append(found, fixable(recoup.FindingWarning, subject, "Nobody uses it, and it keeps "+size(h.Bytes)+" of the write-ahead log, which grows until the disk is full.",
 				sqlCommand(&in.Facts, "select pg_drop_replication_slot("+literal(h.Name)+")")))
 		case h.Since.IsZero() || age < longTransaction:
 		case h.Kind == "prepared transaction":
-			found = append(found, ill(recoup.FindingWarning, subject, "It has been prepared for "+span(age)+": no dead row since then can be cleared away.",
+			found = append(found, fixable(recoup.FindingWarning, subject, "It has been prepared for "+span(age)+": no dead row since then can be cleared away.",
 				sqlCommand(&in.Facts, "rollback prepared "+literal(h.Name))))
 		default:
-			found = append(found, ill(recoup.FindingWarning, subject, "It has been open for "+span(age)+": no dead row since then can be cleared away.",
+			found = append(found, fixable(recoup.FindingWarning, subject, "It has been open for "+span(age)+": no dead row since then can be cleared away.",
 				sqlCommand(&in.Facts, "select pg_terminate_backend("+pid(h.Name)+")")))
 		}
 	}
@@ -134,7 +134,7 @@ func pid(name string) string {
 	return strconv.Itoa(n)
 }
 
-func judgeClock(in *Input) []Ill {
+func judgeClock(in *Input) []FixableFinding {
 	if in.Facts.Server == nil || in.Skew.Abs() < maxSkew {
 		return nil
 	}
@@ -142,17 +142,17 @@ func judgeClock(in *Input) []Ill {
 	if in.Skew < 0 {
 		direction = "behind"
 	}
-	return []Ill{ill(recoup.FindingWarning, "clock of this machine", fmt.Sprintf("It is %s %s the database's: times that people see and clients send are wrong by that.", span(in.Skew.Abs()), direction),
+	return []FixableFinding{fixable(recoup.FindingWarning, "clock of this machine", fmt.Sprintf("It is %s %s the database's: times that people see and clients send are wrong by that.", span(in.Skew.Abs()), direction),
 		"timedatectl set-ntp true")}
 }
 
-func judgeConnections(in *Input) (found []Ill) {
+func judgeConnections(in *Input) (found []FixableFinding) {
 	s := in.Facts.Server
 	if s == nil {
 		return nil
 	}
 	if free := s.Available - s.Sessions; s.Available > 0 && free < max(s.Available/fullShare, 1) {
-		found = append(found, ill(recoup.FindingWarning, "max_connections", fmt.Sprintf("%d of %d sessions are in use: a node that starts may get none.", s.Sessions, s.Available),
+		found = append(found, fixable(recoup.FindingWarning, "max_connections", fmt.Sprintf("%d of %d sessions are in use: a node that starts may get none.", s.Sessions, s.Available),
 			sqlCommand(&in.Facts, fmt.Sprintf("alter system set max_connections = %d", 2*s.Available))))
 	}
 	pool := poolSize
@@ -161,23 +161,23 @@ func judgeConnections(in *Input) (found []Ill) {
 	}
 	for _, l := range s.Limits {
 		if l.Limit < pool+1 {
-			found = append(found, ill(recoup.FindingWarning, l.Of, fmt.Sprintf("It may have %s, and one node takes up to %d.", count(l.Limit, "session"), pool+1),
+			found = append(found, fixable(recoup.FindingWarning, l.Of, fmt.Sprintf("It may have %s, and one node takes up to %d.", count(l.Limit, "session"), pool+1),
 				sqlCommand(&in.Facts, "alter "+l.Of+" connection limit -1")))
 		}
 	}
 	return found
 }
 
-func judgePooler(in *Input) []Ill {
+func judgePooler(in *Input) []FixableFinding {
 	if in.Facts.Server == nil || !in.Facts.Server.Pooled {
 		return nil
 	}
-	return []Ill{ill(recoup.FindingNote, "pooler", "A connection pooler is in front of the database, and notifications do not get through: nodes poll for what other nodes commit.",
+	return []FixableFinding{fixable(recoup.FindingNote, "pooler", "A connection pooler is in front of the database, and notifications do not get through: nodes poll for what other nodes commit.",
 		`recoup serve --database "$RECOUP_DATABASE" --database-direct postgres://…`)}
 }
 
 // judgeDurability finds settings under which what was acknowledged can be lost.
-func judgeDurability(in *Input) (found []Ill) {
+func judgeDurability(in *Input) (found []FixableFinding) {
 	s := in.Facts.Server
 	if s == nil {
 		return nil
@@ -197,18 +197,18 @@ func judgeDurability(in *Input) (found []Ill) {
 			where = " for the " + of
 			fix = sqlCommand(&in.Facts, "alter "+of+" reset "+bad.name)
 		}
-		found = append(found, ill(recoup.FindingCritical, bad.name, "It is "+bad.value+where+": "+bad.why+".", fix))
+		found = append(found, fixable(recoup.FindingCritical, bad.name, "It is "+bad.value+where+": "+bad.why+".", fix))
 	}
 	return found
 }
 
-func judgeSettings(in *Input) (found []Ill) {
+func judgeSettings(in *Input) (found []FixableFinding) {
 	s := in.Facts.Server
 	if s == nil {
 		return nil
 	}
 	if pages, err := strconv.ParseInt(s.Settings["shared_buffers"], 10, 64); err == nil && pages <= fewBuffers && s.Size > largeDatabase {
-		found = append(found, ill(recoup.FindingNote, "shared_buffers", fmt.Sprintf("It is %s for a database of %s: reads go to the disk that could be served from memory.", size(pages*8192), size(s.Size)),
+		found = append(found, fixable(recoup.FindingNote, "shared_buffers", fmt.Sprintf("It is %s for a database of %s: reads go to the disk that could be served from memory.", size(pages*8192), size(s.Size)),
 			sqlCommand(&in.Facts, "alter system set shared_buffers = '1GB'")))
 	}
 	if s.Settings["default_transaction_read_only"] == "on" {
@@ -216,13 +216,13 @@ func judgeSettings(in *Input) (found []Ill) {
 		if of, ok := s.Sources["default_transaction_read_only"]; ok {
 			fix = sqlCommand(&in.Facts, "alter "+of+" reset default_transaction_read_only")
 		}
-		found = append(found, ill(recoup.FindingCritical, "default_transaction_read_only", "It is on: every write is refused.", fix))
+		found = append(found, fixable(recoup.FindingCritical, "default_transaction_read_only", "It is on: every write is refused.", fix))
 	}
 	return found
 }
 
 // judgeListener finds a node that others can reach in the clear.
-func judgeListener(in *Input) []Ill {
+func judgeListener(in *Input) []FixableFinding {
 	if in.Node == nil || in.Node.Secure {
 		return nil
 	}
@@ -231,13 +231,13 @@ func judgeListener(in *Input) []Ill {
 	if err != nil || host == "localhost" || ip != nil && ip.IsLoopback() {
 		return nil
 	}
-	return []Ill{ill(recoup.FindingWarning, "listener "+in.Node.Listen, "It is reachable from other machines without TLS, and no proxy is configured: API keys cross the network in the clear.",
+	return []FixableFinding{fixable(recoup.FindingWarning, "listener "+in.Node.Listen, "It is reachable from other machines without TLS, and no proxy is configured: API keys cross the network in the clear.",
 		"recoup serve --listen "+word(in.Node.Listen)+" --tls-cert tls.crt --tls-key tls.key")}
 }
 
 // judgeUnseen reports what was not checked. A schema that was not checked is a warning:
 // guards may be missing.
-func judgeUnseen(in *Input) (found []Ill) {
+func judgeUnseen(in *Input) (found []FixableFinding) {
 	for _, u := range in.Facts.Unseen {
 		severity, evidence := recoup.FindingNote, "This was not checked: "+u.Why+"."
 		switch u.What {
@@ -246,16 +246,16 @@ func judgeUnseen(in *Input) (found []Ill) {
 		case store.FactGrants:
 			severity = recoup.FindingWarning
 		}
-		found = append(found, ill(severity, u.What, evidence, ""))
+		found = append(found, fixable(severity, u.What, evidence, ""))
 	}
 	return found
 }
 
-func judgePolicy(in *Input) []Ill {
+func judgePolicy(in *Input) []FixableFinding {
 	if len(in.Warnings) == 0 {
 		return nil
 	}
 	shown := slices.Clone(in.Warnings[:min(len(in.Warnings), 1)])
-	return []Ill{ill(recoup.FindingNote, "policy "+in.Policy.Version, fmt.Sprintf("Its checker has %s. The first: %s", count(len(in.Warnings), "warning"), shown[0]),
+	return []FixableFinding{fixable(recoup.FindingNote, "policy "+in.Policy.Version, fmt.Sprintf("Its checker has %s. The first: %s", count(len(in.Warnings), "warning"), shown[0]),
 		"recoup policy check")}
 }

@@ -53,7 +53,7 @@ func (e *Engine) Bulk(ctx context.Context, c Caller, b Bulk) (recoup.BulkResult,
 		}
 	}
 	result := recoup.BulkResult{Preview: b.Preview, Matched: len(members)}
-	shown := Frozen{Act: b.Act, Until: e.Now().Add(PreviewLife)}
+	shown := PreviewSet{Act: b.Act, Until: e.Now().Add(PreviewLife)}
 	for chunk := range slices.Chunk(members, bulkChunk) {
 		if b.Preview {
 			err = e.previewChunk(ctx, c, input, chunk, &result, &shown)
@@ -100,7 +100,7 @@ func badBulk(field, message string) error {
 func (e *Engine) members(ctx context.Context, c Caller, b Bulk) ([]Member, error) {
 	var list []Member
 	if b.Token != "" {
-		f, err := Thaw(b.Token, b.Act, e.Now())
+		f, err := ParsePreviewToken(b.Token, b.Act, e.Now())
 		return f.Members, err
 	}
 	for _, id := range distinct(b.IDs) {
@@ -154,7 +154,7 @@ func (e *Engine) applyChunk(ctx context.Context, c Caller, in lifecycle.Input, m
 }
 
 // previewChunk asks the state machine about each error as it is, without a lock.
-func (e *Engine) previewChunk(ctx context.Context, c Caller, in lifecycle.Input, members []Member, r *recoup.BulkResult, shown *Frozen) error {
+func (e *Engine) previewChunk(ctx context.Context, c Caller, in lifecycle.Input, members []Member, r *recoup.BulkResult, shown *PreviewSet) error {
 	now := e.Now()
 	for _, m := range members {
 		current, err := e.Error(ctx, c, m.ID)

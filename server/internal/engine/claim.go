@@ -20,7 +20,7 @@ func (e *Engine) Claim(ctx context.Context, c Caller, claim recoup.RetryClaim) (
 	if err != nil {
 		return nil, err
 	}
-	e.Roster.Claims(claim.Worker, tables...)
+	e.Heartbeats.Claims(claim.Worker, tables...)
 	return e.await(ctx, claim, tables)
 }
 
@@ -93,7 +93,7 @@ func (e *Engine) claim(ctx context.Context, claim recoup.RetryClaim, tables []st
 // Lease leases errors that are due to a worker who knows which ones it wants, under one
 // token. What is not due, or held by another, is left out.
 func (e *Engine) Lease(ctx context.Context, worker, table string, ids []recoup.ID, lasts time.Duration) ([]recoup.Error, error) {
-	e.Roster.Claims(worker, table)
+	e.Heartbeats.Claims(worker, table)
 	in := lifecycle.Claim{Token: e.IDs.New(e.Now()), Worker: worker, Lease: lasts}
 	steps := make([]store.Step, len(ids))
 	for i, id := range ids {

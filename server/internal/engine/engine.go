@@ -41,15 +41,15 @@ type Ledger interface {
 
 // Options are what an engine is made of. All but the last four are required.
 type Options struct {
-	Store    Store
-	Ledger   Ledger
-	Policies *Policies
-	Codes    func() *fault.Registry
-	Now      func() time.Time
-	IDs      *recoup.IDSource
-	Redactor *redact.Redactor // nil: the default rules
-	Roster   *lease.Roster    // nil: nobody asks who claims
-	Logger   *slog.Logger     // nil: what the database refuses of the clock's changes is not logged
+	Store      Store
+	Ledger     Ledger
+	Policies   *Policies
+	Codes      func() *fault.Registry
+	Now        func() time.Time
+	IDs        *recoup.IDSource
+	Redactor   *redact.Redactor  // nil: the default rules
+	Heartbeats *lease.Heartbeats // nil: nobody asks who claims
+	Logger     *slog.Logger      // nil: what the database refuses of the clock's changes is not logged
 
 	// Refusal says why an act does not apply to an error, in words for operators; nil: as
 	// the error does.

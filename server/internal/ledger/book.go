@@ -65,8 +65,8 @@ func (b *Book) Append(ctx context.Context, events []store.Event) (*Receipt, erro
 	return b.writer.Append(ctx, events)
 }
 
-// Candidates returns the hashes that a tenant may have in the ledger.
-func (b *Book) Candidates(tenant string) []string { return b.options.Tenants.Candidates(tenant) }
+// TenantHashes returns the hashes that a tenant may have in the ledger.
+func (b *Book) TenantHashes(tenant string) []string { return b.options.Tenants.TenantHashes(tenant) }
 
 // CountDropped notes what a client could not send.
 func (b *Book) CountDropped(now time.Time, reason string, n int64) {

@@ -149,7 +149,7 @@ func (c *check) run() {
 	c.names()
 	c.status()
 	c.provider()
-	c.sayings()
+	c.details()
 	if c.in.Tenant != "" && c.reason == "" {
 		c.out.TenantHash, c.out.TenantKey = c.tenant(c.Tenants, c.in.Tenant)
 	}
@@ -180,10 +180,10 @@ func (c *check) code() {
 	c.identifier("code", string(name))
 }
 
-// sayings keeps of the details what is allowed. An event that does not say whether
+// details keeps the details that are allowed. An event that does not say whether
 // trying again is worth it is stored with what the registry says, so that spec 003's
 // query over the details counts what the rollups do.
-func (c *check) sayings() {
+func (c *check) details() {
 	if c.reason != "" {
 		return
 	}
@@ -212,7 +212,7 @@ func (c *check) provider() {
 	if name == "" {
 		return
 	}
-	if s := c.in.Sender; s != nil && s.MayBlame != nil && !s.MayBlame(name) {
+	if s := c.in.Sender; s != nil && s.OwnsProvider != nil && !s.OwnsProvider(name) {
 		c.identifier("external_service", name)
 		c.left.add(DropForeignProvider, 1)
 		return
@@ -241,7 +241,7 @@ func (c *check) names() {
 	} else {
 		c.identifier("service", c.out.Service)
 	}
-	if s := c.in.Sender; s != nil && s.MaySay != nil && c.out.Service != "" && !s.MaySay(c.out.Service) {
+	if s := c.in.Sender; s != nil && s.OwnsService != nil && c.out.Service != "" && !s.OwnsService(c.out.Service) {
 		c.refuse(DropForeign, "service", "hub", "expected a service of the key's hubs: list it there as one of its services in the policy, or use a key for all hubs")
 	}
 	c.identifier("region", c.out.Region)

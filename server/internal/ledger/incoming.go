@@ -28,8 +28,8 @@ type Sender struct {
 
 	// What a sender may not speak for is refused, or of a provider left out; nil:
 	// it may for all.
-	MaySay   func(service string) bool
-	MayBlame func(provider string) bool
+	OwnsService  func(service string) bool
+	OwnsProvider func(provider string) bool
 }
 
 // Governed is what became of a batch.

@@ -70,9 +70,9 @@ func (t *Tenants) Hash(tenant string) (hash, keyID string) {
 	return h.hash(tenant), h.id
 }
 
-// Candidates returns the hashes of a tenant under every live key, the current one
+// TenantHashes returns the hashes of a tenant under every live key, the current one
 // first: what a search for a tenant must look for.
-func (t *Tenants) Candidates(tenant string) []string {
+func (t *Tenants) TenantHashes(tenant string) []string {
 	all := t.ring.Load().all
 	hashes := make([]string, len(all))
 	for i, h := range all {

@@ -251,7 +251,7 @@ func (c *compiler) altitudes() {
 	c.out.ReplayRetention = time.Duration(s.ReplayRetention)
 	c.out.CheckpointRetention = time.Duration(s.CheckpointRetention)
 	g := c.file.Gate
-	c.out.Gate = Gate{
+	c.out.Gate = GateZero{
 		Schedule:       fileSchedule{Kind: retry.Fixed, Steps: g.Waits}.compile(),
 		MaxAttempts:    g.MaxAttempts,
 		RecoveryWindow: time.Duration(g.RecoveryWindow),

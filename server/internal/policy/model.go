@@ -106,8 +106,8 @@ type ProviderGroup struct {
 	Hub       string        // that alone uses them; empty: all do
 }
 
-// Gate is the policy of Gate Zero (spec 004).
-type Gate struct {
+// GateZero is the policy of Gate Zero (spec 004).
+type GateZero struct {
 	Schedule       retry.Schedule
 	MaxAttempts    int
 	RecoveryWindow time.Duration
@@ -115,7 +115,7 @@ type Gate struct {
 }
 
 // Exists reports whether the policy has a Gate Zero.
-func (g *Gate) Exists() bool { return g.MaxAttempts > 0 }
+func (g *GateZero) Exists() bool { return g.MaxAttempts > 0 }
 
 // Ledger says what the ledger may keep, and how long (spec 003).
 type Ledger struct {

@@ -65,7 +65,7 @@ type Policy struct {
 	ReplayRetention     time.Duration
 	CheckpointRetention time.Duration
 
-	Gate   Gate
+	Gate   GateZero
 	Ledger Ledger
 
 	// Codes are those that the policy registers.

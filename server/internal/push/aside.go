@@ -6,19 +6,19 @@ import (
 	"time"
 )
 
-// setAside is a parcel that waits to be given back.
+// setAside is a delivery that waits to be given back.
 type setAside struct {
-	parcel
+	delivery
 	at time.Time
 }
 
-// maxFailed is how many parcels that have failed are remembered.
+// maxFailed is how many deliveries that have failed are remembered.
 const maxFailed = 100
 
-// claim claims what is delivered next. Where parcels have failed before, it looks
+// claim claims what is delivered next. Where deliveries have failed before, it looks
 // beyond them: those behind which others wait come last, so that a receiver is not
 // tried with the same one for ever, and those that have failed longest ago first.
-func (r *receiver) claim(ctx context.Context, places int) ([]parcel, error) {
+func (r *receiver) claim(ctx context.Context, places int) ([]delivery, error) {
 	failed := r.expected()
 	list, err := r.source.claim(ctx, places+len(failed), int((r.lease+time.Second-1)/time.Second))
 	if err == nil {
@@ -27,7 +27,7 @@ func (r *receiver) claim(ctx context.Context, places int) ([]parcel, error) {
 	if len(list) <= places {
 		return list, err
 	}
-	slices.SortStableFunc(list, func(a, b parcel) int {
+	slices.SortStableFunc(list, func(a, b delivery) int {
 		return slices.Index(failed, a.key()) - slices.Index(failed, b.key())
 	})
 	for _, p := range list[places:] {
@@ -48,23 +48,23 @@ func (r *receiver) expected() []string {
 
 // forget drops those that were expected and did not come: somebody else has them, or
 // they are done.
-func (r *receiver) forget(expected []string, came []parcel) {
+func (r *receiver) forget(expected []string, came []delivery) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.failed = slices.DeleteFunc(r.failed, func(key string) bool {
-		return slices.Contains(expected, key) && !slices.ContainsFunc(came, func(p parcel) bool { return p.key() == key })
+		return slices.Contains(expected, key) && !slices.ContainsFunc(came, func(p delivery) bool { return p.key() == key })
 	})
 }
 
-// clearFailed forgets that a parcel has failed.
-func (r *receiver) clearFailed(p parcel) {
+// clearFailed forgets that a delivery has failed.
+func (r *receiver) clearFailed(p delivery) {
 	if i := slices.Index(r.failed, p.key()); i >= 0 {
 		r.failed = slices.Delete(r.failed, i, i+1)
 	}
 }
 
-// putAside keeps a parcel that is to be given back at that time.
-func (r *receiver) putAside(p parcel, at time.Time) {
+// putAside keeps a delivery that is to be given back at that time.
+func (r *receiver) putAside(p delivery, at time.Time) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.aside = append(r.aside, setAside{p, at})

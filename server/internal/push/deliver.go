@@ -85,9 +85,9 @@ func lost(err error) bool {
 	return errors.Is(err, store.ErrNotFound)
 }
 
-// deliver sends a parcel and records the result in the answer. If the delivery fails,
-// the parcel is given back.
-func (r *receiver) deliver(ctx context.Context, p parcel, era int) {
+// deliver sends one delivery and records the result in the answer. If the delivery fails,
+// the delivery is given back.
+func (r *receiver) deliver(ctx context.Context, p delivery, era int) {
 	a, err := r.send(ctx, p)
 	ctx, cancel := context.WithTimeout(ctx, margin)
 	defer cancel()
@@ -112,10 +112,10 @@ func (r *receiver) deliver(ctx context.Context, p parcel, era int) {
 	}
 }
 
-// sendBack gives a parcel back through no fault of its own: at once, or, where it would
+// sendBack gives a delivery back through no fault of its own: at once, or, where it would
 // be claimed again before all others, later. What the store does not take now is given
 // back in a later pass.
-func (r *receiver) sendBack(ctx context.Context, p parcel, atOnce bool) {
+func (r *receiver) sendBack(ctx context.Context, p delivery, atOnce bool) {
 	if until, yes := p.aside(); yes && !atOnce {
 		r.putAside(p, until)
 		return
@@ -128,9 +128,9 @@ func (r *receiver) sendBack(ctx context.Context, p parcel, atOnce bool) {
 // errCut is the trouble of a delivery that the node has broken off.
 var errCut = &trouble{reason: "broken off"}
 
-// send delivers a parcel and returns the answer if it is one of those that a receiver
+// send makes a delivery and returns the answer if it is one of those that a receiver
 // may give.
-func (r *receiver) send(ctx context.Context, p parcel) (*answer, error) {
+func (r *receiver) send(ctx context.Context, p delivery) (*answer, error) {
 	now := r.now()
 	ctx, cancel := context.WithTimeout(ctx, min(r.timeout, max(soonest, p.until().Sub(now)-recordTime)))
 	defer cancel()

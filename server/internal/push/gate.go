@@ -22,9 +22,9 @@ type gateSource struct {
 	batch  string
 }
 
-func (s *gateSource) claim(ctx context.Context, limit, lease int) ([]parcel, error) {
+func (s *gateSource) claim(ctx context.Context, limit, lease int) ([]delivery, error) {
 	cases, err := s.Gate.Claim(ctx, recoup.GateZeroClaim{Worker: s.worker, Limit: limit, LeaseSeconds: lease, BatchID: s.batch})
-	list := make([]parcel, len(cases))
+	list := make([]delivery, len(cases))
 	for i := range cases {
 		list[i] = &gateParcel{s, &cases[i]}
 	}

@@ -22,8 +22,8 @@ const (
 	recordTime = 5 * time.Second
 )
 
-// parcel is one piece of work on its way to a receiver.
-type parcel interface {
+// delivery is one piece of work on its way to a receiver.
+type delivery interface {
 	// key is the same whenever the same attempt is delivered.
 	key() string
 
@@ -45,10 +45,10 @@ type parcel interface {
 	aside() (until time.Time, yes bool)
 }
 
-// source is where a receiver's parcels come from.
+// source supplies the deliveries of a receiver.
 type source interface {
 	// claim leases what there is, for that many seconds.
-	claim(ctx context.Context, limit, lease int) ([]parcel, error)
+	claim(ctx context.Context, limit, lease int) ([]delivery, error)
 }
 
 // receiver is an address that work is delivered to.
@@ -68,7 +68,7 @@ type receiver struct {
 	places  int // of these, places
 	era     int // counts failures; the result of a delivery begun in an earlier era is stale
 	aside   []setAside
-	failed  []string // keys of parcels that have failed and are put aside, the longest ago first
+	failed  []string // keys of deliveries that have failed and are put aside, the longest ago first
 }
 
 func newReceiver(c Config, o *Options, cut <-chan struct{}) *receiver {
@@ -95,13 +95,13 @@ func (r *receiver) pass(ctx context.Context) error {
 		return nil
 	}
 	defer r.under.Done()
-	parcels, err := r.claim(ctx, places)
-	r.fill(places, len(parcels))
-	for _, p := range parcels {
+	deliveries, err := r.claim(ctx, places)
+	r.fill(places, len(deliveries))
+	for _, p := range deliveries {
 		r.under.Go(func() {
 			r.deliver(context.WithoutCancel(ctx), p, era)
 			r.free()
-			if len(parcels) == places { // there may be more
+			if len(deliveries) == places { // there may be more
 				_ = r.pass(ctx) // a failure comes up again, and is reported, in the scheduled pass
 			}
 		})
@@ -153,7 +153,7 @@ func (r *receiver) stop() {
 
 // note counts an outcome. A receiver whose answer it is works again, unless another
 // delivery has failed after this one began.
-func (r *receiver) note(p parcel, outcome string, era int) {
+func (r *receiver) note(p delivery, outcome string, era int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.status.Deliveries[outcome]++
@@ -167,7 +167,7 @@ func (r *receiver) note(p parcel, outcome string, era int) {
 
 // fail counts a failed delivery and makes the receiver back off. Deliveries that fail
 // together count once.
-func (r *receiver) fail(p parcel, t *trouble, era int) {
+func (r *receiver) fail(p delivery, t *trouble, era int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	now := r.now()

@@ -27,11 +27,11 @@ type workSource struct {
 	lanes  []recoup.Lane
 }
 
-func (s *workSource) claim(ctx context.Context, limit, lease int) ([]parcel, error) {
+func (s *workSource) claim(ctx context.Context, limit, lease int) ([]delivery, error) {
 	claimed, err := s.Letters.Claim(ctx, engine.Caller{Name: s.worker}, recoup.WorkClaim{
 		Lanes: s.lanes, Worker: s.worker, Limit: limit, LeaseSeconds: lease,
 	})
-	list := make([]parcel, len(claimed))
+	list := make([]delivery, len(claimed))
 	for i := range claimed {
 		list[i] = &workParcel{s, &claimed[i]}
 	}

@@ -24,7 +24,7 @@ var epoch = time.Date(2026, 2, 2, 9, 0, 0, 0, time.UTC)
 // world is one case and a clock that is moved by hand.
 type world struct {
 	testing.TB
-	gate policy.Gate
+	gate policy.GateZero
 	ids  *recoup.IDSource
 	now  time.Time
 	c    store.Case

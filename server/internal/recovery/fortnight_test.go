@@ -26,7 +26,7 @@ type fortnight struct {
 	testing.TB
 	*recovery.Service
 	store  *sqlite.Store
-	gate   policy.Gate
+	gate   policy.GateZero
 	chance *mathrand.Rand
 	now    time.Time
 
@@ -92,7 +92,7 @@ func newFortnight(t *testing.T, seed uint64) *fortnight {
 	s.UseClock(func() time.Time { return f.now })
 	var err error
 	f.Service, err = recovery.New(recovery.Options{
-		Store: s, Gate: func() policy.Gate { return f.gate }, Now: func() time.Time { return f.now }, IDs: recoup.NewIDSource(rand.Reader),
+		Store: s, Gate: func() policy.GateZero { return f.gate }, Now: func() time.Time { return f.now }, IDs: recoup.NewIDSource(rand.Reader),
 	})
 	f.must(err)
 	return f

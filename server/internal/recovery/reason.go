@@ -24,6 +24,6 @@ func ReasonClass(reason string) string {
 }
 
 // known reports whether the policy has a reason.
-func known(gate policy.Gate, reason string) bool {
+func known(gate policy.GateZero, reason string) bool {
 	return slices.ContainsFunc(gate.Reasons, func(d policy.Description) bool { return d.Name == reason })
 }

@@ -33,7 +33,7 @@ const MaxLapses = 3
 // hold, comes back as a *[Refusal], and the case returned with it is unchanged.
 // A pass that comes after the recovery is EXHAUSTED is refused too, but leaves a
 // LATE_RESULT in the effects, to be stored on its own.
-func Step(gate policy.Gate, current store.Case, in Input, now time.Time) (store.Case, store.CaseEffects, error) {
+func Step(gate policy.GateZero, current store.Case, in Input, now time.Time) (store.Case, store.CaseEffects, error) {
 	s := step{gate: gate, now: now, kind: in.kind(), Case: current}
 	err := s.known()
 	if err == nil {
@@ -49,7 +49,7 @@ func Step(gate policy.Gate, current store.Case, in Input, now time.Time) (store.
 // to happen.
 type step struct {
 	store.Case
-	gate    policy.Gate
+	gate    policy.GateZero
 	now     time.Time
 	kind    Kind
 	effects store.CaseEffects

@@ -22,7 +22,7 @@ type Store interface {
 // Options are what a service is made of. All of them are required.
 type Options struct {
 	Store Store
-	Gate  func() policy.Gate // the one in force
+	Gate  func() policy.GateZero // the one in force
 	Now   func() time.Time
 	IDs   *recoup.IDSource
 }
@@ -32,7 +32,7 @@ type Options struct {
 type Service struct {
 	store.GateReader
 	store Store
-	gate  func() policy.Gate
+	gate  func() policy.GateZero
 	now   func() time.Time
 	ids   *recoup.IDSource
 }
@@ -54,7 +54,7 @@ func (s *Service) decide(in Input) store.DecideCase {
 }
 
 // Gate is the policy in force.
-func (s *Service) Gate() policy.Gate { return s.gate() }
+func (s *Service) Gate() policy.GateZero { return s.gate() }
 
 // ActBatchComplete is how the audit names the end of an import.
 const ActBatchComplete = "gate_zero.complete"

@@ -149,7 +149,7 @@ func (s *Service) CheckResult(r *recoup.GateZeroResult) error {
 	return f.Err()
 }
 
-func reasons(gate policy.Gate) []string {
+func reasons(gate policy.GateZero) []string {
 	list := make([]string, len(gate.Reasons))
 	for i := range gate.Reasons {
 		list[i] = gate.Reasons[i].Name

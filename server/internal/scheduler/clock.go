@@ -91,7 +91,7 @@ func (c *Clock) turn(ctx context.Context, p *progress) error {
 	p.begin(now)
 	ctx = store.UnderTerm(ctx, term)                    // nothing is written after its term
 	chunk, cancel := context.WithTimeout(ctx, c.left()) // no chunk outlives its term
-	rows, more, err := p.Chunk(chunk, Turn{Now: now, Term: term})
+	rows, more, err := p.Chunk(chunk, Run{Now: now, Term: term})
 	cancel()
 	if ctx.Err() != nil {
 		return ctx.Err()

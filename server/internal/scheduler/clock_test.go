@@ -17,12 +17,12 @@ import (
 )
 
 // fake is a job that does what a test says.
-func fake(name string, chunk func(ctx context.Context, t scheduler.Turn) (int, bool, error)) scheduler.Job {
+func fake(name string, chunk func(ctx context.Context, t scheduler.Run) (int, bool, error)) scheduler.Job {
 	return scheduler.Job{Name: name, Every: time.Second, Late: time.Minute, Chunk: chunk}
 }
 
 func counting(n *int) scheduler.Job {
-	return fake("x", func(context.Context, scheduler.Turn) (int, bool, error) { *n++; return 1, false, nil })
+	return fake("x", func(context.Context, scheduler.Run) (int, bool, error) { *n++; return 1, false, nil })
 }
 
 // One leads. When it is silent for a term another takes over, when it resigns at
@@ -71,7 +71,7 @@ func TestSleeper(t *testing.T) {
 	everywhere(t, func(w *world) {
 		asleep, awake := make(chan struct{}), make(chan struct{})
 		var refused error
-		slow := fake("x", func(ctx context.Context, t scheduler.Turn) (int, bool, error) {
+		slow := fake("x", func(ctx context.Context, t scheduler.Run) (int, bool, error) {
 			close(asleep)
 			<-awake
 			refused = w.DB.SaveJob(context.WithoutCancel(ctx), t.Term, store.Job{Name: "fenced", Runs: 1})
@@ -107,15 +107,15 @@ func TestJobsTakeTurns(t *testing.T) {
 		var order []string
 		bad, left := errors.New("the disk is full"), 3
 		c := w.node("a",
-			fake("fails", func(context.Context, scheduler.Turn) (int, bool, error) {
+			fake("fails", func(context.Context, scheduler.Run) (int, bool, error) {
 				order = append(order, "fails")
 				return 0, true, bad
 			}),
-			fake("long", func(context.Context, scheduler.Turn) (int, bool, error) {
+			fake("long", func(context.Context, scheduler.Run) (int, bool, error) {
 				order, left = append(order, "long"), left-1
 				return 200, left > 0, nil
 			}),
-			fake("short", func(context.Context, scheduler.Turn) (int, bool, error) {
+			fake("short", func(context.Context, scheduler.Run) (int, bool, error) {
 				order = append(order, "short")
 				w.Wait(time.Second) // so that it is due again at once
 				return 0, true, nil // it says that there is more, and moves nothing
@@ -145,7 +145,7 @@ func TestJobsTakeTurns(t *testing.T) {
 func TestJobsComeAgain(t *testing.T) {
 	everywhere(t, func(w *world) {
 		n, bad := 0, errors.New("no")
-		job := fake("x", func(context.Context, scheduler.Turn) (int, bool, error) { n++; return 0, false, bad })
+		job := fake("x", func(context.Context, scheduler.Run) (int, bool, error) { n++; return 0, false, bad })
 		job.Every = time.Hour
 		c := w.node("a", job)
 		for i, row := range []struct {
@@ -171,7 +171,7 @@ func TestLate(t *testing.T) {
 	everywhere(t, func(w *world) {
 		var overdue time.Time
 		var bad error
-		job := fake("x", func(context.Context, scheduler.Turn) (int, bool, error) { return 0, false, bad })
+		job := fake("x", func(context.Context, scheduler.Run) (int, bool, error) { return 0, false, bad })
 		job.Overdue = func(context.Context, time.Time, int) (store.Overdue, error) {
 			return store.Overdue{N: 1, Since: overdue}, nil
 		}
@@ -216,7 +216,7 @@ func TestLate(t *testing.T) {
 func TestLateOnce(t *testing.T) {
 	everywhere(t, func(w *world) {
 		since := epoch.Add(-time.Hour)
-		job := fake("x", func(context.Context, scheduler.Turn) (int, bool, error) { return 0, false, nil })
+		job := fake("x", func(context.Context, scheduler.Run) (int, bool, error) { return 0, false, nil })
 		job.Overdue = func(context.Context, time.Time, int) (store.Overdue, error) {
 			return store.Overdue{N: 1, Since: since}, nil
 		}
@@ -354,7 +354,7 @@ func TestOptions(t *testing.T) {
 	t.Parallel()
 	good := scheduler.Options{
 		Store: &mortal{}, Node: "n", Now: time.Now, NotifyTo: func() string { return "" },
-		Jobs: []scheduler.Job{fake("x", func(context.Context, scheduler.Turn) (int, bool, error) { return 0, false, nil })},
+		Jobs: []scheduler.Job{fake("x", func(context.Context, scheduler.Run) (int, bool, error) { return 0, false, nil })},
 	}
 	if _, err := scheduler.New(good); err != nil {
 		t.Fatal(err)
@@ -366,7 +366,7 @@ func TestOptions(t *testing.T) {
 	} {
 		o := good
 		spoil(&o)
-		if _, err := scheduler.New(o); err == nil || !strings.Contains(err.Error(), "clockwork: ") {
+		if _, err := scheduler.New(o); err == nil || !strings.Contains(err.Error(), "scheduler: ") {
 			t.Errorf("%s: %v", name, err)
 		}
 	}

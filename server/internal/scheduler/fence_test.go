@@ -53,7 +53,7 @@ func fenced(t *testing.T, s database, db *sql.DB, err error, tables string, idle
 	jobs := scheduler.All(scheduler.Parts{Store: w.DB, Engine: w.Engine, Policy: w.Engine.Policies.Current, Alerts: w.Alerts.Run})
 	before := contents(w, db, tables)
 	for _, j := range jobs {
-		_, _, err := j.Chunk(store.UnderTerm(w.Context(), asleep), scheduler.Turn{Now: w.Now(), Term: asleep})
+		_, _, err := j.Chunk(store.UnderTerm(w.Context(), asleep), scheduler.Run{Now: w.Now(), Term: asleep})
 		if !errors.Is(err, store.ErrTermOver) && !errors.Is(err, store.ErrRefused) && !slices.Contains(idle, j.Name) {
 			w.Errorf("%s, after its term: %v", j.Name, err)
 		}
@@ -69,7 +69,7 @@ func fenced(t *testing.T, s database, db *sql.DB, err error, tables string, idle
 		before = after
 	}
 	for _, j := range jobs {
-		if _, _, err := j.Chunk(store.UnderTerm(w.Context(), awake), scheduler.Turn{Now: w.Now(), Term: awake}); err != nil {
+		if _, _, err := j.Chunk(store.UnderTerm(w.Context(), awake), scheduler.Run{Now: w.Now(), Term: awake}); err != nil {
 			w.Errorf("%s, within its term: %v", j.Name, err)
 		}
 	}

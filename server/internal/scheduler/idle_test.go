@@ -72,7 +72,7 @@ func TestIdleJobs(t *testing.T) {
 func TestIdleTimeIsNotLateness(t *testing.T) {
 	everywhere(t, func(w *world) {
 		var fails error
-		job := fake("x", func(context.Context, scheduler.Turn) (int, bool, error) { return 0, false, fails })
+		job := fake("x", func(context.Context, scheduler.Run) (int, bool, error) { return 0, false, fails })
 		c := w.node("a", job)
 		w.tick(c)
 		w.idle(c)

@@ -80,7 +80,7 @@ func All(p Parts) []Job {
 		p.sweep("reminders", "notify of missed reviews and of blocks that are about to expire", store.DueReminder),
 		{
 			Name: "operations", About: "carry out bulk operations that were confirmed", Every: time.Second, Late: 30 * time.Minute,
-			Chunk: func(ctx context.Context, _ Turn) (int, bool, error) { return p.Engine.CarryOperations(ctx) },
+			Chunk: func(ctx context.Context, _ Run) (int, bool, error) { return p.Engine.CarryOperations(ctx) },
 		},
 		{
 			Name: "freeze", About: "end the recoveries of batches whose time is over", Every: 10 * time.Second, Late: time.Hour,
@@ -109,7 +109,7 @@ func All(p Parts) []Job {
 	if p.Alerts != nil {
 		jobs = append(jobs, Job{
 			Name: "alerts", About: "evaluate the alert rules", Every: 15 * time.Second, Idle: DefaultIdle, Late: 5 * time.Minute, Fenced: true,
-			Chunk: func(ctx context.Context, t Turn) (int, bool, error) {
+			Chunk: func(ctx context.Context, t Run) (int, bool, error) {
 				n, err := p.Alerts(ctx, t.Term)
 				return n, false, err
 			},
@@ -118,7 +118,7 @@ func All(p Parts) []Job {
 	if p.Doctor != nil {
 		jobs = append(jobs, Job{
 			Name: "doctor", About: "look for what is wrong with the installation", Every: time.Hour, Late: 24 * time.Hour,
-			Chunk: func(ctx context.Context, _ Turn) (int, bool, error) {
+			Chunk: func(ctx context.Context, _ Run) (int, bool, error) {
 				ctx, cancel := context.WithTimeout(ctx, doctorPatience)
 				defer cancel()
 				_, err := p.Doctor(ctx)
@@ -129,7 +129,7 @@ func All(p Parts) []Job {
 	if p.EventFiles != nil { // before the retention of events, which waits for it
 		jobs = append(jobs, Job{
 			Name: "event-files", About: "write days of events to files before their month is dropped", Every: time.Minute, Late: 3 * 24 * time.Hour,
-			Chunk:   func(ctx context.Context, _ Turn) (int, bool, error) { return p.EventFiles.File(ctx) },
+			Chunk:   func(ctx context.Context, _ Run) (int, bool, error) { return p.EventFiles.File(ctx) },
 			Overdue: p.EventFiles.Overdue,
 		})
 	}
@@ -143,7 +143,7 @@ func All(p Parts) []Job {
 func lateEvents(of store.LateEvents) Job {
 	return Job{
 		Name: "late-events", About: "write events to the ledger that it could not take with their act", Every: time.Second, Late: 5 * time.Minute,
-		Chunk: func(ctx context.Context, _ Turn) (int, bool, error) {
+		Chunk: func(ctx context.Context, _ Run) (int, bool, error) {
 			n, err := of.DeliverEvents(ctx, purgeChunk)
 			return n, n >= purgeChunk, err
 		},
@@ -166,10 +166,10 @@ func (p Parts) retention() []Job {
 	}
 	return []Job{
 		retain("archive", "delete archived errors whose retention is over", purge(p.Store.PurgeArchive, nil), store.DuePurge, nil),
-		retain("events", "drop months of events whose retention is over", func(ctx context.Context, t Turn) (int, bool, error) {
+		retain("events", "drop months of events whose retention is over", func(ctx context.Context, t Run) (int, bool, error) {
 			return 0, false, p.Store.DropEvents(ctx, t.Now.Add(-events()))
 		}, "", nil),
-		retain("rollup-retention", "delete counts of events whose retention is over", func(ctx context.Context, t Turn) (int, bool, error) {
+		retain("rollup-retention", "delete counts of events whose retention is over", func(ctx context.Context, t Run) (int, bool, error) {
 			n, err := p.Store.PurgeRollups(ctx, store.Retention{Hourly: t.Now.Add(-events()), Daily: t.Now.Add(-rollups())}, purgeChunk)
 			return n, n >= purgeChunk, err
 		}, store.DueDaily, rollups),
@@ -181,7 +181,7 @@ func (p Parts) retention() []Job {
 	}
 }
 
-type chunker = func(ctx context.Context, t Turn) (rows int, more bool, err error)
+type chunker = func(ctx context.Context, t Run) (rows int, more bool, err error)
 
 func kept(d time.Duration) func() time.Duration { return func() time.Duration { return d } }
 
@@ -190,7 +190,7 @@ func kept(d time.Duration) func() time.Duration { return func() time.Duration { 
 func (p Parts) sweep(name, about string, d store.Deadline) Job {
 	return Job{
 		Name: name, About: about, Every: time.Second, Late: 30 * time.Minute,
-		Chunk: func(ctx context.Context, _ Turn) (int, bool, error) {
+		Chunk: func(ctx context.Context, _ Run) (int, bool, error) {
 			n, err := p.Engine.Sweep(ctx, d, sweepChunk)
 			return n, n >= sweepChunk, err
 		},
@@ -216,7 +216,7 @@ func (p Parts) overdue(d store.Deadline, keep func() time.Duration) func(context
 
 // purge deletes, chunk by chunk, what is older than it is to be kept.
 func purge(delete func(ctx context.Context, before time.Time, limit int) (int, error), keep func() time.Duration) chunker {
-	return func(ctx context.Context, t Turn) (int, bool, error) {
+	return func(ctx context.Context, t Run) (int, bool, error) {
 		before := t.Now
 		if keep != nil {
 			before = before.Add(-keep())
@@ -228,7 +228,7 @@ func purge(delete func(ctx context.Context, before time.Time, limit int) (int, e
 
 // each runs a chunk of every kind, and goes on while one of them has more.
 func each(chunks ...chunker) chunker {
-	return func(ctx context.Context, t Turn) (rows int, more bool, err error) {
+	return func(ctx context.Context, t Run) (rows int, more bool, err error) {
 		for _, c := range chunks {
 			n, again, failed := c(ctx, t)
 			rows, more, err = rows+n, more || again, errors.Join(err, failed)
@@ -239,7 +239,7 @@ func each(chunks ...chunker) chunker {
 
 // fold runs every fold and joins their errors.
 func fold(folds ...func(context.Context) error) chunker {
-	return func(ctx context.Context, _ Turn) (int, bool, error) {
+	return func(ctx context.Context, _ Run) (int, bool, error) {
 		var failed []error
 		for _, f := range folds {
 			failed = append(failed, f(ctx))
@@ -249,14 +249,14 @@ func fold(folds ...func(context.Context) error) chunker {
 }
 
 // partitions makes ready what the next writes need.
-func (p Parts) partitions(ctx context.Context, t Turn) (int, bool, error) {
+func (p Parts) partitions(ctx context.Context, t Run) (int, bool, error) {
 	return 0, false, errors.Join(p.Store.EnsurePartitions(ctx, t.Now),
 		p.Store.EnsureEventPartitions(ctx, t.Now, p.Policy().Ledger.EventRetention))
 }
 
 // freeze ends what is left of batches whose time is over, by the rules of Gate
 // Zero: each recovery is decided again under its lock.
-func (p Parts) freeze(ctx context.Context, t Turn) (int, bool, error) {
+func (p Parts) freeze(ctx context.Context, t Run) (int, bool, error) {
 	gate := p.Policy().Gate
 	n, err := p.Store.FreezeDue(ctx, time.Time{}, sweepChunk, func(c store.Case, now time.Time) (store.Case, store.CaseEffects, error) {
 		return recovery.Step(gate, c, recovery.Freeze{}, now)

@@ -30,7 +30,7 @@ func busJobs(b BusKeeper) []Job {
 	return []Job{
 		{
 			Name: "bus-gaps", About: "join what was written from the bus; behind schedule while something between has been missing for an hour", Every: time.Minute, Late: gapAge,
-			Chunk: func(ctx context.Context, t Turn) (int, bool, error) {
+			Chunk: func(ctx context.Context, t Run) (int, bool, error) {
 				n, err := b.FoldEventBatches(ctx, t.Now.Add(-keepBatches), purgeChunk)
 				return n, n >= purgeChunk, err
 			},
@@ -44,7 +44,7 @@ func busJobs(b BusKeeper) []Job {
 		},
 		{
 			Name: "bus-quarantine", About: "look for batches of the bus that could not be written; behind schedule while there are any", Every: 15 * time.Second, Late: time.Minute,
-			Chunk: func(context.Context, Turn) (int, bool, error) { return 0, false, nil },
+			Chunk: func(context.Context, Run) (int, bool, error) { return 0, false, nil },
 			Overdue: func(ctx context.Context, _ time.Time, limit int) (store.Overdue, error) {
 				return b.Quarantine(ctx, limit)
 			},

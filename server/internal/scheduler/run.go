@@ -61,7 +61,7 @@ func (c *Clock) Run(ctx context.Context, name string, budget time.Duration) (rec
 	ran := recoup.JobRan{Name: name}
 	until := c.Now().Add(budget)
 	for range maxChunks {
-		turn := Turn{Now: c.Now()}
+		turn := Run{Now: c.Now()}
 		if j.Fenced {
 			if turn.Term = c.Term(); !c.Leads() {
 				return ran, ErrNotLeader

@@ -40,16 +40,16 @@ type Job struct {
 	// Chunk does a bounded chunk of the work, in transactions of its own, and says
 	// how many rows it has moved and whether there is more at once. Cut off
 	// anywhere, or done by two nodes at once, it leaves nothing but less to do.
-	Chunk func(ctx context.Context, t Turn) (rows int, more bool, err error)
+	Chunk func(ctx context.Context, t Run) (rows int, more bool, err error)
 
 	// Overdue says how much there is to do, at most limit, and since when the first
 	// of it has been due. Nil: there is nothing to be counted.
 	Overdue func(ctx context.Context, now time.Time, limit int) (store.Overdue, error)
 }
 
-// Turn is when a chunk is done, and under which term: the zero term if a person
+// Run holds the time of a chunk and the term it is run under: the zero term if a person
 // asked for it on a node that need not lead.
-type Turn struct {
+type Run struct {
 	Now  time.Time
 	Term store.Term
 }

@@ -16,7 +16,7 @@ import (
 type scene struct {
 	*testing.T
 	*world
-	work  *store.Work
+	work  *store.UnitOfWork
 	error recoup.Error
 	table string
 	all   []store.Activity // of every act
@@ -304,7 +304,7 @@ func TestTally(t *testing.T) {
 		tried = append(tried, row.input)
 		t.Run(string(row.input)+"/"+row.says, func(t *testing.T) {
 			t.Parallel()
-			s := &scene{T: t, world: newWorld(), work: store.NewWork(time.Time{}, nil), table: dol}
+			s := &scene{T: t, world: newWorld(), work: store.NewUnitOfWork(time.Time{}, nil), table: dol}
 			row.story(s)
 			want := []store.Activity{row.want}
 			want[0].Table, want[0].Minute = s.table, store.Minute(s.now)
@@ -328,7 +328,7 @@ func TestTally(t *testing.T) {
 func TestTalliesByTable(t *testing.T) {
 	t.Parallel()
 	w := newWorld()
-	work := store.NewWork(time.Time{}, nil)
+	work := store.NewUnitOfWork(time.Time{}, nil)
 	for _, table := range []string{target, dol, target} {
 		accept(t, work.Report(w.report(table, "e-"+w.ids.New(w.now).String(), "NETWORK_TIMEOUT", recoup.Medium)))
 	}

@@ -169,13 +169,13 @@ type Pair struct {
 	Key    string
 	Digest []byte
 	Kept   Kept   // of the row, with its error
-	Table  string // of the error, which [Work] knows: it may be that of orphans
+	Table  string // of the error, which [UnitOfWork] knows: it may be that of orphans
 }
 
 // Mirrored is how far a source knows what became of its errors.
 type Mirrored struct {
-	Told int   // rows that know by now, or are gone
-	Last int64 // the last entry of the queue that was looked at; zero: there is none further
+	Written int   // rows that know by now, or are gone
+	Last    int64 // the last entry of the queue that was looked at; zero: there is none further
 
 	// Of a batch of one that fails.
 	Key      string // of its row

@@ -20,7 +20,7 @@ func (w *world) receipt(key string, hash byte) *store.Receipt {
 
 func TestAReceiptIsWrittenOnceAndAnswered(t *testing.T) {
 	w := newWorld()
-	work := store.NewWork(time.Time{}, nil)
+	work := store.NewUnitOfWork(time.Time{}, nil)
 	work.Receipts = store.NewReceipts(w.now, nil)
 	in := w.report(dol, "e1", "NETWORK_TIMEOUT", recoup.Medium)
 	in.Receipt = w.receipt("a", 1)
@@ -49,7 +49,7 @@ func TestAReceiptIsWrittenOnceAndAnswered(t *testing.T) {
 func TestARefusedItemLeavesNoReceipt(t *testing.T) {
 	w := newWorld()
 	e := w.stored(t, "e1")
-	work := store.NewWork(time.Time{}, []recoup.Error{e})
+	work := store.NewUnitOfWork(time.Time{}, []recoup.Error{e})
 	for _, step := range []store.Step{w.step(e.ID, lifecycle.Unpark{By: "ada"}), w.step(recoup.ID{9}, lifecycle.Unpark{By: "ada"})} {
 		step.Receipt = w.receipt("a", 1)
 		if out := work.Step(step); out.Err == nil || out.Answer != nil || errors.Is(out.Err, store.ErrConflict) {
@@ -71,7 +71,7 @@ func TestAnExpiredReceiptIsReplaced(t *testing.T) {
 		{ReceiptKey: store.ReceiptKey{Scope: "s", Key: "unused"}, ExpiresAt: w.now.Add(-time.Hour)},
 		{ReceiptKey: store.ReceiptKey{Scope: "s", Key: "live"}, Hash: [32]byte{1}, Answer: []byte("kept"), ExpiresAt: w.now.Add(time.Microsecond)},
 	}
-	work := store.NewWork(time.Time{}, nil)
+	work := store.NewUnitOfWork(time.Time{}, nil)
 	work.Receipts = store.NewReceipts(w.now, found)
 	for key, repeated := range map[string]bool{"over": false, "live": true, "a": false} {
 		in := w.report(dol, key, "NETWORK_TIMEOUT", recoup.Medium)
@@ -106,7 +106,7 @@ func TestAnUnparkWakesWorkers(t *testing.T) {
 		{[]lifecycle.Input{lifecycle.Park{By: "ada", Reason: "look"}, lifecycle.Unpark{By: "ada"}, lifecycle.Claim{Token: recoup.ID{1}, Worker: "w1"}}, false},
 		{[]lifecycle.Input{lifecycle.Resolve{By: "ada"}}, false},
 	} {
-		work := store.NewWork(time.Time{}, []recoup.Error{e})
+		work := store.NewUnitOfWork(time.Time{}, []recoup.Error{e})
 		for _, in := range row.inputs {
 			accept(t, work.Step(w.step(e.ID, in)))
 		}

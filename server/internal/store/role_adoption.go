@@ -74,9 +74,9 @@ type Adopter interface {
 	// whose jobs were not set off yet, the longest due first.
 	DueRows(ctx context.Context, adoption int, table, worker string, limit int) ([]DueRow, error)
 
-	// SetOff lets the jobs of rows run once more, then notes under which leases, and returns the
+	// RequeueJobs lets the jobs of rows run once more, then notes under which leases, and returns the
 	// keys of those that it has set off. What is no failure any more is noted, and not set off.
-	SetOff(ctx context.Context, turn Turn, rows []DueRow) ([]string, error)
+	RequeueJobs(ctx context.Context, turn Turn, rows []DueRow) ([]string, error)
 
 	// ParkedRows returns rows of the errors in a table that the policy has parked and nobody
 	// is assigned to, the longest parked first, out of so many parked errors behind a cursor,

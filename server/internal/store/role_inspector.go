@@ -16,11 +16,11 @@ type Inspector interface {
 	Inspect(ctx context.Context, i Inspection) (Facts, error)
 }
 
-// Mender puts a schema right.
-type Mender interface {
-	// Mend runs statements in order, each in a transaction of its own and with a
-	// short wait for locks. The statements are those of a remedy, never a caller's.
-	Mend(ctx context.Context, statements []string) error
+// SchemaRepairer repairs a schema.
+type SchemaRepairer interface {
+	// Repair runs statements in order, each in a transaction of its own and with a
+	// short wait for locks. The statements are those of a fix, never a caller's.
+	Repair(ctx context.Context, statements []string) error
 }
 
 // Inspection is what to look at.

@@ -123,7 +123,7 @@ type Step struct {
 // Result says that a step is the result of a retry, under the token of its lease,
 // and that Decide answers alike to all that have Like in common, on errors that
 // agree in what the answer depends on. A store may then apply what was decided on
-// one of them to the others ([Memory]).
+// one of them to the others ([DecisionCache]).
 type Result struct {
 	Token recoup.ID
 	Like  any  // comparable

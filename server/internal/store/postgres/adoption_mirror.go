@@ -69,7 +69,7 @@ func (s *Store) Mirror(ctx context.Context, turn store.Turn, after int64, limit 
 			}
 		}
 	}
-	done.Told = len(entries)
+	done.Written = len(entries)
 	err = s.inTurn(ctx, doing, turn, func(t *tx) error {
 		t.queue(deleteMirrored, turn.Adoption, entries)
 		if len(taken) > 0 {

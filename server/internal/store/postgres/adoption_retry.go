@@ -40,9 +40,9 @@ func (s *Store) DueRows(ctx context.Context, adoption int, table, worker string,
 	return list, err
 }
 
-// SetOff implements [store.Adopter]. The jobs run first: a node that dies before the attempts
+// RequeueJobs implements [store.Adopter]. The jobs run first: a node that dies before the attempts
 // are noted finds their errors leased without an attempt, and asks again.
-func (s *Store) SetOff(ctx context.Context, turn store.Turn, rows []store.DueRow) (off []string, err error) {
+func (s *Store) RequeueJobs(ctx context.Context, turn store.Turn, rows []store.DueRow) (off []string, err error) {
 	const doing = "set off jobs"
 	keys, tokens := make([]string, len(rows)), make([]recoup.ID, len(rows))
 	for i := range rows {

@@ -12,7 +12,7 @@ var activityColumns = columns(store.Activities.Columns)
 
 // writeActivity queues what a unit of work counts as: one statement, which
 // appends a row for each table, so that no two writers meet.
-func writeActivity(t *tx, w *store.Work, now time.Time) {
+func writeActivity(t *tx, w *store.UnitOfWork, now time.Time) {
 	addRows(t, "recoup.activity_delta", activityColumns, w.Tallies.Of(now), "")
 }
 

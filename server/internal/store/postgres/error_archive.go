@@ -51,7 +51,7 @@ func archiveArgs(at *time.Time, steps []*store.Step, decisions []*lifecycle.Deci
 
 // writeEnds queues the way of errors to the archive. What became of one before, in the
 // same act, is written before that, and so is one that no table has held yet.
-func (s *Store) writeEnds(t *tx, w *store.Work) {
+func (s *Store) writeEnds(t *tx, w *store.UnitOfWork) {
 	ends, changed, added := w.Ends()
 	if len(ends) == 0 {
 		return

@@ -44,7 +44,7 @@ func (s *Store) claimEach(ctx context.Context, claim store.Claim) (leased []reco
 		if err != nil || len(due) == 0 {
 			return err
 		}
-		w := store.NewWork(t.now, due)
+		w := store.NewUnitOfWork(t.now, due)
 		w.Memory = s.memory
 		leased = make([]recoup.Error, 0, len(due))
 		last := map[string]time.Time{}

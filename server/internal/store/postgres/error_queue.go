@@ -14,7 +14,7 @@ func queued(e *recoup.Error) bool {
 
 // writeDue queues what becomes of the places of errors in the queue: new ones,
 // leases that begin or are extended, leases that end, and what waits no more.
-func (s *Store) writeDue(t *tx, w *store.Work, after []*recoup.Error) {
+func (s *Store) writeDue(t *tx, w *store.UnitOfWork, after []*recoup.Error) {
 	var added, leased, changed, gone []*recoup.Error
 	for _, e := range after {
 		switch was, is := w.Was(e.ID), e; {
@@ -44,7 +44,7 @@ func (s *Store) writeDue(t *tx, w *store.Work, after []*recoup.Error) {
 }
 
 // writeLeases queues leases. When an error fell due stays as it is: see the table.
-func (s *Store) writeLeases(t *tx, w *store.Work, leased []*recoup.Error) {
+func (s *Store) writeLeases(t *tx, w *store.UnitOfWork, leased []*recoup.Error) {
 	if len(leased) == 0 {
 		return
 	}

@@ -86,7 +86,7 @@ func (s *Store) statement(t *tx, steps []*store.Step, decisions []*lifecycle.Dec
 // remembered is a batch of results that are decided together.
 type remembered struct {
 	*tx
-	store.Remembered
+	store.CachedOutcomes
 	steps     []store.Step
 	decisions []*lifecycle.Decision
 	outcomes  []store.Outcome

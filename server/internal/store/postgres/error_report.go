@@ -12,7 +12,7 @@ import (
 
 // lockReports locks what reports replace, admit and count, and then looks for
 // their receipts: whoever held the lock before has left them by then.
-func (s *Store) lockReports(ctx context.Context, t *tx, reports []store.Report) (*store.Work, error) {
+func (s *Store) lockReports(ctx context.Context, t *tx, reports []store.Report) (*store.UnitOfWork, error) {
 	var tables, entities, codes []string
 	var named [][]byte // errors that are locked by their ids
 	var keys []store.StreakKey
@@ -86,8 +86,8 @@ func (s *Store) takeKeys(t *tx, locked []recoup.Error) {
 	}
 }
 
-func newWork(now time.Time, locked []recoup.Error, counts []store.StreakCount) *store.Work {
-	w := store.NewWork(now, locked)
+func newWork(now time.Time, locked []recoup.Error, counts []store.StreakCount) *store.UnitOfWork {
+	w := store.NewUnitOfWork(now, locked)
 	for _, c := range counts {
 		w.SetStreak(c.StreakKey, c.Count)
 	}

@@ -7,8 +7,8 @@ import (
 	"github.com/recoup-dev/recoup/server/internal/store"
 )
 
-// ApplyRemembered implements [verb.Tx].
-func (a *act) ApplyRemembered(steps []store.Step, outcomes []store.Outcome) (left []int, err error) {
+// ApplyCached implements [verb.Tx].
+func (a *act) ApplyCached(steps []store.Step, outcomes []store.Outcome) (left []int, err error) {
 	done, err := a.store.applyRemembered(a.ctx, a.tx, steps, outcomes)
 	for i := range steps {
 		if err == nil && !done[i] {
@@ -19,7 +19,7 @@ func (a *act) ApplyRemembered(steps []store.Step, outcomes []store.Outcome) (lef
 }
 
 // loadSteps locks and reads what the steps are about.
-func (s *Store) loadSteps(ctx context.Context, t *tx, steps []store.Step) (*store.Work, error) {
+func (s *Store) loadSteps(ctx context.Context, t *tx, steps []store.Step) (*store.UnitOfWork, error) {
 	locked, found, err := s.lockSteps(ctx, t, steps)
 	if err != nil {
 		return nil, err

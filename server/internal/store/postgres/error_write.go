@@ -12,7 +12,7 @@ import (
 
 // write queues everything that a unit of work has decided. Each kind of row is
 // one statement, however many rows there are.
-func (s *Store) write(t *tx, w *store.Work) {
+func (s *Store) write(t *tx, w *store.UnitOfWork) {
 	if len(w.History) > 0 { // before what must not be without it
 		insert(t, "recoup.transition", s.sql.history, w.History)
 	}
@@ -73,7 +73,7 @@ func byKey(a, b *recoup.Error) int {
 
 // update queues new versions of stored errors. A claim changes nothing of them, and
 // the result of a retry no column that is in an index.
-func (s *Store) update(t *tx, w *store.Work, after []*recoup.Error) {
+func (s *Store) update(t *tx, w *store.UnitOfWork, after []*recoup.Error) {
 	columns := changed(s.sql.stored, w, after, func(c string, was, is *recoup.Error) verdict {
 		switch {
 		case ofLease(c) && !is.LeaseToken.IsZero(), c == "updated_at" && !is.LeaseToken.IsZero() && is.UpdatedAt.Equal(is.LeasedAt):
@@ -109,7 +109,7 @@ const (
 
 // changed returns the key and the columns that at least one of the errors needs to
 // have written.
-func changed(columns []column[recoup.Error], w *store.Work, after []*recoup.Error, of func(string, *recoup.Error, *recoup.Error) verdict) []column[recoup.Error] {
+func changed(columns []column[recoup.Error], w *store.UnitOfWork, after []*recoup.Error, of func(string, *recoup.Error, *recoup.Error) verdict) []column[recoup.Error] {
 	list := columns[:1:1]
 	for _, c := range columns[1:] {
 		if slices.ContainsFunc(after, func(e *recoup.Error) bool {

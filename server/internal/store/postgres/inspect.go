@@ -111,8 +111,8 @@ func readBackups(ctx context.Context, q querier, _ store.Inspection, f *store.Fa
 	return err
 }
 
-// Mend implements [store.Mender]. What cannot run in a transaction is run without one.
-func (s *Store) Mend(ctx context.Context, statements []string) error {
+// Repair implements [store.SchemaRepairer]. What cannot run in a transaction is run without one.
+func (s *Store) Repair(ctx context.Context, statements []string) error {
 	for _, statement := range statements {
 		if _, err := s.pool.Exec(ctx, statement, pgx.QueryExecModeExec); err != nil {
 			if state(err) == insufficientPrivilege {

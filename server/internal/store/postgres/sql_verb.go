@@ -122,22 +122,22 @@ func (a *act) Now() time.Time { return a.now }
 
 // Query implements [verb.Tx].
 func (a *act) Query(q *verb.Query, into row.Answer) error {
-	return errors.Join(a.Ask(q, into), a.send(a.ctx))
+	return errors.Join(a.QueryLater(q, into), a.send(a.ctx))
 }
 
 // Lock implements [verb.Tx].
 func (a *act) Lock(q *verb.Query, into row.Answer) error {
-	return errors.Join(a.Ask(q, into), a.lock(a.ctx))
+	return errors.Join(a.QueryLater(q, into), a.lock(a.ctx))
 }
 
-// Ask implements [verb.Tx].
-func (a *act) Ask(q *verb.Query, into row.Answer) error {
+// QueryLater implements [verb.Tx].
+func (a *act) QueryLater(q *verb.Query, into row.Answer) error {
 	a.queue(q.SQL(), parameters(q.Args)...).Query(func(rows pgx.Rows) error { return take(rows, into) })
 	return nil
 }
 
-// Guard implements [verb.Tx].
-func (a *act) Guard(sql string, args ...any) { a.queue(sql, parameters(args)...) }
+// LockRows implements [verb.Tx].
+func (a *act) LockRows(sql string, args ...any) { a.queue(sql, parameters(args)...) }
 
 // Due implements [verb.Tx].
 func (a *act) Due() any { return a.due() }
@@ -172,30 +172,30 @@ func (a *act) Add(b row.Batch) error {
 	return nil
 }
 
-// AddNew implements [verb.Tx].
-func (a *act) AddNew(b row.Batch) (n int, err error) {
+// InsertNew implements [verb.Tx].
+func (a *act) InsertNew(b row.Batch) (n int, err error) {
 	rows := batchOf(b)
 	a.queue(rows.insert(b.Name)+" on conflict do nothing", rows.args...).Exec(addTo(&n))
 	err = a.send(a.ctx)
 	return n, err
 }
 
-// Ensure implements [verb.Tx].
-func (a *act) Ensure(b row.Batch) error {
+// InsertIgnore implements [verb.Tx].
+func (a *act) InsertIgnore(b row.Batch) error {
 	rows := batchOf(b)
 	a.queue(rows.insert(b.Name)+" on conflict do nothing", rows.args...)
 	return nil
 }
 
-// Put implements [verb.Tx].
-func (a *act) Put(b row.Batch) error {
+// Upsert implements [verb.Tx].
+func (a *act) Upsert(b row.Batch) error {
 	rows := batchOf(b)
 	a.queue(rows.insert(b.Name)+b.OnConflict(), rows.args...)
 	return nil
 }
 
-// Set implements [verb.Tx].
-func (a *act) Set(b row.Batch) error {
+// Update implements [verb.Tx].
+func (a *act) Update(b row.Batch) error {
 	rows := batchOf(b)
 	a.queue(rows.updateBy(b.Name, b.Keys()), rows.args...)
 	return nil
@@ -225,22 +225,22 @@ func (a *act) Wake(kind string) {
 	}
 }
 
-// Shred implements [verb.Tx]. PostgreSQL keeps the old version of a row until it is
+// SecureDelete implements [verb.Tx]. PostgreSQL keeps the old version of a row until it is
 // vacuumed, and in its log and backups as long as those are kept.
-func (a *act) Shred() {}
+func (a *act) SecureDelete() {}
 
 // LoadReports implements [verb.Tx].
-func (a *act) LoadReports(reports []store.Report) (*store.Work, error) {
+func (a *act) LoadReports(reports []store.Report) (*store.UnitOfWork, error) {
 	return a.store.lockReports(a.ctx, a.tx, reports)
 }
 
 // LoadSteps implements [verb.Tx].
-func (a *act) LoadSteps(steps []store.Step) (*store.Work, error) {
+func (a *act) LoadSteps(steps []store.Step) (*store.UnitOfWork, error) {
 	return a.store.loadSteps(a.ctx, a.tx, steps)
 }
 
 // SaveErrors implements [verb.Tx].
-func (a *act) SaveErrors(w *store.Work) error {
+func (a *act) SaveErrors(w *store.UnitOfWork) error {
 	a.store.write(a.tx, w)
 	return nil
 }

@@ -1,7 +1,7 @@
 // Package postgres keeps errors in PostgreSQL 13 and newer. It moves rows and
 // decides nothing: every verb locks what it needs, asks the function it was
 // handed, and writes the answer, in one transaction. Claims and results of errors
-// that agree with one decided before are written by that decision (store.Memory),
+// that agree with one decided before are written by that decision (store.DecisionCache),
 // all of them in one statement. What correct means is package conformance.
 //
 // The schema is migrations/*.sql. Guards in the database refuse what the rules
@@ -65,7 +65,7 @@ type Store struct {
 	sql      statements
 	gates    gateCheck
 	granted  privileges // what this role may do, as it was at the start
-	trouble  store.Trouble
+	trouble  store.LastError
 	clock    func() time.Time // nil: the database's
 	notifier store.Notifier   // what this node has committed
 	hearing  *pgx.ConnConfig  // where it hears of what others have; nil: nowhere
@@ -78,9 +78,9 @@ type Store struct {
 	lockTimeouts atomic.Int64 // statements that did not get a lock, since LockHolders was called
 	sources      *sources
 
-	memory            *store.Memory     // decisions that stand for others
-	marks             marks             // how far this node has claimed
-	failureStatements failureStatements // the statements that apply them
+	memory            *store.DecisionCache // decisions that stand for others
+	marks             marks                // how far this node has claimed
+	failureStatements failureStatements    // the statements that apply them
 }
 
 // Open connects to a migrated database. A schema that is not the one this
@@ -99,7 +99,7 @@ func Open(ctx context.Context, url string, options Options) (*Store, error) {
 	}
 	follow(config.ConnConfig)
 	configure(config.ConnConfig, options)
-	s := &Store{sql: newStatements(), gates: newGateCheck(), memory: &store.Memory{}, rest: rest{reached: make(chan struct{}, 1)}}
+	s := &Store{sql: newStatements(), gates: newGateCheck(), memory: &store.DecisionCache{}, rest: rest{reached: make(chan struct{}, 1)}}
 	s.Verbs = verb.On(database{s})
 	if s.sources, err = newSources(config.ConnConfig, options); err != nil {
 		return nil, err

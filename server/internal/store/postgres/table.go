@@ -80,7 +80,7 @@ func (s *Store) TableNames(ctx context.Context) ([]recoup.TableName, error) {
 }
 
 // waits lists how long a recovery of Gate Zero waits after each of its attempts.
-func waits(gate *policy.Gate) []time.Duration {
+func waits(gate *policy.GateZero) []time.Duration {
 	list := make([]time.Duration, gate.MaxAttempts)
 	for i := range list {
 		list[i] = gate.Schedule.Delay(i+1, nil)
@@ -88,7 +88,7 @@ func waits(gate *policy.Gate) []time.Duration {
 	return list
 }
 
-func reasons(gate *policy.Gate) []string {
+func reasons(gate *policy.GateZero) []string {
 	list := make([]string, len(gate.Reasons))
 	for i := range gate.Reasons {
 		list[i] = gate.Reasons[i].Name

@@ -68,4 +68,4 @@ func TestAlertPlans(t *testing.T) {
 func asked(do func(verb.Verbs)) string { return askedAs(0, do) }
 
 // askedAs returns one of the statements of a verb.
-func askedAs(n int, do func(verb.Verbs)) string { return spell(queryrecorder.Of(do)[n].SQL) }
+func askedAs(n int, do func(verb.Verbs)) string { return translateSQL(queryrecorder.Of(do)[n].SQL) }

@@ -47,7 +47,7 @@ func (s *Store) ClaimDue(ctx context.Context, claim store.Claim) ([]recoup.Error
 
 // leaseDue leases what is due: by a remembered decision where one fits the error, else
 // each by a decision of its own.
-func (t *tx) leaseDue(m *store.Memory, claim store.Claim, due []recoup.Error) ([]recoup.Error, error) {
+func (t *tx) leaseDue(m *store.DecisionCache, claim store.Claim, due []recoup.Error) ([]recoup.Error, error) {
 	var (
 		decisions = m.Of(claim.Like)
 		stands    = make([]*lifecycle.Decision, len(due))
@@ -57,11 +57,11 @@ func (t *tx) leaseDue(m *store.Memory, claim store.Claim, due []recoup.Error) ([
 		leased    = make([]recoup.Error, 0, len(due))
 	)
 	for i := range due {
-		if stands[i] = standing(decisions, &due[i], t.now); stands[i] == nil {
+		if stands[i] = matchDecision(decisions, &due[i], t.now); stands[i] == nil {
 			alone = append(alone, due[i])
 		}
 	}
-	w := store.NewWork(t.now, alone)
+	w := store.NewUnitOfWork(t.now, alone)
 	w.Memory = m
 	step := store.Step{EventOf: claim.EventOf, Result: &store.Result{Like: claim.Like}}
 	step.Decide = func(current *recoup.Error, _ int, now time.Time) (recoup.Error, lifecycle.Effects, error) {

@@ -110,7 +110,7 @@ type historyRow struct {
 // saveHistory writes history in its order as far as it is of one error, and by whole
 // batches where rows are alike.
 func (t *tx) saveHistory(list []historyRow) error {
-	open := chapters{seen: make(map[recoup.ID]bool, len(list))}
+	open := historyBatch{seen: make(map[recoup.ID]bool, len(list))}
 	for _, h := range list {
 		if h.of == nil || open.seen[h.ErrorID] {
 			if err := open.save(t); err != nil {
@@ -130,13 +130,13 @@ func (t *tx) saveHistory(list []historyRow) error {
 	return open.save(t)
 }
 
-// chapters are those that are not written yet, with at most one row of each error.
-type chapters struct {
+// historyBatch holds history that is not written yet, with at most one row of each error.
+type historyBatch struct {
 	list []*chapter
 	seen map[recoup.ID]bool
 }
 
-func (o *chapters) add(t *tx, h historyRow) error {
+func (o *historyBatch) add(t *tx, h historyRow) error {
 	row, err := t.rowOf(h.ErrorID)
 	if err != nil {
 		return err
@@ -151,7 +151,7 @@ func (o *chapters) add(t *tx, h historyRow) error {
 	return nil
 }
 
-func (o *chapters) save(t *tx) error {
+func (o *historyBatch) save(t *tx) error {
 	for _, c := range o.list {
 		if err := c.save(t); err != nil {
 			return err

@@ -13,11 +13,11 @@ import (
 // applyRemembered applies remembered decisions to steps on errors that they fit, and returns the
 // places of the steps that are left, each of which is decided for itself. Results are of
 // errors that the writer remembers; of what is archived little is read.
-func (t *tx) applyRemembered(m *store.Memory, steps []store.Step, outcomes []store.Outcome) (rest []int, err error) {
+func (t *tx) applyRemembered(m *store.DecisionCache, steps []store.Step, outcomes []store.Outcome) (rest []int, err error) {
 	if err := t.held.look(t); err != nil {
 		return nil, err
 	}
-	s := remembered{tx: t, updates: newUpdates(), endings: endings{at: t.now}, levels: newLevels(), chapters: chapters{seen: make(map[recoup.ID]bool, len(steps))}}
+	s := remembered{tx: t, updates: newUpdates(), endings: endings{at: t.now}, levels: newLevels(), history: historyBatch{seen: make(map[recoup.ID]bool, len(steps))}}
 	var (
 		like      any
 		decisions []*lifecycle.Decision
@@ -25,8 +25,8 @@ func (t *tx) applyRemembered(m *store.Memory, steps []store.Step, outcomes []sto
 	)
 	for i := range steps {
 		step := &steps[i]
-		if r := step.Result; r == nil || r.Like == nil || step.Receipt != nil || s.chapters.seen[step.ID] {
-			s.chapters.seen[step.ID] = true // what comes behind it has to see what it has done
+		if r := step.Result; r == nil || r.Like == nil || step.Receipt != nil || s.history.seen[step.ID] {
+			s.history.seen[step.ID] = true // what comes behind it has to see what it has done
 			rest = append(rest, i)
 			continue
 		}
@@ -34,7 +34,7 @@ func (t *tx) applyRemembered(m *store.Memory, steps []store.Step, outcomes []sto
 			like, decisions = step.Result.Like, m.Of(step.Result.Like)
 		}
 		if len(decisions) > 0 && decisions[0].Effects.Archive {
-			s.chapters.seen[step.ID] = true
+			s.history.seen[step.ID] = true
 			over[like] = append(over[like], i)
 			continue
 		}
@@ -60,12 +60,12 @@ func (t *tx) applyRemembered(m *store.Memory, steps []store.Step, outcomes []sto
 // remembered is steps to which remembered decisions are applied.
 type remembered struct {
 	*tx
-	store.Remembered
-	updates  *updates
-	endings  endings
-	chapters chapters
-	levels   levels
-	ended    []recoup.ID
+	store.CachedOutcomes
+	updates *updates
+	endings endings
+	history historyBatch
+	levels  levels
+	ended   []recoup.ID
 }
 
 // end ends the attempt that a result is about, if that was decided before.
@@ -74,13 +74,13 @@ func (s *remembered) end(step *store.Step, decisions []*lifecycle.Decision, out 
 	if !known || was.LeaseToken != step.Result.Token {
 		return false, nil
 	}
-	d := standing(decisions, was.Error, s.now)
+	d := matchDecision(decisions, was.Error, s.now)
 	if d == nil {
 		return false, nil
 	}
 	out.Error, out.Effects = d.End(was.Error, s.now)
 	s.rows[step.ID] = was.row
-	if err := s.chapters.add(s.tx, historyRow{&out.Effects.History, was.Error}); err != nil {
+	if err := s.history.add(s.tx, historyRow{&out.Effects.History, was.Error}); err != nil {
 		return false, err
 	}
 	if err := s.updates.add(was.row, was.Error, &out.Error); err != nil {
@@ -122,7 +122,7 @@ func (s *remembered) archive(steps []store.Step, places []int, decisions []*life
 		as[d] = store.EndingOf(&d.Next, &d.Effects.History)
 	}
 	err = s.scan(overColumns, func(row int64, e *recoup.Error) {
-		d := standing(decisions, e, s.now)
+		d := matchDecision(decisions, e, s.now)
 		if d == nil {
 			return
 		}
@@ -145,7 +145,7 @@ func (s *remembered) save() error {
 		return nil
 	}
 	for _, part := range []func() error{
-		func() error { return s.chapters.save(s.tx) },
+		func() error { return s.history.save(s.tx) },
 		func() error { return s.exec(beginBatch) },
 		func() error { return s.updates.save(s.tx) },
 		func() error { return s.endings.copy(s.tx) },
@@ -166,8 +166,8 @@ func (s *remembered) save() error {
 	return nil
 }
 
-// standing returns the remembered decision that fits an error, if there is one.
-func standing(decisions []*lifecycle.Decision, e *recoup.Error, now time.Time) *lifecycle.Decision {
+// matchDecision returns the remembered decision that fits an error, if there is one.
+func matchDecision(decisions []*lifecycle.Decision, e *recoup.Error, now time.Time) *lifecycle.Decision {
 	for _, d := range decisions {
 		if d.Holds(e, now) {
 			return d

@@ -27,7 +27,7 @@ func selectByID(columns []column) string {
 }
 
 // LoadReports implements [verb.Tx].
-func (a act) LoadReports(reports []store.Report) (*store.Work, error) {
+func (a act) LoadReports(reports []store.Report) (*store.UnitOfWork, error) {
 	t, rows := a.tx, []recoup.Error(nil)
 	for _, r := range reports {
 		open, err := t.stored(selectOpen, r.Table, r.Entity, string(r.Code))
@@ -46,7 +46,7 @@ func (a act) LoadReports(reports []store.Report) (*store.Work, error) {
 			rows = append(rows, found...)
 		}
 	}
-	w := store.NewWork(t.now, rows)
+	w := store.NewUnitOfWork(t.now, rows)
 	for _, r := range reports {
 		if err := t.loadStreak(w, store.StreakKey{Family: r.Family, Entity: r.Entity}); err != nil {
 			return nil, err
@@ -73,18 +73,18 @@ func (t *tx) known(ids []recoup.ID) ([]recoup.ID, error) {
 	return collectAll(t, func(to *recoup.ID) []any { return []any{id{to}} }, selectKnown, wanted)
 }
 
-// ApplyRemembered implements [verb.Tx].
-func (a act) ApplyRemembered(steps []store.Step, outcomes []store.Outcome) (left []int, err error) {
+// ApplyCached implements [verb.Tx].
+func (a act) ApplyCached(steps []store.Step, outcomes []store.Outcome) (left []int, err error) {
 	return a.applyRemembered(a.store.memory, steps, outcomes)
 }
 
 // LoadSteps implements [verb.Tx].
-func (a act) LoadSteps(steps []store.Step) (*store.Work, error) {
+func (a act) LoadSteps(steps []store.Step) (*store.UnitOfWork, error) {
 	rows, err := a.loadErrors(len(steps), func(i int) *recoup.ID { return &steps[i].ID })
 	if err != nil {
 		return nil, err
 	}
-	w := store.NewWork(a.now, rows)
+	w := store.NewUnitOfWork(a.now, rows)
 	for _, step := range steps {
 		if err := a.loadStreak(w, step.Streak(w.Was(step.ID))); err != nil {
 			return nil, err
@@ -96,7 +96,7 @@ func (a act) LoadSteps(steps []store.Step) (*store.Work, error) {
 }
 
 // SaveErrors implements [verb.Tx].
-func (a act) SaveErrors(w *store.Work) error { return a.save(w) }
+func (a act) SaveErrors(w *store.UnitOfWork) error { return a.save(w) }
 
 // loadErrors reads errors by their ids: those that nobody remembers at once, and
 // those that their table does not have from the archive.

@@ -11,7 +11,7 @@ import (
 // save writes what was decided, by whole batches. History comes before what it
 // resolves; archiving comes next because it frees the key of an open error for the
 // one that replaces it.
-func (t *tx) save(w *store.Work) error {
+func (t *tx) save(w *store.UnitOfWork) error {
 	stored, fresh := t.split(w)
 	if err := t.saveHistory(stored); err != nil {
 		return err
@@ -52,7 +52,7 @@ func (t *tx) saveNotices(list []recoup.Notice) error {
 }
 
 // split separates the history of stored errors from that of new ones.
-func (t *tx) split(w *store.Work) (stored, fresh []historyRow) {
+func (t *tx) split(w *store.UnitOfWork) (stored, fresh []historyRow) {
 	here := map[recoup.ID]*recoup.Error{}
 	for _, e := range w.Inserts() {
 		here[e.ID] = e
@@ -73,7 +73,7 @@ func (t *tx) split(w *store.Work) (stored, fresh []historyRow) {
 
 // saveErrors writes the errors, counts them and keeps the gate's log, in place of the
 // triggers that do so for everybody else.
-func (t *tx) saveErrors(w *store.Work) error {
+func (t *tx) saveErrors(w *store.UnitOfWork) error {
 	ends, changed, added := w.Ends()
 	updates, inserts, ended := w.Updates(), w.Inserts(), w.Ended()
 	if len(ends)+len(updates)+len(inserts) == 0 {
@@ -101,7 +101,7 @@ func (t *tx) saveErrors(w *store.Work) error {
 	return nil
 }
 
-func (t *tx) update(w *store.Work, list []*recoup.Error) error {
+func (t *tx) update(w *store.UnitOfWork, list []*recoup.Error) error {
 	u := newUpdates()
 	for _, e := range list {
 		row, err := t.rowOf(e.ID)
@@ -162,7 +162,7 @@ type levels struct {
 func newLevels() levels { return levels{map[level]*store.LevelSum{}, groupDeltas{}} }
 
 // levelsOf counts what the errors are now in place of what they were.
-func levelsOf(w *store.Work, list []*recoup.Error) levels {
+func levelsOf(w *store.UnitOfWork, list []*recoup.Error) levels {
 	l := newLevels()
 	for _, e := range list {
 		was := w.Was(e.ID)
@@ -247,7 +247,7 @@ func (t *tx) saveStreaks(streaks []store.StreakCount) error {
 }
 
 // loadStreak sets how many failures of a family an entity has had.
-func (t *tx) loadStreak(w *store.Work, k store.StreakKey) error {
+func (t *tx) loadStreak(w *store.UnitOfWork, k store.StreakKey) error {
 	if k.Family == "" || k.Entity == "" {
 		return nil
 	}

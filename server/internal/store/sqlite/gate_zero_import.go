@@ -109,7 +109,7 @@ func importOf(n int) string {
 	for i := range names {
 		names[i] = "column" + strconv.Itoa(i+1)
 	}
-	return spell("insert into " + store.Intakes.Name + " (" + sameIntake.Names("") + ", " + ownIntake.Names("") + ") select " + marks(len(sameIntake.Columns)) + ", " + strings.Join(names, ", ") +
+	return translateSQL("insert into " + store.Intakes.Name + " (" + sameIntake.Names("") + ", " + ownIntake.Names("") + ") select " + marks(len(sameIntake.Columns)) + ", " + strings.Join(names, ", ") +
 		" from (values " + row + strings.Repeat(", "+row, n-1) + ") where true on conflict do nothing")
 }
 

@@ -116,8 +116,8 @@ func readBackups(ctx context.Context, s *Store, _ store.Inspection, f *store.Fac
 	return err
 }
 
-// Mend implements [store.Mender]. A pragma is no part of a transaction.
-func (s *Store) Mend(ctx context.Context, statements []string) error {
+// Repair implements [store.SchemaRepairer]. A pragma is no part of a transaction.
+func (s *Store) Repair(ctx context.Context, statements []string) error {
 	for _, statement := range statements {
 		run := func() error {
 			return s.writer.do(ctx, func(tx *tx) error { return tx.define(statement) })

@@ -24,8 +24,8 @@ type tx struct {
 	work     int                 // statements that were run and rows that they changed
 
 	// What follows from a verb once it is committed.
-	woken []string // who is to be woken
-	shred bool     // the log holds what must not be read again
+	woken        []string // who is to be woken
+	secureDelete bool     // the log holds what must not be read again
 }
 
 // statement prepares each text once. There are few: a text varies only by the

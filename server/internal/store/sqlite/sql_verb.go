@@ -32,7 +32,7 @@ func (d database) Read(ctx context.Context, q *verb.Query, into row.Answer) erro
 	if q.Vital {
 		pool = d.vital
 	}
-	statement, err := pool.statement(ctx, spell(q.SQL()))
+	statement, err := pool.statement(ctx, translateSQL(q.SQL()))
 	if err != nil {
 		return translate(err)
 	}
@@ -59,7 +59,7 @@ func (d database) Snapshot(ctx context.Context, _ string, do func(read func(*ver
 		if err != nil {
 			return err
 		}
-		rows, err := tx.QueryContext(ctx, spell(q.SQL()), args...)
+		rows, err := tx.QueryContext(ctx, translateSQL(q.SQL()), args...)
 		if err != nil {
 			return translate(err)
 		}
@@ -109,16 +109,16 @@ func add[R any](t *tx, table row.Table[R], records []R) error {
 }
 
 func set[R any](t *tx, table row.Table[R], records []R) error {
-	return act{tx: t}.Set(table.Changing().Batch(records))
+	return act{tx: t}.Update(table.Changing().Batch(records))
 }
 
-// The rules by which a statement that is written for PostgreSQL is spelled here.
+// rewriteRules translate a statement that is written for PostgreSQL.
 // There is one writer, so nothing needs a lock; the lease d of an error e is in its
 // row; of each group a few rows are picked by their keys, where PostgreSQL has a lateral
 // join; which index serves is said in a comment, /*by some_idx*/; and behind a plus the
 // planner does not see a limit, for whose every value it would prepare the statement
 // anew.
-var spelling = []struct {
+var rewriteRules = []struct {
 	from *regexp.Regexp
 	to   string
 }{
@@ -147,20 +147,20 @@ var spelling = []struct {
 	{regexp.MustCompile(`\$(\d+)`), "?$1"},
 }
 
-var spelled sync.Map // by the text as it is written for PostgreSQL
+var translated sync.Map // by the text as it is written for PostgreSQL
 
-// spell returns a statement in SQLite's spelling.
-func spell(text string) string {
-	if known, ok := spelled.Load(text); ok {
+// translateSQL translates a statement written for PostgreSQL into SQLite's dialect.
+func translateSQL(text string) string {
+	if known, ok := translated.Load(text); ok {
 		if s, ok := known.(string); ok {
 			return s
 		}
 	}
 	s := text
-	for _, rule := range spelling {
+	for _, rule := range rewriteRules {
 		s = rule.from.ReplaceAllString(s, rule.to)
 	}
-	spelled.Store(text, s)
+	translated.Store(text, s)
 	return s
 }
 
@@ -216,21 +216,21 @@ func (a act) Query(q *verb.Query, into row.Answer) error {
 	if err != nil {
 		return err
 	}
-	rows, err := a.query(spell(q.SQL()), args...)
+	rows, err := a.query(translateSQL(q.SQL()), args...)
 	if err != nil {
 		return err
 	}
 	return take(rows, into)
 }
 
-// Ask implements [verb.Tx].
-func (a act) Ask(q *verb.Query, into row.Answer) error { return a.Query(q, into) }
+// QueryLater implements [verb.Tx].
+func (a act) QueryLater(q *verb.Query, into row.Answer) error { return a.Query(q, into) }
 
 // Lock implements [verb.Tx].
 func (a act) Lock(q *verb.Query, into row.Answer) error { return a.Query(q, into) }
 
-// Guard implements [verb.Tx]: there is one writer.
-func (a act) Guard(string, ...any) {}
+// LockRows implements [verb.Tx]: there is one writer.
+func (a act) LockRows(string, ...any) {}
 
 // Due implements [verb.Tx].
 func (a act) Due() any { return a.now }
@@ -248,7 +248,7 @@ func (a act) Change(sql string, args ...[]any) (changed int, err error) {
 		if err != nil {
 			return 0, err
 		}
-		n, err := a.change(spell(sql), list...)
+		n, err := a.change(translateSQL(sql), list...)
 		if err != nil {
 			return 0, err
 		}
@@ -283,8 +283,8 @@ func (a act) Add(b row.Batch) error {
 	return nil
 }
 
-// AddNew implements [verb.Tx].
-func (a act) AddNew(b row.Batch) (int, error) {
+// InsertNew implements [verb.Tx].
+func (a act) InsertNew(b row.Batch) (int, error) {
 	key, unique := b.Identity()
 	known := equals(b, unique)
 	if list := equals(b, key); len(list) > 0 {
@@ -295,20 +295,20 @@ func (a act) AddNew(b row.Batch) (int, error) {
 	return a.each(text, b)
 }
 
-// Ensure implements [verb.Tx].
-func (a act) Ensure(b row.Batch) error {
-	_, err := a.AddNew(b)
+// InsertIgnore implements [verb.Tx].
+func (a act) InsertIgnore(b row.Batch) error {
+	_, err := a.InsertNew(b)
 	return err
 }
 
-// Put implements [verb.Tx].
-func (a act) Put(b row.Batch) error {
+// Upsert implements [verb.Tx].
+func (a act) Upsert(b row.Batch) error {
 	_, err := a.each(insertOf(b, 1)+b.OnConflict(), b)
 	return err
 }
 
-// Set implements [verb.Tx].
-func (a act) Set(b row.Batch) error {
+// Update implements [verb.Tx].
+func (a act) Update(b row.Batch) error {
 	var rest []string
 	for _, c := range b.Columns {
 		if !slices.Contains(b.Keys(), c.Name) {
@@ -321,7 +321,7 @@ func (a act) Set(b row.Batch) error {
 
 // each runs a statement for every row of a batch.
 func (a act) each(text string, b row.Batch) (changed int, err error) {
-	text = spell(text)
+	text = translateSQL(text)
 	for i := range b.Len {
 		args, err := values(b.Columns, &i)
 		if err != nil {
@@ -339,7 +339,7 @@ func (a act) each(text string, b row.Batch) (changed int, err error) {
 // insertOf is the statement that adds n rows.
 func insertOf(b row.Batch, n int) string {
 	one := "(?" + strings.Repeat(", ?", len(b.Columns)-1) + ")"
-	return spell("insert into " + b.Name + " (" + b.Names("") + ") values " + one + strings.Repeat(", "+one, n-1))
+	return translateSQL("insert into " + b.Name + " (" + b.Names("") + ") values " + one + strings.Repeat(", "+one, n-1))
 }
 
 func parameter(n int) string { return "?" + strconv.Itoa(n) }
@@ -369,7 +369,7 @@ func (a act) Turn(verb.Turn, bool) error { return nil }
 // Wake implements [verb.Tx].
 func (a act) Wake(kind string) { a.wake(kind) }
 
-// Shred implements [verb.Tx]: the writer overwrites what it deletes, and empties the
+// SecureDelete implements [verb.Tx]: the writer overwrites what it deletes, and empties the
 // write-ahead log, where the page was, before it answers. Where a reader is in the
 // way of that, it is done after a later commit, or when the file is closed.
-func (a act) Shred() { a.shred = true }
+func (a act) SecureDelete() { a.secureDelete = true }

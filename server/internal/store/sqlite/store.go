@@ -74,7 +74,7 @@ type Store struct {
 	writer *writer
 	read   *reader
 	vital  *reader // of the gate and of keys, which must not wait behind lists
-	memory *store.Memory
+	memory *store.DecisionCache
 }
 
 // Open opens the file at path, makes it if there is none, and brings its schema
@@ -102,7 +102,7 @@ func Open(ctx context.Context, path string, options Options) (*Store, error) {
 	if err != nil {
 		return nil, fmt.Errorf("sqlite: opening %s: %w", path, translate(err))
 	}
-	s := &Store{file: path, writer: w, memory: new(store.Memory)}
+	s := &Store{file: path, writer: w, memory: new(store.DecisionCache)}
 	if s.read, err = f.reader(options.Readers); err != nil {
 		return nil, errors.Join(err, w.close())
 	}

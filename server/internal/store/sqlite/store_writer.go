@@ -52,7 +52,7 @@ type writer struct {
 	commits  int
 	notifier store.Notifier
 	identity *identity
-	trouble  store.Trouble
+	trouble  store.LastError
 }
 
 // task is a verb that waits for its turn.
@@ -274,8 +274,8 @@ func (w *writer) abandon() {
 
 // follow does what follows from a commit.
 func (w *writer) follow() {
-	if w.tx.shred {
-		w.tx.shred = !w.truncate()
+	if w.tx.secureDelete {
+		w.tx.secureDelete = !w.truncate()
 	}
 	w.notifier.Notify(w.tx.woken...)
 	w.tx.woken = w.tx.woken[:0]

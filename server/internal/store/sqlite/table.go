@@ -32,7 +32,7 @@ func (s *Store) SyncTables(ctx context.Context, p *policy.Policy) error {
 }
 
 // syncGate brings what the guards of Gate Zero go by in line with the policy.
-func (t *tx) syncGate(gate *policy.Gate) error {
+func (t *tx) syncGate(gate *policy.GateZero) error {
 	if !gate.Exists() {
 		return nil
 	}

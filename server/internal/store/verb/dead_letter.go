@@ -61,7 +61,7 @@ func (v Verbs) StepStaged(ctx context.Context, now time.Time, steps []store.Stag
 			}
 		}
 	}
-	load := func(tx Tx) (*store.Work, error) {
+	load := func(tx Tx) (*store.UnitOfWork, error) {
 		w, err := loadLetters(tx, errors, works, tokens)
 		if err != nil {
 			return nil, err
@@ -69,13 +69,13 @@ func (v Verbs) StepStaged(ctx context.Context, now time.Time, steps []store.Stag
 		w.Receipts, err = FindReceipts(tx, receipts)
 		return w, err
 	}
-	return decide(ctx, v, "step letters", now, steps, load, (*store.Work).StepLetter)
+	return decide(ctx, v, "step letters", now, steps, load, (*store.UnitOfWork).StepLetter)
 }
 
 // loadLetters locks and reads dead letters by their errors and by their work, and the
 // leases under which that is held. What turns out to have got a dead letter while its
 // place in the queue was waited for is locked once more, with it.
-func loadLetters(tx Tx, errors, works, tokens []recoup.ID) (*store.Work, error) {
+func loadLetters(tx Tx, errors, works, tokens []recoup.ID) (*store.UnitOfWork, error) {
 	if len(works) > 0 {
 		if err := tx.HoldWork(works, tokens); err != nil {
 			return nil, err
@@ -98,7 +98,7 @@ func loadLetters(tx Tx, errors, works, tokens []recoup.ID) (*store.Work, error) 
 			tx.Leased(&queued[i])
 			found = append(found, store.StagedWork{Queued: queued[i]})
 		}
-		w := store.NewWork(tx.Now(), locked)
+		w := store.NewUnitOfWork(tx.Now(), locked)
 		w.AddLetters(found)
 		for _, d := range previous {
 			w.SetPrevious(d)
@@ -115,7 +115,7 @@ func readLetters(tx Tx, errors, works []recoup.ID, locked *[]recoup.Error) (foun
 	for i := range *locked {
 		ids = append(ids, (*locked)[i].ID)
 	}
-	tx.Guard(`select from recoup.work where work_id = any (array(select unnest($2::uuid[])
+	tx.LockRows(`select from recoup.work where work_id = any (array(select unnest($2::uuid[])
 		union all select work_id from recoup.dead_letter where error_id = any ($1::uuid[]))) order by work_id for update`, ids, works)
 	if len(works) > 0 {
 		err = inOrder(

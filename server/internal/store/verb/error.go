@@ -11,8 +11,8 @@ import (
 // Report records failures in order. Where two first reports of one key meet, the
 // later one starts over and finds the earlier.
 func (v Verbs) Report(ctx context.Context, now time.Time, reports []store.Report) ([]store.Outcome, error) {
-	load := func(tx Tx) (*store.Work, error) { return tx.LoadReports(reports) }
-	return decide(ctx, v, "report", now, reports, load, (*store.Work).Report)
+	load := func(tx Tx) (*store.UnitOfWork, error) { return tx.LoadReports(reports) }
+	return decide(ctx, v, "report", now, reports, load, (*store.UnitOfWork).Report)
 }
 
 // errPreviewed ends a transaction of which nothing is to stay.
@@ -51,7 +51,7 @@ func (v Verbs) ApplySteps(ctx context.Context, now time.Time, steps []store.Step
 	}
 	return actAt(ctx, v, "apply steps", now, func(tx Tx) ([]store.Outcome, error) {
 		outcomes := make([]store.Outcome, len(steps))
-		left, err := tx.ApplyRemembered(steps, outcomes)
+		left, err := tx.ApplyCached(steps, outcomes)
 		if err != nil || len(left) == 0 {
 			return outcomes, err
 		}

@@ -42,12 +42,12 @@ type turn struct {
 
 // RecordResults applies first results to intakes, in order.
 func (v Verbs) RecordResults(ctx context.Context, steps []store.CaseStep) ([]store.CaseOutcome, error) {
-	return v.stepCases(ctx, "record results", byIntake, steps, (*store.Work).StepIntake)
+	return v.stepCases(ctx, "record results", byIntake, steps, (*store.UnitOfWork).StepIntake)
 }
 
 // FinishRecoveries applies results of retries, in order.
 func (v Verbs) FinishRecoveries(ctx context.Context, steps []store.CaseStep) ([]store.CaseOutcome, error) {
-	return v.stepCases(ctx, "finish recoveries", byRecovery, steps, (*store.Work).StepRecovery)
+	return v.stepCases(ctx, "finish recoveries", byRecovery, steps, (*store.UnitOfWork).StepRecovery)
 }
 
 // caseKey is how cases are found and locked.
@@ -59,27 +59,27 @@ var (
 )
 
 func (v Verbs) stepCases(ctx context.Context, doing string, key caseKey, steps []store.CaseStep,
-	step func(*store.Work, store.CaseStep) store.CaseOutcome) ([]store.CaseOutcome, error) {
+	step func(*store.UnitOfWork, store.CaseStep) store.CaseOutcome) ([]store.CaseOutcome, error) {
 	ids := make([]recoup.ID, len(steps))
 	for i := range steps {
 		ids[i] = steps[i].ID
 	}
-	return decide(ctx, v, doing, time.Time{}, steps, func(tx Tx) (*store.Work, error) {
+	return decide(ctx, v, doing, time.Time{}, steps, func(tx Tx) (*store.UnitOfWork, error) {
 		column := key.column[2:]
-		tx.Guard("select "+column+" from "+key.table+" where "+column+" = any ($1::uuid[]) order by 1 for no key update", ids)
+		tx.LockRows("select "+column+" from "+key.table+" where "+column+" = any ($1::uuid[]) order by 1 for no key update", ids)
 		return key.load(tx, ids)
 	}, step)
 }
 
 // load reads cases whose rows are locked, and holds their batches as they are until
 // the commit.
-func (k caseKey) load(tx Tx, ids []recoup.ID) (*store.Work, error) {
-	tx.Guard(`select from cl.gate_zero_batch where batch_id = any (array(
+func (k caseKey) load(tx Tx, ids []recoup.ID) (*store.UnitOfWork, error) {
+	tx.LockRows(`select from cl.gate_zero_batch where batch_id = any (array(
 		select i.batch_id from cl.gate_zero_intake i left join cl.gate_zero_recovery r on r.intake_id = i.intake_id
 		where `+k.column+` = any ($1::uuid[]))) order by batch_id for share`, ids)
 	var found []store.Case
 	err := tx.Lock(cases.ask("", "where "+k.column+" = any ($1::uuid[])"+k.order, ids), row.Into(&found, cases.Columns))
-	w := store.NewWork(tx.Now(), nil)
+	w := store.NewUnitOfWork(tx.Now(), nil)
 	w.AddCases(found)
 	return w, err
 }

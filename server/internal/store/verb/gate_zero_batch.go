@@ -38,7 +38,7 @@ func (v Verbs) StepBatch(ctx context.Context, id string, decide store.DecideCase
 		if err != nil {
 			return current, nil, err
 		}
-		w := store.NewWork(tx.Now(), nil)
+		w := store.NewUnitOfWork(tx.Now(), nil)
 		w.AddCases(leased)
 		if next, refused = w.StepBatch(current, decide); next != current {
 			err = batches.set(tx, next)
@@ -88,7 +88,7 @@ func endFreeze(tx Tx, due []recoup.Batch, names []string, decide store.DecideCas
 	if err != nil {
 		return err
 	}
-	w, frozen := store.NewWork(tx.Now(), nil), []recoup.Batch{}
+	w, frozen := store.NewUnitOfWork(tx.Now(), nil), []recoup.Batch{}
 	for _, b := range due {
 		if !slices.ContainsFunc(empty, func(e recoup.Batch) bool { return e.ID == b.ID }) {
 			continue

@@ -77,7 +77,7 @@ func (v Verbs) GroupDays(ctx context.Context, ids []recoup.ID, from time.Time) (
 // StepGroup changes the owner and the note of a group.
 func (v Verbs) StepGroup(ctx context.Context, id recoup.ID, decide store.DecideGroup) (recoup.DeadLetterGroup, error) {
 	return decideOne(ctx, v, "step a group", time.Time{}, func(tx Tx) (current recoup.DeadLetterGroup, refused, err error) {
-		tx.Guard("select from recoup.dead_letter_group where group_id = $1 for update", id)
+		tx.LockRows("select from recoup.dead_letter_group where group_id = $1 for update", id)
 		found, err := counted.find(tx, groupOf, id)
 		if current, err = one(found, err, groups.named(id.String())); err != nil {
 			return current, nil, err

@@ -43,7 +43,7 @@ func AddNotices(tx Tx, now time.Time, list []recoup.Notice) (int, error) {
 		return 0, nil
 	}
 	tx.Wake(store.WakeNotices)
-	return tx.AddNew(NoticeBatch(now, list))
+	return tx.InsertNew(NoticeBatch(now, list))
 }
 
 // NoticeBatch is notices that are due at once. They go in by the order of their
@@ -273,7 +273,7 @@ func (v Verbs) ResendNotices(ctx context.Context, ids []recoup.ID, by store.Act)
 func resend(tx Tx, again []recoup.Notice, by store.Act) (int, error) {
 	n := 0
 	for _, notice := range again {
-		added, err := tx.AddNew(notices.create.Batch([]recoup.Notice{notice}))
+		added, err := tx.InsertNew(notices.create.Batch([]recoup.Notice{notice}))
 		if err != nil {
 			return n, err
 		}

@@ -67,14 +67,14 @@ func (v Verbs) PlatformKeys(ctx context.Context, purpose string) ([]store.Platfo
 }
 
 // DeletePlatformKey deletes the secret of a key, for good wherever the database
-// can: see [Tx].Shred. What is left elsewhere is encrypted by its owner.
+// can: see [Tx].SecureDelete. What is left elsewhere is encrypted by its owner.
 func (v Verbs) DeletePlatformKey(ctx context.Context, id string, by store.Act) error {
 	return v.db.Act(ctx, "delete a platform key", time.Time{}, func(tx Tx) error {
 		k, err := livePlatformKey(tx, id)
 		if err != nil {
 			return err
 		}
-		tx.Shred()
+		tx.SecureDelete()
 		if err := tx.Do("update recoup.platform_key set secret = null, deleted_at = $2 where key_id = $1", id, by.At); err != nil {
 			return err
 		}
@@ -101,7 +101,7 @@ func (v Verbs) WrapPlatformKey(ctx context.Context, k store.PlatformKey, by stor
 		case current.WrappedBy != "":
 			return fmt.Errorf("platform key %s is wrapped already: %w", k.ID, store.ErrRefused)
 		}
-		tx.Shred()
+		tx.SecureDelete()
 		current.Secret, current.WrappedBy = k.Secret, k.WrappedBy
 		if err := platformKeys.set(tx, current); err != nil {
 			return err

@@ -61,7 +61,7 @@ func promoteOnce(tx Tx, p store.Promotion, done *store.Promoted) error {
 	if err != nil {
 		return err
 	}
-	w := store.NewWork(tx.Now(), nil)
+	w := store.NewUnitOfWork(tx.Now(), nil)
 	w.Receipts = store.NewReceipts(tx.Now(), found)
 	_, answer, repeated, err := store.Once(&w.Receipts, p.Receipt, func() (store.Promoted, error) {
 		if *done == (store.Promoted{}) {

@@ -33,7 +33,7 @@ func (v Verbs) CreateReplay(ctx context.Context, r recoup.Replay, said ...recoup
 
 // lockReplay reads a replay and has the act wait for others at it.
 func lockReplay(tx Tx, id recoup.ID) (store.ReplayStatus, error) {
-	tx.Guard("select from recoup.replay where replay_id = $1 for update", id)
+	tx.LockRows("select from recoup.replay where replay_id = $1 for update", id)
 	var found []store.ReplayStatus
 	err := tx.Lock(replays.ask("", "where r.replay_id = $1", id), row.Into(&found, replays.Columns))
 	return one(found, err, replays.named(id.String()))

@@ -7,7 +7,7 @@ import (
 
 // save writes everything that a unit of work has decided, one statement per kind of
 // row, each after what it refers to.
-func save(tx Tx, w *store.Work) error {
+func save(tx Tx, w *store.UnitOfWork) error {
 	return inOrder(
 		func() error { return tx.SaveErrors(w) },
 		func() error { return saveLetters(tx, w) },
@@ -15,7 +15,7 @@ func save(tx Tx, w *store.Work) error {
 	)
 }
 
-func saveLetters(tx Tx, w *store.Work) error {
+func saveLetters(tx Tx, w *store.UnitOfWork) error {
 	if w.Offers() {
 		tx.Wake(store.WakeWork)
 	}
@@ -58,7 +58,7 @@ func saveGroups(tx Tx, list []recoup.DeadLetterGroup) error {
 	return nil
 }
 
-func saveCases(tx Tx, w *store.Work) error {
+func saveCases(tx Tx, w *store.UnitOfWork) error {
 	begun, changed := w.Recoveries()
 	held, ended := w.RecoveryLeases()
 	return inOrder(

@@ -59,7 +59,7 @@ func (t Table[R]) query(tx Tx, q *Query) (list []R, err error) {
 }
 
 func (t Table[R]) later(tx Tx, into *[]R, rest string, args ...any) error {
-	return tx.Ask(t.ask("", rest, args...), row.Into(into, t.Columns))
+	return tx.QueryLater(t.ask("", rest, args...), row.Into(into, t.Columns))
 }
 
 // find reads rows within a transaction.
@@ -86,7 +86,7 @@ func (t Table[R]) add(tx Tx, records ...R) error {
 }
 
 func (t Table[R]) addNew(tx Tx, record R) (bool, error) {
-	n, err := tx.AddNew(t.create.Batch([]R{record}))
+	n, err := tx.InsertNew(t.create.Batch([]R{record}))
 	return n > 0, err
 }
 
@@ -95,21 +95,21 @@ func (t Table[R]) ensure(tx Tx, records ...R) error {
 	if len(records) == 0 {
 		return nil
 	}
-	return tx.Ensure(t.create.Batch(records))
+	return tx.InsertIgnore(t.create.Batch(records))
 }
 
 func (t Table[R]) put(tx Tx, records ...R) error {
 	if len(records) == 0 {
 		return nil
 	}
-	return tx.Put(t.create.Batch(records))
+	return tx.Upsert(t.create.Batch(records))
 }
 
 func (t Table[R]) set(tx Tx, records ...R) error {
 	if len(records) == 0 {
 		return nil
 	}
-	return tx.Set(t.change.Batch(records))
+	return tx.Update(t.change.Batch(records))
 }
 
 func (t Table[R]) remove(tx Tx, keys []recoup.ID) error {

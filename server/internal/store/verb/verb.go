@@ -50,16 +50,16 @@ type DB interface {
 // Tx is a transaction. Statements that return no answer may be put off until the
 // next one that does, or the commit.
 type Tx interface {
-	// Query answers a question, and Ask does by the time the next one is answered.
+	// Query answers a question, and QueryLater does by the time the next one is answered.
 	// Lock does so too, for rows that it locks, and has the act happen then: Now is
 	// the time at which it had them.
 	Query(q *Query, into row.Answer) error
-	Ask(q *Query, into row.Answer) error
+	QueryLater(q *Query, into row.Answer) error
 	Lock(q *Query, into row.Answer) error
 	Now() time.Time
 
-	// Guard takes locks on rows that need not be read.
-	Guard(sql string, args ...any)
+	// LockRows takes locks on rows that need not be read.
+	LockRows(sql string, args ...any)
 
 	// Due is the time by which a statement looks for what is due, as the parameter
 	// of [due].
@@ -70,15 +70,15 @@ type Tx interface {
 	Do(sql string, args ...any) error
 	Change(sql string, args ...[]any) (int, error)
 
-	// Add adds rows. AddNew leaves out those whose key, or another column that no
-	// two may share, is known, and returns how many there were; Ensure does so too,
-	// for who need not know. Put takes the place of rows with the same key. Set gives
+	// Add adds rows. InsertNew leaves out those whose key, or another column that no
+	// two may share, is known, and returns how many there were; InsertIgnore does so too,
+	// for who need not know. Upsert takes the place of rows with the same key. Update gives
 	// rows new values, found by their key.
 	Add(b row.Batch) error
-	AddNew(b row.Batch) (int, error)
-	Ensure(b row.Batch) error
-	Put(b row.Batch) error
-	Set(b row.Batch) error
+	InsertNew(b row.Batch) (int, error)
+	InsertIgnore(b row.Batch) error
+	Upsert(b row.Batch) error
+	Update(b row.Batch) error
 
 	// Turn waits until nobody else has the turn of that name, until the commit;
 	// with others it is shared by all who share it.
@@ -86,12 +86,12 @@ type Tx interface {
 
 	// LoadReports locks what reports replace, admit and count, and LoadSteps the errors
 	// of steps with what they count, wherever those are; both look for receipts once
-	// that is locked. ApplyRemembered applies remembered decisions to steps that these stand
+	// that is locked. ApplyCached applies cached decisions to steps that these stand
 	// for, and returns the places of those that are left. SaveErrors writes what a unit of work has decided about errors.
-	LoadReports(reports []store.Report) (*store.Work, error)
-	LoadSteps(steps []store.Step) (*store.Work, error)
-	ApplyRemembered(steps []store.Step, outcomes []store.Outcome) (left []int, err error)
-	SaveErrors(w *store.Work) error
+	LoadReports(reports []store.Report) (*store.UnitOfWork, error)
+	LoadSteps(steps []store.Step) (*store.UnitOfWork, error)
+	ApplyCached(steps []store.Step, outcomes []store.Outcome) (left []int, err error)
+	SaveErrors(w *store.UnitOfWork) error
 
 	// Promote holds the gate of an entity and records a promotion unless something
 	// blocks; then it says nothing. It does so by the time the next question is answered.
@@ -109,8 +109,8 @@ type Tx interface {
 	// Wake wakes who waits for a kind of thing once this is committed.
 	Wake(kind string)
 
-	// Shred has what this deletes overwritten wherever the database can.
-	Shred()
+	// SecureDelete has what this deletes overwritten wherever the database can.
+	SecureDelete()
 }
 
 // Turn names what verbs take turns at, because there may be no row to lock.
@@ -153,7 +153,7 @@ func actAt[T any](ctx context.Context, v Verbs, doing string, at time.Time, do f
 // about, with their receipts; decide in order; save. Nothing is saved unless all is,
 // and where the database has it start over, all is decided anew.
 func decide[I, O any](ctx context.Context, v Verbs, doing string, at time.Time, items []I,
-	load func(Tx) (*store.Work, error), step func(*store.Work, I) O) ([]O, error) {
+	load func(Tx) (*store.UnitOfWork, error), step func(*store.UnitOfWork, I) O) ([]O, error) {
 	if len(items) == 0 {
 		return nil, nil
 	}

@@ -39,7 +39,7 @@ func RunGate(t *testing.T, open func(t *testing.T) Gate) {
 type gateDriver struct {
 	TB
 	store Gate
-	gate  policy.Gate
+	gate  policy.GateZero
 	ids   *recoup.IDSource
 	now   time.Time
 

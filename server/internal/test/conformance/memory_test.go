@@ -84,7 +84,7 @@ func (m *memory) PreviewReports(_ context.Context, now time.Time, reports []stor
 	return outcomes, nil
 }
 
-func (m *memory) report(now time.Time, reports []store.Report) (*store.Work, []store.Outcome) {
+func (m *memory) report(now time.Time, reports []store.Report) (*store.UnitOfWork, []store.Outcome) {
 	w := m.begin(m.named(reports), now)
 	outcomes := make([]store.Outcome, len(reports))
 	for i, r := range reports {
@@ -169,8 +169,8 @@ func (m *memory) find(id recoup.ID) (*recoup.Error, bool) {
 	return e, ok
 }
 
-func (m *memory) begin(rows []*recoup.Error, now time.Time) *store.Work {
-	w := store.NewWork(now, values(rows))
+func (m *memory) begin(rows []*recoup.Error, now time.Time) *store.UnitOfWork {
+	w := store.NewUnitOfWork(now, values(rows))
 	w.Receipts = m.known(now)
 	for k, n := range m.streaks {
 		w.SetStreak(k, n)
@@ -189,7 +189,7 @@ func (m *memory) keep(r *store.Receipts) {
 }
 
 // commit writes what the work has collected, or nothing.
-func (m *memory) commit(ctx context.Context, w *store.Work, now time.Time) error {
+func (m *memory) commit(ctx context.Context, w *store.UnitOfWork, now time.Time) error {
 	if err := cmp.Or(ctx.Err(), m.refuse(w)); err != nil {
 		return err
 	}
@@ -240,7 +240,7 @@ func (m *memory) log(entity string, act store.GateAct, id recoup.ID) int64 {
 }
 
 // refuse is what the guards of a database do.
-func (m *memory) refuse(w *store.Work) error {
+func (m *memory) refuse(w *store.UnitOfWork) error {
 	for _, e := range w.Ended() {
 		if t, ok := m.policy.Table(e.Table); !ok || t.Infinite() {
 			return fmt.Errorf("%w: %v is kept for ever", store.ErrRefused, e.ID)

@@ -1,4 +1,4 @@
-// Package queryrecorder is a database that only takes notes: it answers every question
+// Package queryrecorder is a database that only records: it answers every query
 // with one empty row, so that tests can ask a verb for its statements and look at
 // their plans.
 package queryrecorder
@@ -66,14 +66,14 @@ type transaction struct {
 	now time.Time
 }
 
-func (t transaction) Query(q *verb.Query, into row.Answer) error { return t.Ask(q, into) }
-func (t transaction) Lock(q *verb.Query, into row.Answer) error  { return t.Ask(q, into) }
-func (t transaction) Ask(q *verb.Query, into row.Answer) error {
+func (t transaction) Query(q *verb.Query, into row.Answer) error { return t.QueryLater(q, into) }
+func (t transaction) Lock(q *verb.Query, into row.Answer) error  { return t.QueryLater(q, into) }
+func (t transaction) QueryLater(q *verb.Query, into row.Answer) error {
 	return t.Read(context.Background(), q, into)
 }
-func (t transaction) Now() time.Time                { return t.now }
-func (t transaction) Due() any                      { return t.now }
-func (t transaction) Guard(sql string, args ...any) { t.note(sql, args) }
+func (t transaction) Now() time.Time                   { return t.now }
+func (t transaction) Due() any                         { return t.now }
+func (t transaction) LockRows(sql string, args ...any) { t.note(sql, args) }
 
 func (t transaction) Do(sql string, args ...any) error {
 	t.note(sql, args)
@@ -87,28 +87,28 @@ func (t transaction) Change(sql string, args ...[]any) (int, error) {
 	return len(args), nil
 }
 
-func (transaction) Add(row.Batch) error           { return nil }
-func (transaction) AddNew(row.Batch) (int, error) { return 1, nil }
-func (transaction) Ensure(row.Batch) error        { return nil }
-func (transaction) Put(row.Batch) error           { return nil }
-func (transaction) Set(row.Batch) error           { return nil }
-func (transaction) Turn(verb.Turn, bool) error    { return nil }
-func (transaction) Wake(string)                   {}
-func (transaction) Shred()                        {}
+func (transaction) Add(row.Batch) error              { return nil }
+func (transaction) InsertNew(row.Batch) (int, error) { return 1, nil }
+func (transaction) InsertIgnore(row.Batch) error     { return nil }
+func (transaction) Upsert(row.Batch) error           { return nil }
+func (transaction) Update(row.Batch) error           { return nil }
+func (transaction) Turn(verb.Turn, bool) error       { return nil }
+func (transaction) Wake(string)                      {}
+func (transaction) SecureDelete()                    {}
 
-func (t transaction) LoadReports([]store.Report) (*store.Work, error) {
-	return store.NewWork(t.now, nil), nil
+func (t transaction) LoadReports([]store.Report) (*store.UnitOfWork, error) {
+	return store.NewUnitOfWork(t.now, nil), nil
 }
-func (t transaction) LoadSteps([]store.Step) (*store.Work, error) {
-	return store.NewWork(t.now, nil), nil
+func (t transaction) LoadSteps([]store.Step) (*store.UnitOfWork, error) {
+	return store.NewUnitOfWork(t.now, nil), nil
 }
 
-func (t transaction) ApplyRemembered([]store.Step, []store.Outcome) ([]int, error) { return nil, nil }
-func (transaction) SaveErrors(*store.Work) error                                   { return nil }
-func (transaction) Promote(store.Promotion, *store.Promoted) error                 { return nil }
-func (transaction) HoldWork(_, _ []recoup.ID) error                                { return nil }
-func (transaction) Leased(*recoup.Work)                                            {}
-func (transaction) Fence(_, _ recoup.ID) error                                     { return nil }
+func (t transaction) ApplyCached([]store.Step, []store.Outcome) ([]int, error) { return nil, nil }
+func (transaction) SaveErrors(*store.UnitOfWork) error                         { return nil }
+func (transaction) Promote(store.Promotion, *store.Promoted) error             { return nil }
+func (transaction) HoldWork(_, _ []recoup.ID) error                            { return nil }
+func (transaction) Leased(*recoup.Work)                                        {}
+func (transaction) Fence(_, _ recoup.ID) error                                 { return nil }
 func (transaction) SaveQueue(_ []recoup.Work, _ []store.Change[recoup.Work], _ []recoup.Work) error {
 	return nil
 }

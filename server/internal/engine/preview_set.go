@@ -10,13 +10,13 @@ import (
 	"github.com/recoup-dev/recoup/fault"
 )
 
-// Frozen is the set that a preview has shown, with when each member had changed
+// PreviewSet is the set that a preview has shown, with when each member had changed
 // last. Whoever acts hands it back as a token, and what is done is done to these,
 // as they were: a filter that is asked again may select others.
 //
 // A token is no permission. It names rows, as ids do, and each is checked for
 // itself when it is acted on; so it is not signed, only guarded against being cut.
-type Frozen struct {
+type PreviewSet struct {
 	Act     string // what was previewed
 	Hub     string // that all members are of, where the act asks for it; empty: of several
 	Until   time.Time
@@ -40,7 +40,7 @@ const (
 )
 
 // Token writes the set down. An empty set has none.
-func (f *Frozen) Token() string {
+func (f *PreviewSet) Token() string {
 	if len(f.Members) == 0 {
 		return ""
 	}
@@ -80,12 +80,12 @@ func nameSum(act string) []byte {
 	return sum[:8]
 }
 
-// Thaw reads a token of a preview of the same act.
-func Thaw(token, act string, now time.Time) (Frozen, error) {
-	bad := func(constraint, message string) (Frozen, error) {
-		return Frozen{}, fault.BadField("token", constraint, "%s", message)
+// ParsePreviewToken reads a token of a preview of the same act.
+func ParsePreviewToken(token, act string, now time.Time) (PreviewSet, error) {
+	bad := func(constraint, message string) (PreviewSet, error) {
+		return PreviewSet{}, fault.BadField("token", constraint, "%s", message)
 	}
-	broken := func() (Frozen, error) {
+	broken := func() (PreviewSet, error) {
 		return bad("format", "token must be that of a preview, whole; preview again")
 	}
 	b, err := base64.RawURLEncoding.DecodeString(token)
@@ -101,7 +101,7 @@ func Thaw(token, act string, now time.Time) (Frozen, error) {
 	if string(body[1:9]) != string(nameSum(act)) {
 		return bad("act", "token is of the preview of another act; preview "+act)
 	}
-	f := Frozen{Act: act, Hub: string(body[headBytes:rest]), Until: time.UnixMicro(int64(binary.BigEndian.Uint64(body[9:]))).UTC()}
+	f := PreviewSet{Act: act, Hub: string(body[headBytes:rest]), Until: time.UnixMicro(int64(binary.BigEndian.Uint64(body[9:]))).UTC()}
 	if !now.Before(f.Until) || f.Until.After(now.Add(2*PreviewLife)) {
 		return bad("expired", "the preview is older than "+PreviewLife.String()+"; preview again")
 	}

@@ -9,12 +9,12 @@ import (
 	"github.com/recoup-dev/recoup/server/internal/lifecycle"
 )
 
-// Work is the unit of work: it collects the decisions of one transaction, about
+// UnitOfWork is the unit of work: it collects the decisions of one transaction, about
 // errors, staged work and cases of Gate Zero, and what must be written for them.
 // Items are decided in order, and each sees what those before it have done, so that
 // a batch means the same as its items one by one. It is made of what the transaction
-// has locked: see [NewWork], [Work.AddLetters] and [Work.AddCases].
-type Work struct {
+// has locked: see [NewUnitOfWork], [UnitOfWork.AddLetters] and [UnitOfWork.AddCases].
+type UnitOfWork struct {
 	now     time.Time
 	rows    map[recoup.ID]*errorRow
 	order   []*errorRow
@@ -32,7 +32,7 @@ type Work struct {
 	// Events holds what the ledger keeps of it, in order.
 	Events []Event
 
-	// notices holds the notifications to send, in order: see [Work.Notices].
+	// notices holds the notifications to send, in order: see [UnitOfWork.Notices].
 	notices NoticeSet
 
 	// Tallies counts what happened.
@@ -59,7 +59,7 @@ type Work struct {
 
 	// Memory takes what was decided on steps that can stand for others; nil: nothing is
 	// remembered.
-	Memory *Memory
+	Memory *DecisionCache
 }
 
 // Key returns the identity of the open error that the report replaces.
@@ -83,10 +83,10 @@ type streak struct {
 	changed bool
 }
 
-// NewWork begins with the rows that the transaction has locked, which must stay
+// NewUnitOfWork begins with the rows that the transaction has locked, which must stay
 // as they are, and the time at which it had them: that of all that is decided.
-func NewWork(now time.Time, locked []recoup.Error) *Work {
-	w := &Work{
+func NewUnitOfWork(now time.Time, locked []recoup.Error) *UnitOfWork {
+	w := &UnitOfWork{
 		now:  now,
 		rows: make(map[recoup.ID]*errorRow, len(locked)), order: make([]*errorRow, 0, len(locked)),
 		open: map[recoup.Identity]*errorRow{}, streaks: map[StreakKey]*streak{},
@@ -103,13 +103,13 @@ func NewWork(now time.Time, locked []recoup.Error) *Work {
 	return w
 }
 
-func (w *Work) add(r *errorRow) {
+func (w *UnitOfWork) add(r *errorRow) {
 	w.rows[r.ID] = r
 	w.order = append(w.order, r)
 }
 
 // index remembers which row a report of its key replaces.
-func (w *Work) index(r *errorRow) {
+func (w *UnitOfWork) index(r *errorRow) {
 	switch k := r.Identity(); {
 	case r.Replaceable:
 		w.open[k] = r
@@ -119,11 +119,11 @@ func (w *Work) index(r *errorRow) {
 }
 
 // SetStreak gives the count that the database holds.
-func (w *Work) SetStreak(k StreakKey, count int) { w.streaks[k] = &streak{count: count} }
+func (w *UnitOfWork) SetStreak(k StreakKey, count int) { w.streaks[k] = &streak{count: count} }
 
 // Know says which of the ids that reports bring along errors have already, open or
 // archived.
-func (w *Work) Know(ids []recoup.ID) {
+func (w *UnitOfWork) Know(ids []recoup.ID) {
 	for _, id := range ids {
 		if w.known == nil {
 			w.known = make(map[recoup.ID]bool, len(ids))
@@ -135,12 +135,12 @@ func (w *Work) Know(ids []recoup.ID) {
 // Report decides one report and notes what follows from it. If it admits a
 // row that plain SQL has written, that row is what the report becomes; if the
 // row is gone or admitted already, the answer is ErrNotFound.
-func (w *Work) Report(in Report) Outcome {
+func (w *UnitOfWork) Report(in Report) Outcome {
 	return w.once(in.Receipt, func() Outcome { return w.report(in) })
 }
 
 // once does what has not been done under the same receipt.
-func (w *Work) once(r *Receipt, do func() Outcome) Outcome {
+func (w *UnitOfWork) once(r *Receipt, do func() Outcome) Outcome {
 	if r == nil {
 		return do()
 	}
@@ -152,7 +152,7 @@ func (w *Work) once(r *Receipt, do func() Outcome) Outcome {
 	return out
 }
 
-func (w *Work) report(in Report) Outcome {
+func (w *UnitOfWork) report(in Report) Outcome {
 	if !in.ID.IsZero() && (w.known[in.ID] || w.rows[in.ID] != nil) {
 		return Outcome{Error: recoup.Error{ID: in.ID}, Repeated: true}
 	}
@@ -192,7 +192,7 @@ func (w *Work) report(in Report) Outcome {
 }
 
 // replaced returns the open error that a report is decided on; nil: there is none.
-func (w *Work) replaced(in *Report) *errorRow {
+func (w *UnitOfWork) replaced(in *Report) *errorRow {
 	if in.Replaces.IsZero() {
 		return w.open[in.Key()]
 	}
@@ -204,7 +204,7 @@ func (w *Work) replaced(in *Report) *errorRow {
 
 // tally counts a transition among what happens now. Of the past only the errors count, not what
 // happens to them, and not those that are over.
-func (w *Work) tally(of *lifecycle.Effects, before, next *recoup.Error, input lifecycle.Kind) {
+func (w *UnitOfWork) tally(of *lifecycle.Effects, before, next *recoup.Error, input lifecycle.Kind) {
 	if before != nil && before.ID != next.ID && of.Superseded == nil {
 		before = nil // the report is kept apart from it
 	}
@@ -219,11 +219,11 @@ func (w *Work) tally(of *lifecycle.Effects, before, next *recoup.Error, input li
 // Step decides one input to a stored error and notes what follows from it. A
 // decision that changes nothing, as for a result that is sent again, writes
 // nothing.
-func (w *Work) Step(in Step) Outcome {
+func (w *UnitOfWork) Step(in Step) Outcome {
 	return w.once(in.Receipt, func() Outcome { return w.step(in) })
 }
 
-func (w *Work) step(in Step) Outcome {
+func (w *UnitOfWork) step(in Step) Outcome {
 	r := w.rows[in.ID]
 	if r == nil {
 		return Outcome{Err: ErrNotFound}
@@ -253,7 +253,7 @@ func (w *Work) step(in Step) Outcome {
 
 // decide asks, and notes history, events, notices and streaks. The late result of
 // a worker is refused and leaves its history row all the same.
-func (w *Work) decide(decide Decide, eventOf EventOf, current *recoup.Error, k StreakKey) Outcome {
+func (w *UnitOfWork) decide(decide Decide, eventOf EventOf, current *recoup.Error, k StreakKey) Outcome {
 	var before *recoup.Error
 	if current != nil {
 		w.current = *current
@@ -281,7 +281,7 @@ func (w *Work) decide(decide Decide, eventOf EventOf, current *recoup.Error, k S
 }
 
 // addHistory adds a row of the history, if there is one and no archive's row carries it.
-func (w *Work) addHistory(current, next *recoup.Error, h recoup.Transition, err error) {
+func (w *UnitOfWork) addHistory(current, next *recoup.Error, h recoup.Transition, err error) {
 	switch {
 	case h.Input == "" || err == nil && ends(current, next):
 	case current != nil && w.rows[current.ID].end != nil:
@@ -292,7 +292,7 @@ func (w *Work) addHistory(current, next *recoup.Error, h recoup.Transition, err 
 }
 
 // note adds an event, if there is one.
-func (w *Work) note(e *Event) {
+func (w *UnitOfWork) note(e *Event) {
 	if e != nil {
 		w.Events = append(w.Events, *e)
 	}
@@ -300,16 +300,16 @@ func (w *Work) note(e *Event) {
 
 // Notices returns the notifications to send, in order; several to one recipient may be
 // one digest.
-func (w *Work) Notices() []recoup.Notice { return w.notices.List() }
+func (w *UnitOfWork) Notices() []recoup.Notice { return w.notices.List() }
 
-func (w *Work) streak(k StreakKey) int {
+func (w *UnitOfWork) streak(k StreakKey) int {
 	if s := w.streaks[k]; s != nil {
 		return s.count
 	}
 	return 0
 }
 
-func (w *Work) count(change lifecycle.Streak, entity string) {
+func (w *UnitOfWork) count(change lifecycle.Streak, entity string) {
 	if change.Family == "" {
 		return
 	}
@@ -327,24 +327,24 @@ func (w *Work) count(change lifecycle.Streak, entity string) {
 	s.count++
 }
 
-func (w *Work) set(e recoup.Error) {
+func (w *UnitOfWork) set(e recoup.Error) {
 	r := w.rows[e.ID]
 	r.Error, r.changed = e, true
 	w.index(r)
 }
 
 // Inserts returns the new errors that stay in their table.
-func (w *Work) Inserts() []*recoup.Error {
+func (w *UnitOfWork) Inserts() []*recoup.Error {
 	return w.pick(func(r *errorRow) bool { return r.was == nil && r.State != recoup.Archived })
 }
 
 // Updates returns the new versions of stored errors that stay in their table.
-func (w *Work) Updates() []*recoup.Error {
+func (w *UnitOfWork) Updates() []*recoup.Error {
 	return w.pick(func(r *errorRow) bool { return r.was != nil && r.changed && r.State != recoup.Archived })
 }
 
 // Was returns an error as it was when it was locked, or nil if it was not.
-func (w *Work) Was(id recoup.ID) *recoup.Error {
+func (w *UnitOfWork) Was(id recoup.ID) *recoup.Error {
 	if r := w.rows[id]; r != nil {
 		return r.was
 	}
@@ -353,13 +353,13 @@ func (w *Work) Was(id recoup.ID) *recoup.Error {
 
 // Awaken reports whether something was made due at once, as an unpark does, so
 // that whoever waits for work need not wait for the clock.
-func (w *Work) Awaken(now time.Time) bool {
+func (w *UnitOfWork) Awaken(now time.Time) bool {
 	return slices.ContainsFunc(w.order, func(r *errorRow) bool {
 		return r.changed && r.State == recoup.RetryPending && r.LeaseToken.IsZero() && !r.NextRetryAt.After(now)
 	})
 }
 
-func (w *Work) pick(keep func(*errorRow) bool) []*recoup.Error {
+func (w *UnitOfWork) pick(keep func(*errorRow) bool) []*recoup.Error {
 	var list []*recoup.Error
 	for _, r := range w.order {
 		if keep(r) {

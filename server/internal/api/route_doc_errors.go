@@ -7,8 +7,8 @@ import (
 
 var notFound = []recoup.Code{fault.CodeNotFound}
 
-func errorManuals() map[string]manual {
-	return map[string]manual{
+func errorManuals() map[string]routeDoc {
+	return map[string]routeDoc{
 		"POST /v1/errors": {
 			about: "Records that work on an entity failed. The code decides the class, and the policy what happens next: retry, park or ignore. A repeat of a failure that is still open does not make a second error: it continues the one there is, or replaces it, and `superseded` says which. Report a failed retry with its `lease_token`, or submit it as a result.",
 			body: `{"table": "outreach.dol_errors", "entity_id": "CO-20260205-000001", "code": "NETWORK_TIMEOUT",
@@ -80,14 +80,14 @@ var actText = map[string]struct{ about, body string }{
 	"review":   {"Records that a person has looked at a parked error: the deadline for a review starts again.", `"reason": "still waiting for the register"`},
 }
 
-func actManuals() map[string]manual {
-	list := map[string]manual{}
+func actManuals() map[string]routeDoc {
+	list := map[string]routeDoc{}
 	for verb, text := range actText {
-		list["POST /v1/errors/{id}/"+verb] = manual{
+		list["POST /v1/errors/{id}/"+verb] = routeDoc{
 			about: text.about, body: "{" + text.body + "}",
 			fails: []recoup.Code{fault.CodeNotFound, fault.CodeInvalidTransition, fault.CodeConflict},
 		}
-		list["POST /v1/errors/"+verb] = manual{
+		list["POST /v1/errors/"+verb] = routeDoc{
 			about: text.about + "\n\nFor many errors at once: send a `filter` with `preview` to see how many match and which the act does not apply to. Then send the answer's `token` instead of the filter: exactly that set is meant, and what changed meanwhile is refused by itself. Or name errors with `ids`.",
 			body:  "{" + text.body + `, "filter": {"table": "outreach.dol_errors", "code": "EIN_MISMATCH"}, "preview": true}`,
 			fails: []recoup.Code{fault.CodeStaleRead},
@@ -96,10 +96,10 @@ func actManuals() map[string]manual {
 	return list
 }
 
-func retryManuals() map[string]manual {
+func retryManuals() map[string]routeDoc {
 	result := []recoup.Code{fault.CodeNotFound, fault.CodeLeaseLost, fault.CodeInvalidTransition}
 	const lease = `"lease_token": "0198f2a5-11d0-7c22-8a4b-3e9d6f7a1c05"`
-	return map[string]manual{
+	return map[string]routeDoc{
 		"POST /v1/retries/claim": {
 			about: "Leases errors whose retry is due, the longest due first. With `wait_seconds` the call waits until something is due, so that a worker needs no polling interval. Each error carries the `lease_token` that its result must name.",
 			body:  `{"tables": ["outreach.dol_errors"], "worker": "dol-sync-1", "limit": 10}`,
@@ -123,8 +123,8 @@ func retryManuals() map[string]manual {
 	}
 }
 
-func promotionManuals() map[string]manual {
-	return map[string]manual{
+func promotionManuals() map[string]routeDoc {
+	return map[string]routeDoc{
 		"GET /v1/promotion/{entity}": {
 			about: "The gate of an entity: open, or blocked by which errors, who has to act on each, and when each would end by itself. Blockers in a hub that the key is not for are counted as well, without their codes. With `unknown=true` an open gate says whether anybody has ever named the entity: a misspelt one is open, too.",
 		},

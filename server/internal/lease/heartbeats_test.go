@@ -11,7 +11,7 @@ import (
 	"github.com/recoup-dev/recoup/server/internal/store"
 )
 
-// kept is what a roster has written.
+// kept is what Heartbeats have written.
 type kept struct {
 	beats  []store.Heartbeat
 	purges []time.Time
@@ -31,7 +31,7 @@ func (k *kept) PurgeHeartbeats(_ context.Context, before time.Time, _ int) (int,
 }
 
 // flush writes, and returns what was written by it.
-func (k *kept) flush(t *testing.T, r *lease.Roster) []store.Heartbeat {
+func (k *kept) flush(t *testing.T, r *lease.Heartbeats) []store.Heartbeat {
 	t.Helper()
 	k.beats = nil
 	if err := r.Flush(t.Context()); !errors.Is(err, k.err) {
@@ -40,13 +40,13 @@ func (k *kept) flush(t *testing.T, r *lease.Roster) []store.Heartbeat {
 	return k.beats
 }
 
-// A roster writes a row for each queue that was claimed from since the last time, with
+// Heartbeats write a row for each queue that was claimed from since the last time, with
 // the workers that are alive, and nothing while nobody claims.
 func TestRoster(t *testing.T) {
 	t.Parallel()
 	now, k := time.Date(2026, 2, 2, 0, 0, 0, 0, time.UTC), &kept{}
-	r := lease.NewRoster(k, "n1", func() time.Time { return now })
-	var none *lease.Roster
+	r := lease.NewHeartbeats(k, "n1", func() time.Time { return now })
+	var none *lease.Heartbeats
 	none.Claims("w1", "t")
 	for range 3 {
 		r.Claims("w1", "t", "p/s")
@@ -71,12 +71,12 @@ func TestRoster(t *testing.T) {
 	}
 }
 
-// Callers name lanes and workers: however many they name, a roster stays small, and
+// Callers name lanes and workers: however many they name, Heartbeats stay small, and
 // that somebody claims is known all the same.
 func TestRosterIsBounded(t *testing.T) {
 	t.Parallel()
 	now, k := time.Date(2026, 2, 2, 0, 0, 0, 0, time.UTC), &kept{}
-	r := lease.NewRoster(k, "n1", func() time.Time { return now })
+	r := lease.NewHeartbeats(k, "n1", func() time.Time { return now })
 	for i := range 3000 {
 		now = now.Add(time.Millisecond)
 		r.Claims(fmt.Sprint("w", i), "t", fmt.Sprint("p/s", i))
@@ -95,9 +95,9 @@ func TestRosterIsBounded(t *testing.T) {
 	}
 }
 
-// What a claim costs a roster: some lookups.
+// What a claim costs Heartbeats: some lookups.
 func BenchmarkRoster(b *testing.B) {
-	r := lease.NewRoster(&kept{}, "n1", time.Now)
+	r := lease.NewHeartbeats(&kept{}, "n1", time.Now)
 	tables := []string{"a.errors", "b.errors", "c.errors", "d.errors", "e.errors"}
 	for b.Loop() {
 		r.Claims("worker-1", tables...)

@@ -18,8 +18,8 @@ import (
 	"github.com/recoup-dev/recoup/fault"
 )
 
-// visit is one request for a page, by somebody who is signed in.
-type visit struct {
+// Request is one request for a page, by somebody who is signed in.
+type Request struct {
 	console *Console
 	w       http.ResponseWriter
 	r       *http.Request
@@ -37,7 +37,7 @@ type visit struct {
 func (c *Console) handle(rt route) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		r.Body = http.MaxBytesReader(w, r.Body, maxForm)
-		v := &visit{console: c, w: w, r: r, now: c.Now()}
+		v := &Request{console: c, w: w, r: r, now: c.Now()}
 		shown, err := v.run(rt)
 		switch {
 		case err != nil:
@@ -49,7 +49,7 @@ func (c *Console) handle(rt route) http.Handler {
 }
 
 // run finds out who asks, and does what the route is for.
-func (v *visit) run(rt route) (_ any, err error) {
+func (v *Request) run(rt route) (_ any, err error) {
 	if v.session, err = v.console.current(v.r); err != nil {
 		if _, limited := errors.AsType[*fault.Error](err); limited {
 			v.sent = true
@@ -74,13 +74,13 @@ func (v *visit) run(rt route) (_ any, err error) {
 	if rt.method == http.MethodPost && subtle.ConstantTimeCompare([]byte(v.r.PostFormValue("csrf")), []byte(v.session.csrf())) != 1 {
 		return nil, fault.New(fault.CodeInsufficientPermissions, "This form is not from your session: it was opened before you signed in, or by another page. Nothing was done; go back, reload the page and try again.")
 	}
-	v.unfold()
+	v.normalizeNewlines()
 	return rt.view(v)
 }
 
-// unfold ends lines of what was typed as they are ended everywhere else: browsers send them
+// normalizeNewlines ends lines of what was typed as they are ended everywhere else: browsers send them
 // with a carriage return.
-func (v *visit) unfold() {
+func (v *Request) normalizeNewlines() {
 	for _, values := range v.r.PostForm {
 		for i := range values {
 			values[i] = strings.ReplaceAll(values[i], "\r\n", "\n")
@@ -96,7 +96,7 @@ func (c *Console) ask(r *http.Request, o client.Options) (*client.Client, error)
 	return client.New(o)
 }
 
-func (v *visit) ctx() context.Context { return v.r.Context() }
+func (v *Request) ctx() context.Context { return v.r.Context() }
 
 // together asks for several things at once, and joins what went wrong.
 func together(asks ...func() error) error {
@@ -110,13 +110,13 @@ func together(asks ...func() error) error {
 }
 
 // root leads from the address of this page to the console's first one.
-func (v *visit) root() string {
+func (v *Request) root() string {
 	below := strings.TrimPrefix(v.r.URL.EscapedPath(), Path) // a name may have a slash in it
 	return "./" + strings.Repeat("../", strings.Count(below, "/"))
 }
 
 // goTo sends the browser to a page, given by its address below the console.
-func (v *visit) goTo(path string) {
+func (v *Request) goTo(path string) {
 	v.sent = true
 	seeOther(v.w, v.root()+path)
 }
@@ -138,7 +138,7 @@ type problem struct {
 
 // fail answers with what went wrong. Who is not signed in is asked to, and goes on to where
 // they were.
-func (v *visit) fail(err error) {
+func (v *Request) fail(err error) {
 	refused, ok := errors.AsType[*fault.Error](err)
 	switch {
 	case errors.Is(err, errSignedOut), ok && (refused.Code == fault.CodeInvalidAPIKey || refused.Code == fault.CodeAPIKeyExpired):
@@ -188,7 +188,7 @@ func title(status int) string {
 
 // askToSignIn leads to the form, which leads back. Of an act only its page can be gone back
 // to.
-func (v *visit) askToSignIn() {
+func (v *Request) askToSignIn() {
 	if v.r.Header.Get("Hx-Request") != "" { // a part of a page: the whole page has to go
 		v.w.Header().Set("Hx-Refresh", "true")
 		v.w.WriteHeader(http.StatusUnauthorized)
@@ -209,7 +209,7 @@ func (v *visit) askToSignIn() {
 }
 
 // missing is the page of an address where there is none.
-func missing(*visit) (any, error) {
+func missing(*Request) (any, error) {
 	return nil, fault.New(fault.CodeNotFound, "The console has no page at this address.")
 }
 

@@ -7,9 +7,9 @@ import (
 	"github.com/recoup-dev/recoup/server/internal/lifecycle"
 )
 
-// Remembered gathers the effects of steps to which a remembered decision was applied, so
+// CachedOutcomes gathers the effects of steps to which a remembered decision was applied, so
 // that they are written for all of them together.
-type Remembered struct {
+type CachedOutcomes struct {
 	Events  []Event
 	notices NoticeSet
 	counts  map[*lifecycle.Decision]int
@@ -18,7 +18,7 @@ type Remembered struct {
 
 // Add adds a step to which a decision was applied. was is the error that it was applied
 // to, as far as it is known.
-func (s *Remembered) Add(step *Step, d *lifecycle.Decision, was *recoup.Error, out *Outcome) {
+func (s *CachedOutcomes) Add(step *Step, d *lifecycle.Decision, was *recoup.Error, out *Outcome) {
 	if s.counts == nil {
 		s.counts = map[*lifecycle.Decision]int{}
 	}
@@ -34,19 +34,19 @@ func (s *Remembered) Add(step *Step, d *lifecycle.Decision, was *recoup.Error, o
 	}
 }
 
-// Notices returns the notifications to send, as [Work.Notices] does.
-func (s *Remembered) Notices() []recoup.Notice { return s.notices.List() }
+// Notices returns the notifications to send, as [UnitOfWork.Notices] does.
+func (s *CachedOutcomes) Notices() []recoup.Notice { return s.notices.List() }
 
 // Again notes when an error whose retry has ended was retried before; zero: never.
-func (s *Remembered) Again(table string, retriedAt time.Time) {
+func (s *CachedOutcomes) Again(table string, retriedAt time.Time) {
 	if !retriedAt.IsZero() {
 		s.again.at(table, Minute(retriedAt)).Retried--
 	}
 }
 
 // Tallies counts what happened. Of the marks that were left behind, the only one of which an
-// error has its own is that of its last retry: see [Remembered.Again].
-func (s *Remembered) Tallies() Tallies {
+// error has its own is that of its last retry: see [CachedOutcomes.Again].
+func (s *CachedOutcomes) Tallies() Tallies {
 	t := s.again
 	for d, n := range s.counts {
 		was := d.Was

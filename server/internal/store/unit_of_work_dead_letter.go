@@ -38,7 +38,7 @@ type itemRow struct {
 
 // AddLetters adds dead letters that the transaction has locked, whose errors the work
 // holds already.
-func (w *Work) AddLetters(locked []StagedWork) {
+func (w *UnitOfWork) AddLetters(locked []StagedWork) {
 	w.letters.items = map[itemKey]*itemRow{}
 	w.letters.byError, w.letters.byWork = map[recoup.ID]*letterRow{}, map[recoup.ID]*letterRow{}
 	for _, l := range locked {
@@ -73,7 +73,7 @@ func (ls *letters) index(r *letterRow) {
 
 // SetPrevious sets the dead letter that a piece of work had before. The last call
 // counts.
-func (w *Work) SetPrevious(d recoup.DeadLetter) {
+func (w *UnitOfWork) SetPrevious(d recoup.DeadLetter) {
 	if r := w.letters.of(d.WorkID); r.is.Dead.ErrorID.IsZero() {
 		r.is.Previous = d
 	}
@@ -91,7 +91,7 @@ func (ls *letters) of(work recoup.ID) *letterRow {
 }
 
 // StepLetter decides one input to a piece of work and notes what follows from it.
-func (w *Work) StepLetter(in StagedStep) StagedOutcome {
+func (w *UnitOfWork) StepLetter(in StagedStep) StagedOutcome {
 	return w.letterOnce(in.Receipt, func() StagedOutcome {
 		if in.Submission == nil || w.unfinished(in.WorkID) {
 			return w.stepLetter(in)
@@ -101,7 +101,7 @@ func (w *Work) StepLetter(in StagedStep) StagedOutcome {
 }
 
 // letterOnce does something unless its receipt shows that it was done.
-func (w *Work) letterOnce(r *StagedReceipt, do func() StagedOutcome) StagedOutcome {
+func (w *UnitOfWork) letterOnce(r *StagedReceipt, do func() StagedOutcome) StagedOutcome {
 	if r == nil {
 		return do()
 	}
@@ -114,13 +114,13 @@ func (w *Work) letterOnce(r *StagedReceipt, do func() StagedOutcome) StagedOutco
 }
 
 // unfinished reports whether work is in the queue, is a dead letter, or was given up as one.
-func (w *Work) unfinished(work recoup.ID) bool {
+func (w *UnitOfWork) unfinished(work recoup.ID) bool {
 	is := &w.letters.of(work).is
 	givenUp := !is.Previous.ErrorID.IsZero() && is.Previous.Step != recoup.StepVerified
 	return !is.Queued.WorkID.IsZero() || is.Dead.Open() || givenUp
 }
 
-func (w *Work) stepLetter(in StagedStep) StagedOutcome {
+func (w *UnitOfWork) stepLetter(in StagedStep) StagedOutcome {
 	r := w.letters.byError[in.ErrorID]
 	if in.ErrorID.IsZero() {
 		r = w.letters.of(in.WorkID)
@@ -155,7 +155,7 @@ func (w *Work) stepLetter(in StagedStep) StagedOutcome {
 
 // stepError hands the decision about the error, if there is one, to the part of the
 // work that is about errors, which keeps the history also of a refusal.
-func (w *Work) stepError(current *StagedWork, next StagedWork, effects lifecycle.Effects, pair *Pair, err error) error {
+func (w *UnitOfWork) stepError(current *StagedWork, next StagedWork, effects lifecycle.Effects, pair *Pair, err error) error {
 	decide := func(*recoup.Error, int, time.Time) (recoup.Error, lifecycle.Effects, error) {
 		return next.Error, effects, err
 	}
@@ -170,7 +170,7 @@ func (w *Work) stepError(current *StagedWork, next StagedWork, effects lifecycle
 
 // refusal is why the error whose place a dead letter takes does not end so; nil: it does,
 // or there is none.
-func (w *Work) refusal(in *Step) error {
+func (w *UnitOfWork) refusal(in *Step) error {
 	if in == nil {
 		return nil
 	}
@@ -194,7 +194,7 @@ func (l StagedWork) archived(e recoup.Error) StagedWork {
 	return l
 }
 
-func (w *Work) setLetter(r *letterRow, next StagedWork) {
+func (w *UnitOfWork) setLetter(r *letterRow, next StagedWork) {
 	was := r.is.Item
 	r.is = next
 	if next.Item != was {
@@ -219,7 +219,7 @@ func (ls *letters) setItem(item recoup.ReplayItem, stored bool) {
 	ls.order = append(ls.order, row)
 }
 
-func (w *Work) noteEffects(r *letterRow, effects StagedEffects) {
+func (w *UnitOfWork) noteEffects(r *letterRow, effects StagedEffects) {
 	if effects.Round.Round > 0 {
 		w.Rounds = append(w.Rounds, effects.Round)
 	}
@@ -237,7 +237,7 @@ func (w *Work) noteEffects(r *letterRow, effects StagedEffects) {
 
 // Join decides whether a dead letter becomes a member of a replay, and gives it its
 // position.
-func (w *Work) Join(replay *recoup.Replay, in StagedStep) StagedOutcome {
+func (w *UnitOfWork) Join(replay *recoup.Replay, in StagedStep) StagedOutcome {
 	decide := in.Decide
 	in.Decide = func(current StagedWork, now time.Time) (StagedWork, StagedEffects, error) {
 		next, effects, err := decide(current, now)
@@ -253,7 +253,7 @@ func (w *Work) Join(replay *recoup.Replay, in StagedStep) StagedOutcome {
 
 // End applies the same input to items of a replay, as far as they wait for their
 // outcome and nobody holds them, and returns how many have ended.
-func (w *Work) End(replay recoup.ID, ids []recoup.ID, decide DecideStaged) (ended int) {
+func (w *UnitOfWork) End(replay recoup.ID, ids []recoup.ID, decide DecideStaged) (ended int) {
 	for _, id := range ids {
 		r := w.letters.byError[id]
 		if r == nil || r.is.Item.ReplayID != replay || r.is.Queued.Leased(w.now) {
@@ -268,7 +268,7 @@ func (w *Work) End(replay recoup.ID, ids []recoup.ID, decide DecideStaged) (ende
 
 // Groups returns the groups in which something has arrived, each once and in the
 // order of their ids, so that no two transactions wait for each other crosswise.
-func (w *Work) Groups() []recoup.DeadLetterGroup {
+func (w *UnitOfWork) Groups() []recoup.DeadLetterGroup {
 	seen := map[recoup.ID]recoup.DeadLetterGroup{}
 	for _, r := range w.letters.list {
 		d := &r.is.Dead
@@ -292,7 +292,7 @@ func (w *Work) Groups() []recoup.DeadLetterGroup {
 
 // DeadLetters returns the dead letters to be added and the new versions of stored
 // ones: those that only changed their state in the workflow, and the others.
-func (w *Work) DeadLetters() (added, moved, others []recoup.DeadLetter) {
+func (w *UnitOfWork) DeadLetters() (added, moved, others []recoup.DeadLetter) {
 	added, changed, _ := parts(w.letters.list, func(l *StagedWork) recoup.DeadLetter { return l.Dead })
 	for _, c := range changed {
 		stepped := c.Was
@@ -307,7 +307,7 @@ func (w *Work) DeadLetters() (added, moved, others []recoup.DeadLetter) {
 }
 
 // Items returns the items of replays to be added and those that have changed.
-func (w *Work) Items() (added, changed []recoup.ReplayItem) {
+func (w *UnitOfWork) Items() (added, changed []recoup.ReplayItem) {
 	for _, row := range w.letters.order {
 		if row.stored {
 			changed = append(changed, row.ReplayItem)
@@ -319,12 +319,12 @@ func (w *Work) Items() (added, changed []recoup.ReplayItem) {
 }
 
 // Queue returns what comes into the queue, what changes in it and what leaves it.
-func (w *Work) Queue() (added []recoup.Work, changed []Change[recoup.Work], gone []recoup.Work) {
+func (w *UnitOfWork) Queue() (added []recoup.Work, changed []Change[recoup.Work], gone []recoup.Work) {
 	return parts(w.letters.list, func(l *StagedWork) recoup.Work { return l.Queued })
 }
 
 // Offers reports whether work was put into the queue that can be claimed at once.
-func (w *Work) Offers() bool {
+func (w *UnitOfWork) Offers() bool {
 	return slices.ContainsFunc(w.letters.list, func(r *letterRow) bool {
 		q := &r.is.Queued
 		return *q != r.was.Queued && !q.WorkID.IsZero() && q.LeaseToken.IsZero() && !q.DueAt.IsZero() && !q.DueAt.After(w.now)

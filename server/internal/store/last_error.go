@@ -2,16 +2,16 @@ package store
 
 import "sync/atomic"
 
-// Trouble is what keeps a database from being written although it answers: a full
+// LastError holds why a database refuses writes although it answers: a full
 // disk. It is noted by the verb that met it, and stands until a write
 // succeeds. The zero value is none.
-type Trouble struct{ cause atomic.Pointer[error] }
+type LastError struct{ cause atomic.Pointer[error] }
 
 // Note remembers why a write failed.
-func (t *Trouble) Note(err error) { t.cause.Store(&err) }
+func (t *LastError) Note(err error) { t.cause.Store(&err) }
 
 // Cause returns why writes fail, or nil.
-func (t *Trouble) Cause() error {
+func (t *LastError) Cause() error {
 	if err := t.cause.Load(); err != nil {
 		return *err
 	}
@@ -20,7 +20,7 @@ func (t *Trouble) Cause() error {
 
 // Retry asks try whether writes succeed again, if they did not, and returns why
 // they do not.
-func (t *Trouble) Retry(try func() error) error {
+func (t *LastError) Retry(try func() error) error {
 	noted := t.cause.Load()
 	if noted == nil {
 		return nil

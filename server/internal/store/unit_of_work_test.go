@@ -79,7 +79,7 @@ func (w *world) step(id recoup.ID, in lifecycle.Input) store.Step {
 // stored returns an error as a database would hold it.
 func (w *world) stored(t *testing.T, entity string, inputs ...lifecycle.Input) recoup.Error {
 	t.Helper()
-	work := store.NewWork(time.Time{}, nil)
+	work := store.NewUnitOfWork(time.Time{}, nil)
 	e := accept(t, work.Report(w.report(dol, entity, "NETWORK_TIMEOUT", recoup.Medium)))
 	for _, in := range inputs {
 		e = accept(t, work.Step(w.step(e.ID, in)))
@@ -116,7 +116,7 @@ func wantIDs(t *testing.T, what string, list []*recoup.Error, want ...recoup.ID)
 }
 
 // wantWritten says what a unit of work must write.
-func wantWritten(t *testing.T, work *store.Work, inserts, updates, moved, direct []recoup.ID) {
+func wantWritten(t *testing.T, work *store.UnitOfWork, inserts, updates, moved, direct []recoup.ID) {
 	t.Helper()
 	wantIDs(t, "inserts", work.Inserts(), inserts...)
 	wantIDs(t, "updates", work.Updates(), updates...)
@@ -126,7 +126,7 @@ func wantWritten(t *testing.T, work *store.Work, inserts, updates, moved, direct
 }
 
 // transitions returns the history of errors, in order for each of them.
-func transitions(work *store.Work) []recoup.Transition {
+func transitions(work *store.UnitOfWork) []recoup.Transition {
 	list := slices.Clip(work.History)
 	ends, _, _ := work.Ends()
 	for _, end := range ends {
@@ -140,7 +140,7 @@ func list(ids ...recoup.ID) []recoup.ID { return ids }
 func TestItemsOfABatchSeeEachOther(t *testing.T) {
 	w := newWorld()
 	e := w.stored(t, "e1")
-	work := store.NewWork(time.Time{}, []recoup.Error{e})
+	work := store.NewUnitOfWork(time.Time{}, []recoup.Error{e})
 	accept(t, work.Step(w.step(e.ID, lifecycle.Park{By: "ada", Reason: "look"})))
 	accept(t, work.Step(w.step(e.ID, lifecycle.Assign{By: "ada", To: "bob"})))
 	accept(t, work.Step(w.step(e.ID, lifecycle.Resolve{By: "bob"})))
@@ -156,7 +156,7 @@ func TestItemsOfABatchSeeEachOther(t *testing.T) {
 func TestARepeatArchivesTheStoredError(t *testing.T) {
 	w := newWorld()
 	old := w.stored(t, "e1")
-	work := store.NewWork(time.Time{}, []recoup.Error{old})
+	work := store.NewUnitOfWork(time.Time{}, []recoup.Error{old})
 	e := accept(t, work.Report(w.report(dol, "e1", "NETWORK_TIMEOUT", recoup.Medium)))
 	wantWritten(t, work, list(e.ID), nil, list(old.ID), nil)
 	moved := work.Ended()
@@ -170,7 +170,7 @@ func TestARepeatArchivesTheStoredError(t *testing.T) {
 
 func TestTwoReportsOfOneKeyInOneBatch(t *testing.T) {
 	w := newWorld()
-	work := store.NewWork(time.Time{}, nil)
+	work := store.NewUnitOfWork(time.Time{}, nil)
 	first := accept(t, work.Report(w.report(dol, "e1", "NETWORK_TIMEOUT", recoup.Medium)))
 	other := accept(t, work.Report(w.report(dol, "e2", "NETWORK_TIMEOUT", recoup.Medium)))
 	second := accept(t, work.Report(w.report(dol, "e1", "NETWORK_TIMEOUT", recoup.Medium)))
@@ -183,7 +183,7 @@ func TestTwoReportsOfOneKeyInOneBatch(t *testing.T) {
 func TestAReportAfterTheEndReplacesNothing(t *testing.T) {
 	w := newWorld()
 	e := w.stored(t, "e1")
-	work := store.NewWork(time.Time{}, []recoup.Error{e})
+	work := store.NewUnitOfWork(time.Time{}, []recoup.Error{e})
 	accept(t, work.Step(w.step(e.ID, lifecycle.Resolve{By: "ada"})))
 	next := accept(t, work.Report(w.report(dol, "e1", "NETWORK_TIMEOUT", recoup.Medium)))
 	if next.RetryCount != 0 {
@@ -195,7 +195,7 @@ func TestAReportAfterTheEndReplacesNothing(t *testing.T) {
 func TestARefusedItemLeavesTheOthersAlone(t *testing.T) {
 	w := newWorld()
 	e := w.stored(t, "e1")
-	work := store.NewWork(time.Time{}, []recoup.Error{e})
+	work := store.NewUnitOfWork(time.Time{}, []recoup.Error{e})
 	boom := errors.New("no")
 	failing := store.Report{Table: dol, Entity: "e2", Code: "NETWORK_TIMEOUT",
 		Decide: func(*recoup.Error, int, time.Time) (recoup.Error, lifecycle.Effects, error) {
@@ -221,7 +221,7 @@ func TestARefusedItemLeavesTheOthersAlone(t *testing.T) {
 func TestADecisionCannotChangeWhatItIsShown(t *testing.T) {
 	w := newWorld()
 	e := w.stored(t, "e1")
-	work := store.NewWork(time.Time{}, []recoup.Error{e})
+	work := store.NewUnitOfWork(time.Time{}, []recoup.Error{e})
 	work.Step(store.Step{ID: e.ID, Decide: func(current *recoup.Error, _ int, _ time.Time) (recoup.Error, lifecycle.Effects, error) {
 		current.Message = "scribbled over"
 		return recoup.Error{}, lifecycle.Effects{}, errors.New("no")
@@ -236,7 +236,7 @@ func TestALateResultKeepsAHistoryRow(t *testing.T) {
 	token := w.ids.New(w.now)
 	e := w.stored(t, "e1", lifecycle.Park{By: "ada", Reason: "look"}, lifecycle.Unpark{By: "ada"},
 		lifecycle.Claim{Token: token, Worker: "w1"}, lifecycle.ArchiveNow{By: "ada"})
-	work := store.NewWork(time.Time{}, []recoup.Error{e})
+	work := store.NewUnitOfWork(time.Time{}, []recoup.Error{e})
 	out := work.Step(w.step(e.ID, lifecycle.Succeed{Token: token}))
 	var refusal *lifecycle.Refusal
 	if !errors.As(out.Err, &refusal) || refusal.Code != lifecycle.LeaseLost {
@@ -256,9 +256,9 @@ func TestAResultThatIsSentAgainWritesNothing(t *testing.T) {
 		e := w.stored(t, "e1", lifecycle.Park{By: "ada", Reason: "look"}, lifecycle.Unpark{By: "ada"},
 			lifecycle.Claim{Token: token, Worker: "w1"}, again)
 		if archived {
-			e = accept(t, store.NewWork(time.Time{}, []recoup.Error{e}).Step(w.step(e.ID, lifecycle.ArchiveNow{})))
+			e = accept(t, store.NewUnitOfWork(time.Time{}, []recoup.Error{e}).Step(w.step(e.ID, lifecycle.ArchiveNow{})))
 		}
-		work := store.NewWork(time.Time{}, []recoup.Error{e})
+		work := store.NewUnitOfWork(time.Time{}, []recoup.Error{e})
 		if got := accept(t, work.Step(w.step(e.ID, again))); got != e {
 			t.Errorf("it became %+v", got)
 		}
@@ -273,7 +273,7 @@ func TestStreaksAreCountedWithinABatch(t *testing.T) {
 	w := newWorld()
 	family := w.family(target, "DOMAIN_NOT_FOUND")
 	k1, k2, k3 := store.StreakKey{Family: family, Entity: "e1"}, store.StreakKey{Family: family, Entity: "e2"}, store.StreakKey{Family: family, Entity: "e3"}
-	work := store.NewWork(time.Time{}, nil)
+	work := store.NewUnitOfWork(time.Time{}, nil)
 	work.SetStreak(k1, 1)
 	work.SetStreak(k3, 2)
 	second := accept(t, work.Report(w.report(target, "e1", "DOMAIN_NOT_FOUND", recoup.Medium)))
@@ -303,7 +303,7 @@ func TestAReportAdmitsTheRowItNames(t *testing.T) {
 	row := recoup.Error{ID: w.ids.New(w.now), Table: dol, EntityID: "e1", Code: "NETWORK_TIMEOUT", State: recoup.Active,
 		Disposition: recoup.DispositionRetry, Blocking: true, CreatedAt: w.now}
 	open := w.stored(t, "e1")
-	work := store.NewWork(time.Time{}, []recoup.Error{row, open})
+	work := store.NewUnitOfWork(time.Time{}, []recoup.Error{row, open})
 	r := w.reportAs(row.ID, dol, "e1", "NETWORK_TIMEOUT", recoup.Medium)
 	r.Admits = row.ID
 	accept(t, work.Report(r))
@@ -322,7 +322,7 @@ func TestAReportAdmitsTheRowItNames(t *testing.T) {
 func TestWhatIsWrittenKeepsTheOrderOfTheItems(t *testing.T) {
 	w := newWorld()
 	a, b := w.stored(t, "a"), w.stored(t, "b")
-	work := store.NewWork(time.Time{}, []recoup.Error{a, b})
+	work := store.NewUnitOfWork(time.Time{}, []recoup.Error{a, b})
 	accept(t, work.Step(w.step(b.ID, lifecycle.Park{By: "ada", Reason: "look"})))
 	c := accept(t, work.Report(w.report(dol, "c", "NETWORK_TIMEOUT", recoup.Critical)))
 	d := accept(t, work.Report(w.report(dol, "d", "NETWORK_TIMEOUT", recoup.Medium)))
@@ -351,9 +351,9 @@ func TestNoticesOfOneActAreDigested(t *testing.T) {
 	for i := range 13 {
 		rows = append(rows, w.stored(t, fmt.Sprint("e", i)))
 	}
-	paged := accept(t, store.NewWork(time.Time{}, nil).Report(w.report(dol, "paged", "RUNTIME_BUG", recoup.Medium)))
+	paged := accept(t, store.NewUnitOfWork(time.Time{}, nil).Report(w.report(dol, "paged", "RUNTIME_BUG", recoup.Medium)))
 	w.now = paged.ExpiresAt.AddDate(0, 1, 0)
-	work := store.NewWork(w.now, append(rows, paged))
+	work := store.NewUnitOfWork(w.now, append(rows, paged))
 	for _, e := range append(rows, paged) {
 		accept(t, work.Step(w.step(e.ID, lifecycle.Expire{})))
 	}

@@ -14,19 +14,19 @@ import (
 	"github.com/recoup-dev/recoup/fault"
 )
 
-// manual is what the document says of a route beyond its types: what it is for, an
+// routeDoc is what the document says of a route beyond its types: what it is for, an
 // example that can be sent as it stands, and how it fails.
-type manual struct {
+type routeDoc struct {
 	about  string
 	params map[string]string // an example of each that the example names; those of a path have defaults
 	body   string            // an example of a body, as JSON
 	fails  []recoup.Code     // beyond what follows from the route itself
 }
 
-// manuals has the manual of every route, by its name. A route without one fails the tests.
-func manuals() map[string]manual {
-	all := map[string]manual{}
-	for _, list := range []map[string]manual{
+// manuals has the documentation of every route, by its name. A route without one fails the tests.
+func manuals() map[string]routeDoc {
+	all := map[string]routeDoc{}
+	for _, list := range []map[string]routeDoc{
 		errorManuals(), actManuals(), retryManuals(), promotionManuals(), workManuals(), deadLetterManuals(), groupManuals(), replayManuals(), bulkManuals(),
 		eventManuals(), codeManuals(), policyManuals(), alertManuals(), notificationManuals(), gateZeroManuals(), operationManuals(), keyManuals(),
 	} {
@@ -67,7 +67,7 @@ func commonCodes() []recoup.Code {
 }
 
 // codes are what a route may be answered beside those of any call.
-func (r *route) codes(m manual) []recoup.Code {
+func (r *route) codes(m routeDoc) []recoup.Code {
 	list := append([]recoup.Code{fault.CodeValidationError}, m.fails...)
 	if _, hasBody := r.in.FieldByName("Body"); hasBody {
 		list = append(list, fault.CodeMalformedJSON, fault.CodeUnsupportedContentType, fault.CodePayloadTooLarge)
@@ -102,7 +102,7 @@ const (
 )
 
 // illustrate adds the examples to what is documented of a route.
-func (m manual) illustrate(op *huma.Operation) {
+func (m routeDoc) illustrate(op *huma.Operation) {
 	given := map[string]string{"id": exampleID, "entity": exampleEntity}
 	maps.Copy(given, m.params)
 	for _, p := range op.Parameters {

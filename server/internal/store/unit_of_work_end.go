@@ -46,7 +46,7 @@ func ends(current, next *recoup.Error) bool {
 
 // archive ends an error's life in its table. It takes no key there any more, nor gives
 // one back: that of an error which was reported by this very work is its successor's.
-func (w *Work) archive(next recoup.Error, history recoup.Transition, letter bool) {
+func (w *UnitOfWork) archive(next recoup.Error, history recoup.Transition, letter bool) {
 	r := w.rows[next.ID]
 	left := next
 	left.Archive = recoup.Archive{}
@@ -60,7 +60,7 @@ func (w *Work) archive(next recoup.Error, history recoup.Transition, letter bool
 // Ends returns what goes to the archive. Two kinds are written to their table before, as
 // they leave it: changed, to which something else has happened by this very work, and
 // added, which no table has held.
-func (w *Work) Ends() (ends []*End, changed, added []*recoup.Error) {
+func (w *UnitOfWork) Ends() (ends []*End, changed, added []*recoup.Error) {
 	for _, r := range w.order {
 		switch {
 		case r.end == nil:
@@ -76,13 +76,13 @@ func (w *Work) Ends() (ends []*End, changed, added []*recoup.Error) {
 }
 
 // Ended returns the errors that go to the archive, as they are there.
-func (w *Work) Ended() []*recoup.Error {
+func (w *UnitOfWork) Ended() []*recoup.Error {
 	return w.pick(func(r *errorRow) bool { return r.end != nil })
 }
 
 // ArchivedByHand returns the transitions of errors that people have archived. A dead
 // letter among them gets a note of it too.
-func (w *Work) ArchivedByHand() (list []recoup.Transition) {
+func (w *UnitOfWork) ArchivedByHand() (list []recoup.Transition) {
 	for _, r := range w.order {
 		if r.end != nil && r.end.History.Actor != recoup.System && r.end.History.Input == string(lifecycle.Archiving) {
 			list = append(list, r.end.History)

@@ -9,27 +9,27 @@ import (
 	"github.com/recoup-dev/recoup/server/internal/lifecycle"
 )
 
-// Memory keeps decisions that stand for others, so that a store can apply one to a
+// DecisionCache keeps decisions that stand for others, so that a store can apply one to a
 // whole batch in place of asking again about each error. It is safe for concurrent
-// use; a nil Memory remembers nothing.
+// use; a nil DecisionCache remembers nothing.
 //
-// A memory is valid for as long as the decisions in it would be made again: policies
+// A cache is valid for as long as the decisions in it would be made again: policies
 // are never changed under their version.
-type Memory struct {
+type DecisionCache struct {
 	mu   sync.RWMutex
 	like map[any][]*lifecycle.Decision
 	n    int
 }
 
 // MaxRemembered is how many decisions there are for one kind of results, and
-// maxMemory how many in all. A memory that is full begins anew.
+// maxMemory how many in all. A cache that is full begins anew.
 const (
 	MaxRemembered = 64
 	maxMemory     = 4096
 )
 
 // Of returns what is remembered for results, or claims, that have like in common.
-func (m *Memory) Of(like any) []*lifecycle.Decision {
+func (m *DecisionCache) Of(like any) []*lifecycle.Decision {
 	if m == nil || like == nil {
 		return nil
 	}
@@ -39,7 +39,7 @@ func (m *Memory) Of(like any) []*lifecycle.Decision {
 }
 
 // ending returns the remembered decision that archives this error now, if there is one.
-func (m *Memory) ending(like any, e *recoup.Error, now time.Time) *lifecycle.Decision {
+func (m *DecisionCache) ending(like any, e *recoup.Error, now time.Time) *lifecycle.Decision {
 	for _, d := range m.Of(like) {
 		if d.Effects.Archive && d.Holds(e, now) {
 			return d
@@ -50,7 +50,7 @@ func (m *Memory) ending(like any, e *recoup.Error, now time.Time) *lifecycle.Dec
 
 // Keep remembers what was decided on an error, if that can stand for others and is
 // not known yet.
-func (m *Memory) Keep(like any, was *recoup.Error, out *Outcome) {
+func (m *DecisionCache) Keep(like any, was *recoup.Error, out *Outcome) {
 	if m == nil || like == nil {
 		return
 	}

@@ -41,8 +41,8 @@ func (r *rows) byError() map[recoup.ID]string {
 	return list
 }
 
-func (r *rows) begin(now time.Time) *store.Work {
-	work := store.NewWork(time.Time{}, slices.SortedFunc(maps.Values(r.errors), func(a, b recoup.Error) int {
+func (r *rows) begin(now time.Time) *store.UnitOfWork {
+	work := store.NewUnitOfWork(time.Time{}, slices.SortedFunc(maps.Values(r.errors), func(a, b recoup.Error) int {
 		return slices.Compare(a.ID[:], b.ID[:])
 	}))
 	for k, n := range r.streaks {
@@ -53,7 +53,7 @@ func (r *rows) begin(now time.Time) *store.Work {
 }
 
 // write does what a store does at the end of a verb.
-func (r *rows) write(work *store.Work) {
+func (r *rows) write(work *store.UnitOfWork) {
 	for _, e := range slices.Concat(work.Ended(), work.Updates(), work.Inserts()) {
 		r.errors[e.ID] = *e
 	}
@@ -82,7 +82,7 @@ func (r *rows) count(n recoup.Notice) {
 }
 
 // item is one entry of a batch; it may refer to errors that earlier ones make.
-type item func(work *store.Work) store.Outcome
+type item func(work *store.UnitOfWork) store.Outcome
 
 // draw draws a batch of reports and steps over few entities, so that they meet.
 func (w *world) draw(t *rapid.T) []item {
@@ -98,7 +98,7 @@ func (w *world) draw(t *rapid.T) []item {
 				rapid.SampledFrom([]recoup.Code{"NETWORK_TIMEOUT", "DNS_TIMEOUT", "DOMAIN_NOT_FOUND"}).Draw(t, "code"),
 				rapid.SampledFrom([]recoup.Severity{recoup.Medium, recoup.Critical}).Draw(t, "severity"))
 			r.Receipt = w.drawReceipt(t)
-			items = append(items, func(work *store.Work) store.Outcome { return work.Report(r) })
+			items = append(items, func(work *store.UnitOfWork) store.Outcome { return work.Report(r) })
 			continue
 		}
 		step := w.step(rapid.SampledFrom(known).Draw(t, "error"), rapid.SampledFrom([]lifecycle.Input{
@@ -108,7 +108,7 @@ func (w *world) draw(t *rapid.T) []item {
 		}).Draw(t, "input"))
 		step.Family = func(*recoup.Error) string { return w.family(target, "DNS_TIMEOUT") }
 		step.Receipt = w.drawReceipt(t)
-		items = append(items, func(work *store.Work) store.Outcome { return work.Step(step) })
+		items = append(items, func(work *store.UnitOfWork) store.Outcome { return work.Step(step) })
 	}
 	return items
 }

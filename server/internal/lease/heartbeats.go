@@ -21,10 +21,10 @@ const (
 	purgeEvery = time.Hour
 )
 
-// Roster remembers which workers claim on this node, for those who ask whether any is
+// Heartbeats remembers which workers claim on this node, for those who ask whether any is
 // alive. A claim costs it a few lookups in memory; what has changed is written by Flush,
-// a row for each queue. A nil Roster remembers nothing.
-type Roster struct {
+// a row for each queue. A nil Heartbeats remembers nothing.
+type Heartbeats struct {
 	store store.HeartbeatWriter
 	node  string
 	now   func() time.Time
@@ -41,14 +41,14 @@ type attendance struct {
 	changed bool // since it was written
 }
 
-// NewRoster returns an empty roster of a node, whose name no other process has.
-func NewRoster(s store.HeartbeatWriter, node string, now func() time.Time) *Roster {
-	return &Roster{store: s, node: node, now: now, queues: map[string]*attendance{}}
+// NewHeartbeats returns the heartbeats of a node, whose name no other process has.
+func NewHeartbeats(s store.HeartbeatWriter, node string, now func() time.Time) *Heartbeats {
+	return &Heartbeats{store: s, node: node, now: now, queues: map[string]*attendance{}}
 }
 
 // Claims notes that a worker claims from queues, whether it gets anything or not. Tables
 // are named as they are, lanes by their String.
-func (r *Roster) Claims(worker string, queues ...string) {
+func (r *Heartbeats) Claims(worker string, queues ...string) {
 	if r == nil {
 		return
 	}
@@ -73,7 +73,7 @@ func (r *Roster) Claims(worker string, queues ...string) {
 
 // Flush writes what has changed since the last time. What cannot be written is written
 // the next time.
-func (r *Roster) Flush(ctx context.Context) error {
+func (r *Heartbeats) Flush(ctx context.Context) error {
 	if beats := r.changed(); len(beats) > 0 {
 		if err := r.store.SaveHeartbeats(ctx, beats); err != nil {
 			r.again(beats)
@@ -93,7 +93,7 @@ func (r *Roster) Flush(ctx context.Context) error {
 
 // changed returns the heartbeats that are to be written, by queue, and takes them as
 // written. Queues and workers that are alive no more are forgotten.
-func (r *Roster) changed() []store.Heartbeat {
+func (r *Heartbeats) changed() []store.Heartbeat {
 	now := r.now()
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -122,7 +122,7 @@ func (r *Roster) changed() []store.Heartbeat {
 }
 
 // again marks heartbeats as not written.
-func (r *Roster) again(beats []store.Heartbeat) {
+func (r *Heartbeats) again(beats []store.Heartbeat) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for i := range beats {

@@ -10,10 +10,10 @@ const stageFailed = `"stage": "llm", "error_class": "NETWORK_TIMEOUT", "exhauste
 	"last_stack": "llm: POST /v1/complete: context deadline exceeded", "sanitized_context": {"attempts": {"fetch": 1, "llm": 5}},
 	"first_failure_at": "2026-02-05T15:04:05Z", "last_failure_at": "2026-02-05T15:21:40Z"`
 
-func workManuals() map[string]manual {
+func workManuals() map[string]routeDoc {
 	lost := []recoup.Code{fault.CodeLeaseLost}
 	const lease = `"lease_token": "0198f2a5-11d0-7c22-8a4b-3e9d6f7a1c05"`
-	return map[string]manual{
+	return map[string]routeDoc{
 		"POST /v1/work": {
 			about: "Puts up to 1000 pieces of work into the queue, each at its first stage. A `payload` is kept encrypted; or keep it yourself and give a `payload_ref`. With a `work_id` of your own, work that is in the queue already is not added twice. Work that names an `entity_id` closes the gate of that entity if it becomes a dead letter.",
 			body:  `{"work": [{"pipeline": "criticizer", "stage": "fetch", "entity_id": "CO-20260205-000001", "payload_ref": "s3://in/page-1.html"}]}`,
@@ -77,8 +77,8 @@ var stepText = map[string]struct{ about, body string }{
 	},
 }
 
-func deadLetterManuals() map[string]manual {
-	list := map[string]manual{
+func deadLetterManuals() map[string]routeDoc {
+	list := map[string]routeDoc{
 		"POST /v1/dead-letters": {
 			about: "Records a dead letter of work that is not in the queue: one that a pipeline of your own has given up. A `work_id` that has one already gets another round of the same dead letter.",
 			body:  `{"work_id": "0198f2a3-9e40-7d11-b6c8-72e05a9f4d13", "pipeline": "criticizer", ` + stageFailed + `, "payload_ref": "s3://in/page-1.html"}`,
@@ -97,7 +97,7 @@ func deadLetterManuals() map[string]manual {
 		},
 	}
 	for step, text := range stepText {
-		list["POST /v1/dead-letters/{id}/"+step] = manual{
+		list["POST /v1/dead-letters/{id}/"+step] = routeDoc{
 			about: text.about, body: "{" + text.body + "}",
 			fails: []recoup.Code{fault.CodeNotFound, fault.CodeInvalidTransition, fault.CodeConflict},
 		}
@@ -105,14 +105,14 @@ func deadLetterManuals() map[string]manual {
 	return list
 }
 
-func groupManuals() map[string]manual {
-	list := map[string]manual{
+func groupManuals() map[string]routeDoc {
+	list := map[string]routeDoc{
 		"GET /v1/dead-letter-groups":            {about: "Dead letters with the same pipeline, stage, class and signature are one group: one defect, usually, however many it hit.", params: map[string]string{"pipeline": "criticizer"}},
 		"GET /v1/dead-letter-groups/{id}":       {about: "A group with its trend by day and what people noted.", fails: notFound},
 		"POST /v1/dead-letter-groups/{id}/note": {about: "Sets the owner and the note of a group; what was there before stays in its notes.", body: `{"owner": "ada", "note": "the model rejects pages above 200 kB"}`, fails: notFound},
 	}
 	for step, text := range stepText {
-		list["POST /v1/dead-letter-groups/{id}/"+step] = manual{
+		list["POST /v1/dead-letter-groups/{id}/"+step] = routeDoc{
 			about: text.about + "\n\nFor all open dead letters of the group that are at this step. With `preview` nothing is changed, and the answer's `token` stands for the set that was shown.",
 			body:  "{" + text.body + `, "preview": true}`, fails: []recoup.Code{fault.CodeNotFound, fault.CodeStaleRead},
 		}
@@ -120,8 +120,8 @@ func groupManuals() map[string]manual {
 	return list
 }
 
-func replayManuals() map[string]manual {
-	list := map[string]manual{
+func replayManuals() map[string]routeDoc {
+	list := map[string]routeDoc{
 		"POST /v1/replays/preview": {
 			about: "Says which dead letters a selection would replay and, for the others, why not. The `token` stands for the eligible ones as they are now.",
 			body:  `{"pipeline": "criticizer", "error_class": "NETWORK_TIMEOUT"}`,
@@ -140,7 +140,7 @@ func replayManuals() map[string]manual {
 		"resume": "Continues a paused replay, or one that has stopped itself, where it was.",
 		"cancel": "Ends a replay for good. Members that no worker has go back to where they were; results of the others still count.",
 	} {
-		list["POST /v1/replays/{id}/"+act] = manual{about: about, body: `{"reason": "the upstream is slow"}`, fails: []recoup.Code{fault.CodeNotFound, fault.CodeInvalidTransition}}
+		list["POST /v1/replays/{id}/"+act] = routeDoc{about: about, body: `{"reason": "the upstream is slow"}`, fails: []recoup.Code{fault.CodeNotFound, fault.CodeInvalidTransition}}
 	}
 	return list
 }

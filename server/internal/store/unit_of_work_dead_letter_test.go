@@ -29,8 +29,8 @@ func openLetter() store.StagedWork {
 	}
 }
 
-func letterWork(l store.StagedWork) *store.Work {
-	w := store.NewWork(letterTime, []recoup.Error{l.Error})
+func letterWork(l store.StagedWork) *store.UnitOfWork {
+	w := store.NewUnitOfWork(letterTime, []recoup.Error{l.Error})
 	w.AddLetters([]store.StagedWork{l})
 	return w
 }

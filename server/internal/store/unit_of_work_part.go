@@ -29,7 +29,7 @@ func parts[R any, P comparable](records []*tracked[R], of func(*R) P) (added []P
 
 // Streaks returns the counts that have changed, in a stable order; a count of
 // zero is to be forgotten.
-func (w *Work) Streaks() []StreakCount {
+func (w *UnitOfWork) Streaks() []StreakCount {
 	var list []StreakCount
 	for k, s := range w.streaks {
 		if s.changed {

@@ -11,7 +11,7 @@ import (
 
 // leased is an error that a worker holds, and what its success comes to.
 func (w *world) leased(entity string, code recoup.Code) (was recoup.Error, out store.Outcome) {
-	work := store.NewWork(w.now, nil)
+	work := store.NewUnitOfWork(w.now, nil)
 	made := work.Report(w.reportAs(w.ids.New(w.now), dol, entity, code, recoup.Medium))
 	token := w.ids.New(w.now)
 	was = made.Error
@@ -24,7 +24,7 @@ func (w *world) leased(entity string, code recoup.Code) (was recoup.Error, out s
 // each; a nil memory, and results without Like, remember nothing.
 func TestMemory(t *testing.T) {
 	t.Parallel()
-	w, m := newWorld(), &store.Memory{}
+	w, m := newWorld(), &store.DecisionCache{}
 	for _, row := range []struct {
 		entity string
 		code   recoup.Code
@@ -38,18 +38,18 @@ func TestMemory(t *testing.T) {
 		if got := len(m.Of("like")); got != row.want {
 			t.Errorf("%s of %s: %d are remembered, want %d", row.code, row.entity, got, row.want)
 		}
-		(*store.Memory)(nil).Keep("like", &was, &out)
+		(*store.DecisionCache)(nil).Keep("like", &was, &out)
 		m.Keep(nil, &was, &out)
 	}
-	if len(m.Of("other"))+len(m.Of(nil))+len((*store.Memory)(nil).Of("like")) != 0 {
+	if len(m.Of("other"))+len(m.Of(nil))+len((*store.DecisionCache)(nil).Of("like")) != 0 {
 		t.Error("something else is remembered")
 	}
 }
 
-// A memory stays small, whatever is added, by however many goroutines at once.
+// A cache stays small, whatever is added, by however many goroutines at once.
 func TestMemoryIsBounded(t *testing.T) {
 	t.Parallel()
-	w, m := newWorld(), &store.Memory{}
+	w, m := newWorld(), &store.DecisionCache{}
 	was, out := w.leased("a", "NETWORK_TIMEOUT")
 	var wg sync.WaitGroup
 	for g := range 4 {

@@ -5,8 +5,8 @@ import (
 	"github.com/recoup-dev/recoup/fault"
 )
 
-func bulkManuals() map[string]manual {
-	list := map[string]manual{
+func bulkManuals() map[string]routeDoc {
+	list := map[string]routeDoc{
 		"POST /v1/operations": {
 			about: "Writes down which errors a filter selects now, up to 100000, each as it is. What matches later is not among them; those to which the act does not apply are `refused` at once, and listed with their reason by `/items`. Nothing is done until somebody confirms the operation, within 15 minutes. A key for some hubs gets errors of one of them. One key may have 10 operations that wait for their confirmation.",
 			body:  `{"act": "park", "filter": {"table": "outreach.dol_errors", "state": "RETRY_PENDING"}, "input": {"reason": "the register is down"}}`,
@@ -26,7 +26,7 @@ func bulkManuals() map[string]manual {
 		"resume": "Continues a paused operation where it stood.",
 		"cancel": "Ends an operation for good. What is done stays done, and members without a result are as they were.",
 	} {
-		list["POST /v1/operations/{id}/"+act] = manual{about: about, body: `{"reason": "look first"}`, fails: []recoup.Code{fault.CodeNotFound, fault.CodeInvalidTransition}}
+		list["POST /v1/operations/{id}/"+act] = routeDoc{about: about, body: `{"reason": "look first"}`, fails: []recoup.Code{fault.CodeNotFound, fault.CodeInvalidTransition}}
 	}
 	return list
 }

@@ -17,7 +17,7 @@ type cases struct {
 type caseRow = tracked[Case]
 
 // AddCases adds cases that the transaction has locked.
-func (w *Work) AddCases(locked []Case) {
+func (w *UnitOfWork) AddCases(locked []Case) {
 	w.cases.byIntake, w.cases.byRecovery = map[recoup.ID]*caseRow{}, map[recoup.ID]*caseRow{}
 	for _, c := range locked {
 		r := &caseRow{is: c, was: c}
@@ -28,7 +28,7 @@ func (w *Work) AddCases(locked []Case) {
 
 // StepIntake decides one input to an intake. A first result knows nothing of a
 // recovery, even if there is one.
-func (w *Work) StepIntake(in CaseStep) CaseOutcome {
+func (w *UnitOfWork) StepIntake(in CaseStep) CaseOutcome {
 	r := w.cases.byIntake[in.ID]
 	if r == nil {
 		return CaseOutcome{Err: ErrNotFound}
@@ -37,7 +37,7 @@ func (w *Work) StepIntake(in CaseStep) CaseOutcome {
 }
 
 // StepRecovery decides one input to the case of a recovery.
-func (w *Work) StepRecovery(in CaseStep) CaseOutcome {
+func (w *UnitOfWork) StepRecovery(in CaseStep) CaseOutcome {
 	r := w.cases.byRecovery[in.ID]
 	if r == nil {
 		return CaseOutcome{Err: ErrNotFound}
@@ -47,7 +47,7 @@ func (w *Work) StepRecovery(in CaseStep) CaseOutcome {
 
 // StepCases decides the same input to every case, and returns the cases that
 // accepted it, in their order.
-func (w *Work) StepCases(decide DecideCase) []Case {
+func (w *UnitOfWork) StepCases(decide DecideCase) []Case {
 	var list []Case
 	for _, r := range w.cases.list {
 		if out := w.stepCase(r, r.is, decide); out.Err == nil {
@@ -59,7 +59,7 @@ func (w *Work) StepCases(decide DecideCase) []Case {
 
 // StepBatch decides an input to a batch as a whole and, once its kill switch is
 // on, to every case, which is the cases of the batch that are leased.
-func (w *Work) StepBatch(b recoup.Batch, decide DecideCase) (recoup.Batch, error) {
+func (w *UnitOfWork) StepBatch(b recoup.Batch, decide DecideCase) (recoup.Batch, error) {
 	next, effects, err := decide(Case{Batch: b}, w.now)
 	w.AIR = append(w.AIR, effects.AIR...)
 	if err != nil {
@@ -74,7 +74,7 @@ func (w *Work) StepBatch(b recoup.Batch, decide DecideCase) (recoup.Batch, error
 	return next.Batch, nil
 }
 
-func (w *Work) stepCase(r *caseRow, current Case, decide DecideCase) CaseOutcome {
+func (w *UnitOfWork) stepCase(r *caseRow, current Case, decide DecideCase) CaseOutcome {
 	next, effects, err := decide(current, w.now)
 	w.AIR = append(w.AIR, effects.AIR...)
 	if err != nil {
@@ -89,20 +89,20 @@ func (w *Work) stepCase(r *caseRow, current Case, decide DecideCase) CaseOutcome
 
 // Recoveries returns the recoveries that first failures have begun, and the new
 // versions of stored ones.
-func (w *Work) Recoveries() (added, changed []recoup.Recovery) {
+func (w *UnitOfWork) Recoveries() (added, changed []recoup.Recovery) {
 	added, changes, _ := parts(w.cases.list, func(c *Case) recoup.Recovery { return c.Recovery })
 	return added, news(changes)
 }
 
 // Intakes returns the new versions of stored intakes.
-func (w *Work) Intakes() []recoup.Intake {
+func (w *UnitOfWork) Intakes() []recoup.Intake {
 	_, changes, _ := parts(w.cases.list, func(c *Case) recoup.Intake { return c.Intake })
 	return news(changes)
 }
 
 // Verified returns the intakes that have their first result, so that nobody need
 // verify them any more.
-func (w *Work) Verified() (ids []recoup.ID) {
+func (w *UnitOfWork) Verified() (ids []recoup.ID) {
 	for _, r := range w.cases.list {
 		if r.was.Intake.Status == recoup.IntakePending && r.is.Intake.Status != recoup.IntakePending {
 			ids = append(ids, r.is.Intake.ID)
@@ -133,7 +133,7 @@ var RecoveryLeases = row.Table[LeaseOf]{Name: "cl.gate_zero_lease", Columns: app
 
 // RecoveryLeases returns the leases that have changed: those to be stored, and the
 // recoveries of those to be forgotten because they say nothing any more.
-func (w *Work) RecoveryLeases() (held []LeaseOf, gone []recoup.ID) {
+func (w *UnitOfWork) RecoveryLeases() (held []LeaseOf, gone []recoup.ID) {
 	added, changes, ended := parts(w.cases.list, func(c *Case) LeaseOf {
 		if c.Lease == (RecoveryLease{}) {
 			return LeaseOf{}
@@ -148,7 +148,7 @@ func (w *Work) RecoveryLeases() (held []LeaseOf, gone []recoup.ID) {
 
 // Audit returns the rows of the audit that record what was done to batches as a
 // whole. They are written in the same commit.
-func (w *Work) Audit() []recoup.AuditEntry {
+func (w *UnitOfWork) Audit() []recoup.AuditEntry {
 	acts := map[recoup.AIREvent]string{recoup.AIRKill: ActBatchKill, recoup.AIRRelease: ActBatchRelease, recoup.AIRFreeze: ActBatchFreeze}
 	var list []recoup.AuditEntry
 	for _, row := range w.AIR {
