@@ -210,7 +210,7 @@ func batchOf(b row.Batch) batch {
 }
 
 // Turn implements [verb.Tx].
-func (a *act) Turn(t verb.Turn, shared bool) error {
+func (a *act) Turn(t verb.AdvisoryLock, shared bool) error {
 	a.queue(lockTurn, int(t), shared)
 	return nil
 }

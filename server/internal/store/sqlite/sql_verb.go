@@ -364,7 +364,7 @@ func equals(b row.Batch, names []string) (list []string) {
 }
 
 // Turn implements [verb.Tx]: all verbs take turns.
-func (a act) Turn(verb.Turn, bool) error { return nil }
+func (a act) Turn(verb.AdvisoryLock, bool) error { return nil }
 
 // Wake implements [verb.Tx].
 func (a act) Wake(kind string) { a.wake(kind) }

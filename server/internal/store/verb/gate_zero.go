@@ -21,10 +21,10 @@ var (
 	recoveries = table(store.Recoveries, "recovery")
 	leases     = table(store.RecoveryLeases, "lease")
 	airs       = table(store.AIRs, "AIR")
-	turns      = table(row.Table[turn]{Name: "cl.gate_zero_turn", Columns: []row.Column[turn]{
-		row.ID("intake_id", func(t *turn) *recoup.ID { return &t.intake }).Key(),
-		row.Text("worker", func(t *turn) *string { return &t.worker }),
-		row.Time("ends_at", func(t *turn) *time.Time { return &t.ends }),
+	turns      = table(row.Table[intakeLease]{Name: "cl.gate_zero_turn", Columns: []row.Column[intakeLease]{
+		row.ID("intake_id", func(t *intakeLease) *recoup.ID { return &t.intake }).Key(),
+		row.Text("worker", func(t *intakeLease) *string { return &t.worker }),
+		row.Time("ends_at", func(t *intakeLease) *time.Time { return &t.ends }),
 	}}, "turn")
 
 	cases = view(store.Cases, "case", ` from cl.gate_zero_intake i
@@ -33,8 +33,8 @@ var (
 		left join cl.gate_zero_batch b on b.batch_id = i.batch_id`)
 )
 
-// turn is a worker's hold on an intake that it verifies.
-type turn struct {
+// intakeLease is a worker's hold on an intake that it verifies.
+type intakeLease struct {
 	intake recoup.ID
 	worker string
 	ends   time.Time
@@ -126,11 +126,11 @@ func (v Verbs) ClaimPending(ctx context.Context, claim store.IntakeClaim) (taken
 			return nil, err
 		}
 		ids = slices.DeleteFunc(ids, func(id recoup.ID) bool {
-			return slices.ContainsFunc(busy, func(t turn) bool { return t.intake == id })
+			return slices.ContainsFunc(busy, func(t intakeLease) bool { return t.intake == id })
 		})
-		taking := make([]turn, len(ids))
+		taking := make([]intakeLease, len(ids))
 		for i, id := range ids {
-			taking[i] = turn{id, claim.Worker, at.Add(claim.Lease)}
+			taking[i] = intakeLease{id, claim.Worker, at.Add(claim.Lease)}
 		}
 		if err := turns.put(tx, taking...); err != nil {
 			return nil, err

@@ -82,7 +82,7 @@ type Tx interface {
 
 	// Turn waits until nobody else has the turn of that name, until the commit;
 	// with others it is shared by all who share it.
-	Turn(t Turn, shared bool) error
+	Turn(t AdvisoryLock, shared bool) error
 
 	// LoadReports locks what reports replace, admit and count, and LoadSteps the errors
 	// of steps with what they count, wherever those are; both look for receipts once
@@ -113,12 +113,12 @@ type Tx interface {
 	SecureDelete()
 }
 
-// Turn names what verbs take turns at, because there may be no row to lock.
-type Turn int
+// AdvisoryLock names what verbs take turns at, because there may be no row to lock.
+type AdvisoryLock int
 
 // The turns.
 const (
-	turnFirstKey Turn = iota + 1
+	turnFirstKey AdvisoryLock = iota + 1
 	turnPolicy
 	turnPlatformKey
 	turnProvider

@@ -87,14 +87,14 @@ func (t transaction) Change(sql string, args ...[]any) (int, error) {
 	return len(args), nil
 }
 
-func (transaction) Add(row.Batch) error              { return nil }
-func (transaction) InsertNew(row.Batch) (int, error) { return 1, nil }
-func (transaction) InsertIgnore(row.Batch) error     { return nil }
-func (transaction) Upsert(row.Batch) error           { return nil }
-func (transaction) Update(row.Batch) error           { return nil }
-func (transaction) Turn(verb.Turn, bool) error       { return nil }
-func (transaction) Wake(string)                      {}
-func (transaction) SecureDelete()                    {}
+func (transaction) Add(row.Batch) error                { return nil }
+func (transaction) InsertNew(row.Batch) (int, error)   { return 1, nil }
+func (transaction) InsertIgnore(row.Batch) error       { return nil }
+func (transaction) Upsert(row.Batch) error             { return nil }
+func (transaction) Update(row.Batch) error             { return nil }
+func (transaction) Turn(verb.AdvisoryLock, bool) error { return nil }
+func (transaction) Wake(string)                        {}
+func (transaction) SecureDelete()                      {}
 
 func (t transaction) LoadReports([]store.Report) (*store.UnitOfWork, error) {
 	return store.NewUnitOfWork(t.now, nil), nil
