@@ -37,6 +37,46 @@ func TestPartitionMonthsAreBounded(t *testing.T) {
 	}
 }
 
+// Nodes that make the partitions of the same months at once do not fail: one of them makes
+// each partition.
+func TestPartitionsMadeAtOnce(t *testing.T) {
+	t.Parallel()
+	const nodes, months = 8, 40
+	_, appURL := pgtest.Migrated(t)
+	app := at(t, appURL)
+	made, failed := make(chan int, nodes), make(chan error, nodes)
+	for range nodes {
+		node := at(t, appURL)
+		go func() {
+			n := 0
+			for month := range months { // a transaction each
+				var first bool
+				if err := node.QueryRow(node.Context(), "select recoup.create_partition('transition', (date '2000-01-01' + $1 * interval '1 month')::date)", month).Scan(&first); err != nil {
+					failed <- err
+					return
+				}
+				if first {
+					n++
+				}
+			}
+			made <- n
+		}()
+	}
+	total := 0
+	for range nodes {
+		select {
+		case n := <-made:
+			total += n
+		case err := <-failed:
+			t.Error(err)
+		}
+	}
+	const parts = "select count(*) from pg_inherits join pg_class on pg_class.oid = inhrelid where inhparent = 'recoup.transition'::regclass and relname between 'transition_y2000m01' and 'transition_y2003m12'"
+	if got := ask[int](app, parts); got != months || total != months {
+		t.Errorf("%d partitions are there and %d were made, not %d", got, total, months)
+	}
+}
+
 // A partition whose name says less than its bounds stays until its bounds are old enough,
 // whatever the time zone and the date style of the session.
 func TestPartitionsAreDroppedByTheirBounds(t *testing.T) {

@@ -103,7 +103,10 @@ begin
     parent, name, to_char(first, bound), to_char(first + interval '1 month', bound));
   perform recoup.secure_partition(format('recoup.%I', name)::regclass);
   return true;
-exception when duplicate_table or unique_violation then
+exception when duplicate_table or duplicate_object or unique_violation then
+  if to_regclass(format('recoup.%I', name)) is null then
+    raise;
+  end if;
   return false; -- another node was faster
 end $$;
 
