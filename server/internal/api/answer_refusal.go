@@ -35,7 +35,8 @@ type refusals struct {
 	kinds map[refusalKind]*refusal
 }
 
-// refusalKind is what is counted together: one key does not hide what another may not do.
+// refusalKind groups refused requests. Each key has a count of its own, so that one key
+// cannot hide the refused requests of another.
 type refusalKind struct {
 	code recoup.Code
 	key  recoup.ID // zero: no valid one

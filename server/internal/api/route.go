@@ -288,7 +288,8 @@ func (a *API) inTurnOf(c *call, turns *turn.Turns, do func() error) error {
 	return failed
 }
 
-// bulk does an act on many. A preview may look at thousands and changes nothing: it is a long read.
+// bulk does an act on many errors or dead letters. A preview reads up to 10,000 rows and
+// changes nothing, so it takes a turn of the long reads.
 func (a *API) bulk(c *call, preview bool, do func() (recoup.BulkResult, error)) (result recoup.BulkResult, err error) {
 	if !preview || c.key == nil {
 		return bulkAnswer(do())

@@ -1,4 +1,4 @@
-// Package suggest guesses which known word somebody meant: one that was
+// Package suggest guesses which known word the user meant: one that was
 // mistyped, or of which only the beginning was typed. What the words are, and
 // what is said about a guess, is the caller's.
 package suggest

@@ -195,7 +195,7 @@ var nextPort atomic.Int64
 
 func init() { nextPort.Store(int64(os.Getpid()) * 127) }
 
-// freePorts returns ports that nobody listens on.
+// freePorts returns ports without a listener.
 func freePorts(t testing.TB, n int) (ports []int) {
 	t.Helper()
 	for range lastPort - firstPort {
