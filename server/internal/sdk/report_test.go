@@ -1,0 +1,30 @@
+package sdk
+
+import (
+	"fmt"
+	"os"
+	"strconv"
+	"testing"
+
+	"github.com/recoup-dev/recoup"
+	"github.com/recoup-dev/recoup/client"
+)
+
+// scripts/shape sets RECOUP_SHAPE_REPORTS and compares the coverage of two runs, to find what
+// one report passes through.
+func TestWayOfAReport(t *testing.T) {
+	reports := 2
+	if set := os.Getenv("RECOUP_SHAPE_REPORTS"); set != "" {
+		var err error
+		if reports, err = strconv.Atoi(set); err != nil {
+			t.Fatal(err)
+		}
+	}
+	n := startNode(t)
+	for i := range reports {
+		must(n.Report(t.Context(), recoup.Report{Table: table, EntityID: fmt.Sprintf("CO-%d", i), Code: "NETWORK_TIMEOUT", Message: "no answer"}))(t)
+	}
+	if stored := count(n.AllErrors(t.Context(), client.Filter{Table: table})); stored != reports {
+		t.Errorf("%d of %d reports are stored", stored, reports)
+	}
+}
