@@ -148,8 +148,8 @@ func (p *planting) try(s slot, i int) {
 
 // search looks for every secret, plain, disguised and in parts.
 func (p *planting) search(place, text string) {
-	if found := p.find(text); len(found) > 0 {
-		p.Errorf("%s: found secrets of the rules %v", place, found)
+	for rule, excerpt := range p.places(text) {
+		p.Errorf("%s: found a secret (rule %s): %q", place, rule, excerpt)
 	}
 }
 

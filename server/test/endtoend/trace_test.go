@@ -34,18 +34,25 @@ func newTracer(corpus []redacttest.Sample) *tracer {
 
 // find returns the rules of the secrets of which a text has a trace.
 func (t *tracer) find(text string) []string {
-	found := map[string]bool{}
+	return slices.Sorted(maps.Keys(t.places(text)))
+}
+
+// places returns the rules of the secrets of which a text has a trace, each with the text around
+// the first.
+func (t *tracer) places(text string) map[string]string {
+	const around = 80
+	found := map[string]string{}
 	for i := 0; i+traceStart <= len(text); i++ {
 		if !t.starts[int(text[i])<<8|int(text[i+1])] {
 			continue
 		}
 		for _, one := range t.traces[text[i:i+traceStart]] {
-			if strings.HasPrefix(text[i:], one.text) {
-				found[one.rule] = true
+			if _, ok := found[one.rule]; !ok && strings.HasPrefix(text[i:], one.text) {
+				found[one.rule] = text[max(0, i-around):min(len(text), i+len(one.text)+around)]
 			}
 		}
 	}
-	return slices.Sorted(maps.Keys(found))
+	return found
 }
 
 // The tracer finds a secret however it was written and however much of it is left.
