@@ -99,7 +99,7 @@ func TestAdoptionOfATableThatWasGiven(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if said := fmt.Sprint(plan.Refusals); len(plan.Steps) > 0 || !strings.Contains(said, "belongs to recoup_owner and was adopted as a table of "+w.role) || !strings.Contains(said, "recoup release shop.failures") {
+	if said := fmt.Sprint(plan.Refusals); len(plan.Steps) > 0 || !strings.Contains(said, "belongs to recoup_owner and was adopted as a table of "+w.role) || !strings.Contains(said, "recoup adopt release shop.failures") {
 		t.Errorf("planned %d steps, refused: %s", len(plan.Steps), said)
 	}
 	if err := w.runner().Remake(t.Context(), "shop.failures"); !errors.Is(err, adopt.ErrRefused) {

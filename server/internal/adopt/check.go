@@ -37,7 +37,7 @@ func (p *Plan) refuseKind() {
 		refuse(s.String()+" is partitioned and has no key: none can be built beside its writers", "give it a primary key first, of types of PostgreSQL itself")
 	case p.Adopted != nil && p.Adopted.Owner != s.Owner:
 		refuse(fmt.Sprintf("%s belongs to %s and was adopted as a table of %s, whose rights the functions of its adoption have", s, s.Owner, p.Adopted.Owner),
-			fmt.Sprintf("run recoup release %s, then adopt it again", quote(s.Schema, s.Name)))
+			fmt.Sprintf("run recoup adopt release %s, then adopt it again", quote(s.Schema, s.Name)))
 	case !p.rights.MayActAs:
 		p.Refusals = append(p.Refusals, p.rights.refuse())
 		if p.logins.role != "" && p.lacksRole() {
@@ -49,7 +49,7 @@ func (p *Plan) refuseKind() {
 		refuse(fmt.Sprintf("%s owns %s and may not use the schema %s: its functions would not reach the table", s.Owner, s, s.Schema),
 			fmt.Sprintf("run GRANT USAGE ON SCHEMA %s TO %s as %s", quote(s.Schema), quote(s.Owner), s.SchemaOwner))
 	case p.Adopted != nil && p.Adopted.State == recoup.AdoptionReleasing:
-		refuse(s.String()+" is being released, and its open errors are not ended yet", "run recoup release again while a node runs, then adopt it")
+		refuse(s.String()+" is being released, and its open errors are not ended yet", "run recoup adopt release again while a node runs, then adopt it")
 	}
 	p.refuseOthers()
 	if s.Forced && !s.OwnerSees {
@@ -114,7 +114,7 @@ func (p *Plan) refuseOther(request Request) {
 		{"resolved-when", asked.ResolvedWhen, now.ResolvedWhen},
 	} {
 		if part.asked != "" && part.asked != part.now {
-			p.Refusals = append(p.Refusals, Refusal{fmt.Sprintf("--%s %s: %s was adopted with %q", part.flag, part.asked, p.Source, part.now), "recoup release it first, or leave the flag out"})
+			p.Refusals = append(p.Refusals, Refusal{fmt.Sprintf("--%s %s: %s was adopted with %q", part.flag, part.asked, p.Source, part.now), "recoup adopt release it first, or leave the flag out"})
 		}
 	}
 }

@@ -28,7 +28,7 @@ func serviceRules(p *policy.Policy) RuleGroup {
 	add("NotificationsGivenUp", "high", "",
 		`sum by (channel) (increase(recoup_notifications_total{outcome="given_up"}[15m])) > 0`,
 		`Recoup gave up notifications through the channel {{ $labels.channel }}`,
-		`'recoup notices list --state GIVEN_UP' shows them, 'recoup channels test' tries the channel, 'recoup notices resend' sends them again.`)
+		`'recoup notifications list --state GIVEN_UP' shows them, 'recoup channels test' tries the channel, 'recoup notifications resend' sends them again.`)
 	add("LedgerDropping", "high", "",
 		`sum by (outcome) (increase(recoup_ledger_events_total{outcome=~"lost|refused|dropped"}[15m])) > 0`,
 		`Recoup's ledger does not keep every event: {{ $value | humanize }} {{ $labels.outcome }} in 15 minutes`,

@@ -90,7 +90,7 @@ func governable(ctx context.Context, s Store, next *policy.Policy) error {
 	}
 	first := list[0]
 	return fault.New(fault.CodeBusinessRuleViolation,
-		"The policy has no table %s, under which %s is adopted: keep it until the adoption is moved to another table of the policy (recoup adopt %s --as TABLE --apply) or released (recoup release %s).",
+		"The policy has no table %s, under which %s is adopted: keep it until the adoption is moved to another table of the policy (recoup adopt %s --as TABLE --apply) or released (recoup adopt release %s).",
 		first.Table, first.Source, first.Source, first.Source).With("adopted", list)
 }
 

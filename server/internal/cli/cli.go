@@ -57,7 +57,7 @@ that 'recoup demo' runs in another terminal. None of them changes anything.`,
   recoup policy simulate           # a synthetic year of failures
   recoup demo                      # a server to look around in
   recoup errors list --parked      # what waits for a person there
-  recoup gate order-1              # whether an entity may be promoted`,
+  recoup promotion check order-1   # whether an entity may be promoted`,
 		Args: command.NoArgs,
 	}
 	root.Flags().BoolVar(&version, "version", false, "print the version, as 'recoup version' does")

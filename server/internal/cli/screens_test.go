@@ -23,10 +23,10 @@ import (
 var screens = []string{
 	"bus quarantine list",
 	"errors list", "errors list --parked", "errors list --archived --table outreach.dol_errors", "errors list --utc",
-	"errors history 019c2a00-8800-7b22-9d02-b1c2d3e4f506", "gate CO-20260204-000131",
+	"errors history 019c2a00-8800-7b22-9d02-b1c2d3e4f506", "promotion check CO-20260204-000131",
 	"groups list", "views list",
 	"dead-letters list", "dead-letters groups", "operations list", "replays list", "replays show 019c2b00-1c00-7a11-8c01-aabbccddee01 --items FAILED", "work paused",
-	"alerts list", "alerts silences", "providers list", "notices list", "channels list", "receivers list",
+	"alerts list", "alerts silences", "providers list", "notifications list", "channels list", "receivers list",
 	"events", "top", "audit", "keys list", "keys tenant list", "keys payload list", "jobs list", "workers",
 	"gate-zero eligible", "gate-zero exhausted", "gate-zero status", "gate-zero status 2026_trial",
 	"codes list", "policy show",
@@ -65,7 +65,7 @@ func TestScreens(t *testing.T) {
 		var all strings.Builder
 		for _, line := range screens {
 			r := clitest.At(t, server).As(command.Streams{Width: width}, "", strings.Fields(line)...)
-			if r.Status != command.ExitDone && !strings.HasPrefix(line, "gate ") {
+			if r.Status != command.ExitDone && !strings.HasPrefix(line, "promotion check ") {
 				t.Fatalf("%s ends with %d: %s", line, r.Status, r.Err)
 			}
 			shown := strings.ReplaceAll(r.Out+r.Err, server, "http://127.0.0.1:8080")

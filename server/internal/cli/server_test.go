@@ -27,7 +27,7 @@ func TestServerJSON(t *testing.T) {
 		{"errors", "park", waiting[0], "--reason", "x", "--dry-run"}, {"errors", "park", waiting[0], "--reason", "x"},
 		{"errors", "escalate", "--entity", "nobody", "--reason", "x", "--yes"},
 		{"report", "--table", "outreach.dol_errors", "--entity", "E", "--code", "TIMEOUT"},
-		{"gate", "nobody/knows it"}, {"promote", "nobody", "--phase", "p"},
+		{"promotion", "check", "nobody/knows it"}, {"promote", "nobody", "--phase", "p"},
 		{"events"}, {"events", "--all"}, {"events", "send"}, {"top"}, {"export", "events"}, {"export", "events", "--rows"},
 		{"keys", "create", "--role", "reader", "--name", "x"}, {"keys", "list"}, {"keys", "list", "--valid"},
 	} {
@@ -36,7 +36,7 @@ func TestServerJSON(t *testing.T) {
 			t.Errorf("%v: status %d, printed %s, said %s", args, r.Status, r.Out, r.Err)
 		}
 	}
-	r := n.Run("gate", "CO-20260205-000001", "--json")
+	r := n.Run("promotion", "check", "CO-20260205-000001", "--json")
 	var got recoup.Gate
 	clitest.Parse(t, r.Out, &got)
 	if r.Status != command.ExitRefused || !got.Blocked || len(got.Blockers) == 0 || r.Err != "" {
@@ -58,7 +58,7 @@ func TestNoServer(t *testing.T) {
 	want := "recoup: no server answers at " + address + ": connect: connection refused\n" +
 		"'recoup demo' starts one with sample data, 'recoup serve' one that keeps its data.\n" +
 		"--server URL or $RECOUP_SERVER names one elsewhere.\n"
-	for _, line := range []string{"errors list", "gate x", "top", "report --table a.b --code X", "events", "keys list"} {
+	for _, line := range []string{"errors list", "promotion check x", "top", "report --table a.b --code X", "events", "keys list"} {
 		out, stderr, status := clitest.Run(t, append(strings.Fields(line), "--server", address)...)
 		if status != command.ExitRefused || stderr != want || out != "" {
 			t.Errorf("%s: status %d, said %q, printed %q", line, status, stderr, out)
@@ -75,7 +75,7 @@ func TestServerOfTheEnvironment(t *testing.T) {
 	})
 	t.Setenv("RECOUP_SERVER", s.URL)
 	t.Setenv("RECOUP_KEY", "rdb_environment")
-	for _, line := range []string{"errors list", "keys list", "gate x"} {
+	for _, line := range []string{"errors list", "keys list", "promotion check x"} {
 		if out, stderr, status := clitest.Run(t, strings.Fields(line)...); status != command.ExitDone || key != "Bearer rdb_environment" {
 			t.Errorf("%s: status %d with %q: %s %s", line, status, key, out, stderr)
 		}

@@ -28,9 +28,9 @@ func judgeAdoptions(in *Input) (found []FixableFinding) {
 		under := now.Sub(a.BegunAt) > adoptionPatience
 		switch {
 		case a.Gone:
-			found = append(found, fixable(recoup.FindingWarning, a.Source, "It was adopted and does not exist any more: its errors stay open until it is released.", "recoup release "+word(a.Source)))
+			found = append(found, fixable(recoup.FindingWarning, a.Source, "It was adopted and does not exist any more: its errors stay open until it is released.", "recoup adopt release "+word(a.Source)))
 		case a.State == recoup.AdoptionReleasing && under:
-			found = append(found, fixable(recoup.FindingWarning, a.Source, "Its release was begun and not finished.", "recoup release "+word(a.Source)))
+			found = append(found, fixable(recoup.FindingWarning, a.Source, "Its release was begun and not finished.", "recoup adopt release "+word(a.Source)))
 		case a.State == recoup.AdoptionReleasing:
 		case a.State == recoup.AdoptionAdopting && under:
 			found = append(found, fixable(recoup.FindingWarning, a.Source, "Its adoption was begun and not finished: none of its rows are governed.", "recoup adopt "+word(a.Source)+" --apply"))
@@ -38,15 +38,15 @@ func judgeAdoptions(in *Input) (found []FixableFinding) {
 		case len(a.Lacks) > 0:
 			found = append(found, mute(in, a))
 		case a.Given:
-			found = append(found, fixable(recoup.FindingCritical, a.Source, "It has another owner now, or a partition of it has. Nodes do not run code of that owner with the rights of the one before, and leave the table alone. Release it, then adopt it again.", "recoup release "+word(a.Source)))
+			found = append(found, fixable(recoup.FindingCritical, a.Source, "It has another owner now, or a partition of it has. Nodes do not run code of that owner with the rights of the one before, and leave the table alone. Release it, then adopt it again.", "recoup adopt release "+word(a.Source)))
 		case a.Unreachable != "" && (a.Login == "" || a.Login == store.LoginOwn && oneRole(in)):
 			found = append(found, fixable(recoup.FindingCritical, a.Source, "Nodes cannot connect to it: "+a.Unreachable+
 				". Its changes are noted and wait. Adopt it again, which repairs its login role, or let the role log in (pg_hba.conf).", "recoup adopt "+word(a.Source)+" --apply"))
 		case len(a.Lost) > 0:
 			found = append(found, fixable(recoup.FindingCritical, a.Source, "Nodes cannot read it, because columns were renamed or dropped that its adoption names: "+
-				strings.Join(a.Lost, ", ")+". Its writers go on, ungoverned. Release it, then adopt it as it is now.", "recoup release "+word(cmp.Or(a.Renamed, a.Source))))
+				strings.Join(a.Lost, ", ")+". Its writers go on, ungoverned. Release it, then adopt it as it is now.", "recoup adopt release "+word(cmp.Or(a.Renamed, a.Source))))
 		case a.Renamed != "":
-			found = append(found, fixable(recoup.FindingCritical, a.Source, "It is called "+a.Renamed+" now, and nodes look for it under its old name. Release it, then adopt it under the new one.", "recoup release "+word(a.Renamed)))
+			found = append(found, fixable(recoup.FindingCritical, a.Source, "It is called "+a.Renamed+" now, and nodes look for it under its old name. Release it, then adopt it under the new one.", "recoup adopt release "+word(a.Renamed)))
 		case len(a.Missing) > 0:
 			found = append(found, unseen(a))
 		case len(a.Altered) > 0:
@@ -60,7 +60,7 @@ func judgeAdoptions(in *Input) (found []FixableFinding) {
 				a.WaitingSince.UTC().Format("2006-01-02 15:04 MST")), "recoup serve"))
 		case a.Unreadable > 0:
 			found = append(found, fixable(recoup.FindingWarning, a.Source, fmt.Sprintf("A condition of its adoption fails on %d of its rows, such as that of key %s (%s). Correct them, or release it and adopt it with another condition.",
-				a.Unreadable, a.Example.Key, a.Example.Cause), "recoup release "+word(a.Source)))
+				a.Unreadable, a.Example.Key, a.Example.Cause), "recoup adopt release "+word(a.Source)))
 		case a.Unlimited != "":
 			found = append(found, fixable(recoup.FindingWarning, a.Source, "Its login role has no limit of connections: code of the table's owner could use up those of the server.",
 				sqlCommand(&in.Facts, a.Unlimited)).with(Fix{Statements: []string{a.Unlimited}}))

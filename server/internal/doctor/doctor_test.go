@@ -91,7 +91,7 @@ func TestJudge(t *testing.T) {
 		}), recoup.FindingCritical, "adoptions", "It has another owner now"},
 		"an adopted table that was renamed and given away": {onServer(func(in *doctor.Input) {
 			in.Facts.Adoptions = []store.AdoptionFact{{Source: "shop.rejects", State: recoup.AdoptionGoverned, Renamed: "shop.faults", Given: true}}
-		}), recoup.FindingCritical, "adoptions", "then adopt it again. recoup release shop.rejects"},
+		}), recoup.FindingCritical, "adoptions", "then adopt it again. recoup adopt release shop.rejects"},
 		"a new partition": {onServer(func(in *doctor.Input) {
 			in.Facts.Adoptions = []store.AdoptionFact{{Source: "shop.rejects", State: recoup.AdoptionGoverned, Partitions: 14, UnseenSince: in.Facts.Clock.Add(-time.Hour), UnseenWhy: "permission denied for table rejects_2027",
 				Missing: []string{"adopted_1_insert on shop.rejects_2027", "adopted_1_update on shop.rejects_2027", "adopted_1_insert on shop.rejects_2028"}}}

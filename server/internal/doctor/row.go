@@ -38,7 +38,7 @@ var verdicts = map[string]verdict{
 	store.RuleAdmission: {recoup.FindingWarning, "rows of plain SQL", "Rows that plain SQL inserted more than 15 minutes ago are not admitted by any node: they block, and are not retried.",
 		"recoup jobs list", ""},
 	store.RuleNotices: {recoup.FindingWarning, "undeliverable notifications", "Notifications were given up and not requeued: nobody was notified.",
-		"recoup notices resend --given-up", ""},
+		"recoup notifications resend --given-up", ""},
 }
 
 // judgeRows says what rows mean that break an invariant.

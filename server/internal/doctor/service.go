@@ -49,7 +49,7 @@ func judgeOutbox(in *Input) []FixableFinding {
 		return nil
 	}
 	return []FixableFinding{fixable(recoup.FindingWarning, "outbox", fmt.Sprintf("%s, the oldest for %s: nobody delivers them.", count(o.Waiting, "notification")+" due", span(in.Now.Sub(o.OldestDue))),
-		"recoup notices list")}
+		"recoup notifications list")}
 }
 
 // judgeEvents looks for events of acts that the ledger could not take. A moment is a note, because a

@@ -154,7 +154,7 @@ func TestRiverPreset(t *testing.T) {
 	must(t, err)
 	eventually("select not recoup.is_blocked('broken')")
 
-	run(exec.CommandContext(t.Context(), binary, "release", "public.river_job", "--yes", "--database", owner))
+	run(exec.CommandContext(t.Context(), binary, "adopt", "release", "public.river_job", "--yes", "--database", owner))
 	if pgtest.DumpSchema(t, owner) != before {
 		t.Error("the definition is not what it was")
 	}

@@ -13,7 +13,7 @@ import (
 	"github.com/recoup-dev/recoup/server/test/program"
 )
 
-// TestAdoptKilled kills recoup adopt and recoup release at random moments, runs each
+// TestAdoptKilled kills recoup adopt and recoup adopt release at random moments, runs each
 // again until it is done, and expects an adoption that works and a release that leaves
 // nothing. RECOUP_SOAK=1 makes it fifty rounds for each of two tables.
 func TestAdoptKilled(t *testing.T) {
@@ -40,7 +40,7 @@ func TestAdoptKilled(t *testing.T) {
 				c.again("adopt", "shop.failures", "--as", "shop.errors", "--apply", "--yes", "--no-wait")
 				c.exec(s.write)
 				c.works()
-				c.again("release", "shop.failures", "--yes")
+				c.again("adopt", "release", "shop.failures", "--yes")
 				if pgtest.DumpSchema(t, url) != before {
 					t.Fatal("the definition is not what it was")
 				}
@@ -73,8 +73,8 @@ func (c *adopter) again(args ...string) {
 	}
 	began := c.now()
 	if out, err := c.command(args...).CombinedOutput(); err != nil {
-		// A release whose end was not heard of is over.
-		if args[0] != "release" || !c.ask("select not exists (select from recoup.adoption)") {
+		// A release that was killed after its end is complete.
+		if args[1] != "release" || !c.ask("select not exists (select from recoup.adoption)") {
 			c.Fatalf("%v: %v\n%s", args, err, out)
 		}
 	}

@@ -60,7 +60,7 @@ func TestAdoptedUnderAnotherName(t *testing.T) {
 	const before, after = "outreach.dol_errors", "outreach.dol_failures"
 	renamed := func(text string) string { return strings.ReplaceAll(text, before, after) }
 	refused := s.ask(http.MethodPut, "/v1/policy", policyOf(t, "2.0.0", "a better name", renamed))
-	for _, want := range []string{"BUSINESS_RULE_VIOLATION", "no table outreach.dol_errors", "recoup adopt shop.failures --as TABLE --apply", "recoup release shop.failures"} {
+	for _, want := range []string{"BUSINESS_RULE_VIOLATION", "no table outreach.dol_errors", "recoup adopt shop.failures --as TABLE --apply", "recoup adopt release shop.failures"} {
 		if refused.status != http.StatusUnprocessableEntity || !strings.Contains(refused.body, want) {
 			t.Errorf("a policy without the table: %d %s, want %s", refused.status, refused.body, want)
 		}
@@ -89,5 +89,5 @@ func TestAdoptedUnderAnotherName(t *testing.T) {
 	}
 	c.exec("insert into shop.failures values (6, 'CO-6', 'NETWORK_TIMEOUT', '')")
 	eventually("exists (select from recoup.error where entity_id = 'CO-6' and table_name = 'outreach.dol_failures')")
-	run("", "release", "shop.failures", "--yes")
+	run("", "adopt", "release", "shop.failures", "--yes")
 }

@@ -85,7 +85,7 @@ func TestAdoptedTable(t *testing.T) {
 	if leaked := pgtest.Dump(t, owner); strings.Contains(leaked, "swordfish") {
 		t.Error("a secret of the source is stored")
 	}
-	if out, err := c.command("release", "outreach.dol_errors", "--yes").CombinedOutput(); err != nil {
+	if out, err := c.command("adopt", "release", "outreach.dol_errors", "--yes").CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
 	if pgtest.DumpSchema(t, owner) != before {

@@ -145,7 +145,7 @@ func TestGraphileWorkerPreset(t *testing.T) {
 		t.Error("a job that went well is an error")
 	}
 
-	run("release", "graphile_worker._private_jobs", "--yes")
+	run("adopt", "release", "graphile_worker._private_jobs", "--yes")
 	if pgtest.DumpSchema(t, owner) != before {
 		t.Error("the definition is not what it was")
 	}

@@ -193,7 +193,7 @@ func TestOneRole(t *testing.T) {
 	o.run(0, append(adopt, "--apply", "--yes")...)
 	o.governs("own.orders", "own-1")
 	o.healthy()
-	o.run(0, "release", "own.orders", "--yes")
+	o.run(0, "adopt", "release", "own.orders", "--yes")
 	o.holds("not exists (select from recoup.adoption)")
 
 	t.Log("a table of another role needs a login role, which an administrator creates")
@@ -209,7 +209,7 @@ func TestOneRole(t *testing.T) {
 	o.governs("shop.orders", "shop-1")
 	o.holds("(select role is not null from recoup.adoption_login)")
 	o.healthy()
-	o.contains(o.run(0, "release", "shop.orders", "--yes"), "as an administrator")
+	o.contains(o.run(0, "adopt", "release", "shop.orders", "--yes"), "as an administrator")
 	o.holds("not exists (select from recoup.adoption)")
 
 	t.Log("an administrator creates the roles")

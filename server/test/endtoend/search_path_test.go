@@ -117,7 +117,7 @@ func everyCommand(t *testing.T, address string) {
 	run("adopt", "outreach.dol_errors", "--entity", "outreach_id")
 	run("adopt", "outreach.dol_errors", "--entity", "outreach_id", "--apply", "--yes")
 	run("doctor")
-	run("release", "outreach.dol_errors", "--yes")
+	run("adopt", "release", "outreach.dol_errors", "--yes")
 	run("keys", "create", "--name", "ada", "--role", "admin")
 	run("keys", "list")
 	run("export", "parquet", "--to-dir", filepath.Join(t.TempDir(), "events"))

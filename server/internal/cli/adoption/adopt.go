@@ -39,12 +39,13 @@ names, types and the first rows.
 
 With --apply it takes each lock for a moment only, tries again if it is held, and goes on where
 it was if it was interrupted. Nodes then read the rows that are there. It runs with the rights of
-both owners, of the table and of the schema recoup. 'recoup release' takes everything out again.`,
+both owners, of the table and of the schema recoup. 'recoup adopt release' takes everything out again.`,
 		Example: `  recoup adopt shop.failures --database postgres://owner@db/shop
   recoup adopt shop.failures --entity order_id --code TIMEOUT --as shop.errors
   recoup adopt shop.failures --resolved-when "status = 'done'" --apply --yes
   recoup adopt public.river_job --preset river --as shop.errors`,
-		Args: command.ExactArgs("SCHEMA.TABLE"),
+		Args:        command.ExactArgs("SCHEMA.TABLE"),
+		Annotations: map[string]string{command.OwnUse: "recoup adopt SCHEMA.TABLE [flags]"},
 	}
 	m := &f.request.Mapping
 	cmd.Flags().StringVar(&f.request.As, "as", "", "error `TABLE` of the policy (default: the one of the same name)")

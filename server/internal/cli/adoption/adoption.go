@@ -1,5 +1,5 @@
-// Package adoption is 'recoup adopt' and 'recoup release': existing tables of a
-// PostgreSQL database, governed where they are, and given back.
+// Package adoption has the commands 'recoup adopt', which puts an existing PostgreSQL table under
+// the policy, and 'recoup adopt release', which undoes that.
 package adoption
 
 import (
@@ -20,7 +20,9 @@ import (
 
 // Commands are those of this package.
 func Commands(streams command.Streams) []*cobra.Command {
-	return []*cobra.Command{adoptCommand(streams), releaseCommand(streams)}
+	adopt := adoptCommand(streams)
+	adopt.AddCommand(releaseCommand(streams))
+	return []*cobra.Command{adopt}
 }
 
 // patience is how long a step tries to get its lock.

@@ -132,7 +132,7 @@ func TestAdoptAndRelease(t *testing.T) {
 	run(1, "no table shop.failures", "adopt", "shop.failures")
 	run(1, "its columns are id, order_id", "adopt", "shop.failures", "--as", "shop.errors", "--message", "nothing")
 	run(1, "repeat it with --yes", "adopt", "shop.failures", "--as", "shop.errors", "--apply")
-	run(1, "is not adopted", "release", "shop.failures", "--yes")
+	run(1, "is not adopted", "adopt", "release", "shop.failures", "--yes")
 	if after := pgtest.DumpSchema(t, url); after != before {
 		t.Fatal("a refusal has changed something")
 	}
@@ -148,13 +148,13 @@ func TestAdoptAndRelease(t *testing.T) {
 	exec("insert into shop.failures (order_id) values ('late')")
 
 	exec("insert into recoup.adopted_row (adoption_id, key, error_id, digest) values (1, '1', gen_random_uuid(), '')")
-	run(0, "end once a node runs", "release", "shop.failures", "--yes")
+	run(0, "end once a node runs", "adopt", "release", "shop.failures", "--yes")
 	if after := pgtest.DumpSchema(t, url); after != before {
 		t.Error("something is left of the adoption")
 	}
 	run(1, "is being released", "adopt", "shop.failures", "--as", "shop.errors")
 	exec("delete from recoup.adopted_row") // as nodes do, once its error is ended
-	if out := run(0, "", "release", "shop.failures", "--yes", "--json"); !strings.Contains(out, `"ended": true`) {
+	if out := run(0, "", "adopt", "release", "shop.failures", "--yes", "--json"); !strings.Contains(out, `"ended": true`) {
 		t.Error(out)
 	}
 	run(0, "Nothing was changed", "adopt", "shop.failures", "--as", "shop.errors")

@@ -111,9 +111,9 @@ func TestReleaseOfDroppedTable(t *testing.T) {
 			h.exec("mallory", "create function "+schema+"."+f.head+" language plpgsql as $f$ "+trap+f.returns+"; end $f$")
 		}
 	}
-	h.run("postgres", 0, "", "release", "shop.failures", "--yes", "--no-wait")
+	h.run("postgres", 0, "", "adopt", "release", "shop.failures", "--yes", "--no-wait")
 	h.run("postgres", 1, "there is no table nothing", "adopt", "nothing")
-	h.run("postgres", 1, "not adopted", "release", "nothing", "--yes")
+	h.run("postgres", 1, "not adopted", "adopt", "release", "nothing", "--yes")
 	h.harmless()
 }
 
@@ -139,7 +139,7 @@ func TestSettingsOfTheDatabase(t *testing.T) {
 			t.Errorf("the doctor says %q:\n%s%s", drift, out, stderr)
 		}
 	}
-	h.run("postgres", 0, "", "release", "shop.failures", "--yes", "--no-wait")
+	h.run("postgres", 0, "", "adopt", "release", "shop.failures", "--yes", "--no-wait")
 }
 
 // TestPlantedSchema has mallory plant a schema recoup. Commands of users with more rights refuse it
@@ -160,7 +160,7 @@ func TestPlantedSchema(t *testing.T) {
 	}
 	for _, user := range []string{"postgres", "recoup_owner"} {
 		for _, args := range [][]string{
-			{"doctor"}, adoptShop, append(adoptShop, "--apply", "--yes", "--no-wait"), {"release", "shop.failures", "--yes"}, {"migrate", "status"}, {"migrate", "up"},
+			{"doctor"}, adoptShop, append(adoptShop, "--apply", "--yes", "--no-wait"), {"adopt", "release", "shop.failures", "--yes"}, {"migrate", "status"}, {"migrate", "up"},
 			{"keys", "create", "--name", "ada", "--role", "admin"}, {"keys", "list"}, {"export", "parquet", "--to-dir", t.TempDir()},
 		} {
 			_, stderr, status := clitest.Run(t, append(args, "--database", h.as(user))...)
@@ -189,9 +189,9 @@ func TestStatedOwner(t *testing.T) {
 	if out, stderr, _ := clitest.Run(t, append([]string{"doctor", "--database", h.as("postgres")}, stated...)...); !strings.Contains(out, "public-schema") && !strings.Contains(out, "backup") {
 		t.Errorf("the doctor: %s%s", out, stderr)
 	}
-	h.run("postgres", 0, "", append([]string{"release", "shop.failures", "--yes", "--no-wait"}, stated...)...)
+	h.run("postgres", 0, "", append([]string{"adopt", "release", "shop.failures", "--yes", "--no-wait"}, stated...)...)
 	h.exec("postgres", "alter function recoup.clock() owner to mallory")
-	h.run("postgres", 1, "function recoup.clock() (owner mallory, expected recoup_owner)", append([]string{"release", "shop.failures", "--yes"}, stated...)...)
+	h.run("postgres", 1, "function recoup.clock() (owner mallory, expected recoup_owner)", append([]string{"adopt", "release", "shop.failures", "--yes"}, stated...)...)
 	h.run("recoup_owner", 1, "It belongs to mallory and not to recoup_owner", "doctor")
 	h.run("recoup_owner", 1, "function recoup.clock() (owner mallory", "keys", "list")
 }

@@ -44,7 +44,7 @@ func TestAdoptWakesIdleNode(t *testing.T) {
 		want string
 	}{
 		{[]string{"adopt", "shop.failures", "--as", "outreach.dol_errors", "--apply"}, string(recoup.AdoptionGoverned)},
-		{[]string{"release", "shop.failures"}, `"ended": true`},
+		{[]string{"adopt", "release", "shop.failures"}, `"ended": true`},
 	} {
 		until("holder is null") // the node is idle
 		out, stderr, status := clitest.Run(t, append(c.args, "--yes", "--json", "--database", owner)...)

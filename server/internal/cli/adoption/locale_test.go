@@ -65,7 +65,7 @@ func TestTurkishDatabase(t *testing.T) {
 			want(`select string_agg(concat_ws(' ', entity_id, code, severity), ', ' order by key) from recoup.adopted_1_read('{1,2}')`, "I invalid_input CRITICAL, i timeout LOW")
 			want("insert into recoup.error (table_name, entity_id, code, disposition, blocking) values ('shop.errors', 'I', 'invalid_input', 'RETRY', true) returning code", "INVALID_INPUT")
 			want("select recoup.id('01jjjjjjjjjjjjjjjjjjjjjjjj')::text", "0194a529-4a52-94a5-294a-5294a5294a52")
-			run("release", `shop."Order ""FAILURES"""`, "--yes", "--no-wait")
+			run("adopt", "release", `shop."Order ""FAILURES"""`, "--yes", "--no-wait")
 		})
 	}
 }

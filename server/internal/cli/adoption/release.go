@@ -23,8 +23,8 @@ func releaseCommand(streams command.Streams) *cobra.Command {
 		Long: `Undoes 'recoup adopt': removes the triggers, functions, columns and rights that it added. The
 table's definition is then what it was before, and its rows stay. Locks are taken for a moment only, as
 'recoup adopt' does. Nodes archive the errors that are open as "released".`,
-		Example: `  recoup release shop.failures --database postgres://owner@db/shop
-  recoup release shop.failures --yes`,
+		Example: `  recoup adopt release shop.failures --database postgres://owner@db/shop
+  recoup adopt release shop.failures --yes`,
 		Args: command.ExactArgs("SCHEMA.TABLE"),
 	}
 	command.YesFlag(cmd, &yes)

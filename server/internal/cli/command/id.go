@@ -43,7 +43,7 @@ var lists = [][2]string{
 	{"groups", "groups list"},
 	{"jobs", "jobs list"},
 	{"keys tenant", "keys tenant list"}, {"keys payload", "keys payload list"}, {"keys", "keys list"},
-	{"notices", "notices list"},
+	{"notifications", "notifications list"},
 	{"providers", "providers list"},
 	{"replays", "replays list"},
 	{"work", "work paused"},

@@ -78,7 +78,7 @@ func TestSort(t *testing.T) {
 	for by, want := range map[string]string{
 		"": "bca", "to": "abc", "-TO": "cba", "tries": "abc", "-tries": "cba", "created": "cba", "-created": "abc", "last-error": "bac", "-last_error": "abc",
 	} {
-		out, stderr, _ := clitest.Run(t, "notices", "list", "--server", server, "--sort", by, "--json")
+		out, stderr, _ := clitest.Run(t, "notifications", "list", "--server", server, "--sort", by, "--json")
 		var page client.NoticePage
 		clitest.Parse(t, out, &page)
 		got := ""

@@ -48,7 +48,7 @@ func TestComplete(t *testing.T) {
 		{"gate-zero status ", "2026_annual_outreach\t"},
 		{"providers switch ", "email_validation\t"},
 		{"jobs run ", "ttl\t"},
-		{"notices list --state ", "GIVEN_UP"},
+		{"notifications list --state ", "GIVEN_UP"},
 		{"keys create --role ", "operator"},
 	} {
 		if got := complete(t, n, strings.Split(c.typed, " ")...); !strings.Contains(got, c.want) || !strings.Contains(got, ":4\n") {

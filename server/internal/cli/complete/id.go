@@ -62,7 +62,7 @@ func ids(cmd *cobra.Command) source {
 // idsOfPlatform are those of what is no failure itself.
 func idsOfPlatform(cmd *cobra.Command, page client.Page) source {
 	switch {
-	case under(cmd, "notices"):
+	case under(cmd, "notifications"):
 		return each(func(ctx context.Context, s *command.Session) ([]recoup.Notice, error) {
 			found, err := s.Notices(ctx, recoup.NoticeFilter{State: recoup.NoticeGivenUp}, page)
 			return found.Notices, err

@@ -49,7 +49,7 @@ func states(cmd *cobra.Command) []string {
 		return texts(recoup.States())
 	case under(cmd, "alerts"):
 		return texts([]recoup.AlertState{recoup.AlertPending, recoup.AlertFiring, recoup.AlertResolved})
-	case under(cmd, "notices"):
+	case under(cmd, "notifications"):
 		return texts([]recoup.NoticeState{recoup.NoticeWaiting, recoup.NoticeDelivered, recoup.NoticeGivenUp})
 	case under(cmd, "replays list"):
 		return texts(recoup.ReplayStates())

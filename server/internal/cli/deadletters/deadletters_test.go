@@ -221,7 +221,7 @@ func TestDeadLettersMisused(t *testing.T) {
 		"gate-zero show x":                                                                    "as 'recoup gate-zero eligible' prints them",
 		"alerts unsilence x":                                                                  "as 'recoup alerts silences --past' prints them",
 		"errors show x":                                                                       "as 'recoup errors list' prints them",
-		"notices resend x":                                                                    "as 'recoup notices list' prints them",
+		"notifications resend x":                                                              "as 'recoup notifications list' prints them",
 		"gate-zero kill b":                                                                    "--reason is missing",
 		"dead-letters list --step LATER":                                                      `unknown step "LATER"`,
 		"dead-letters list --limit 0":                                                         "--limit is 0",

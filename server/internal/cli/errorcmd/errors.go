@@ -35,7 +35,7 @@ a confirmation.`,
 		Long:    `Imports failures that were recorded elsewhere.`,
 		Example: `  recoup import errors history.csv --table app.errors --dry-run`,
 	}, importCommand(streams))
-	return []*cobra.Command{cmd, groups(streams), views(streams), operations(streams), report(streams), gate(streams), promote(streams), imports}
+	return []*cobra.Command{cmd, groups(streams), views(streams), operations(streams), report(streams), promotion(streams), promote(streams), imports}
 }
 
 // filter selects open errors, by the same conditions as the API.

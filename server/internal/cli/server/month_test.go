@@ -77,7 +77,7 @@ func TestDemoMonth(t *testing.T) {
 	if got := person.Must("replays", "list"); !strings.Contains(got, "DONE") || !strings.Contains(got, "RUNNING") {
 		t.Errorf("the replays are\n%s", got)
 	}
-	if got := person.Must("notices", "list", "--all", "--json"); strings.Contains(got, "JOB_LATE") {
+	if got := person.Must("notifications", "list", "--all", "--json"); strings.Contains(got, "JOB_LATE") {
 		t.Error("a job was late while the month was played")
 	}
 	if got := person.Must("audit"); strings.Count(got, "errors.resolve") < 10 {

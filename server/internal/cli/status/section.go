@@ -153,7 +153,7 @@ func jobs(ctx context.Context, s *command.Session, r *report) (line, error) {
 }
 
 func notices(ctx context.Context, s *command.Session, _ *report) (line, error) {
-	l := line{What: "notifications", State: "delivered", Way: "recoup notices list --state GIVEN_UP"}
+	l := line{What: "notifications", State: "delivered", Way: "recoup notifications list --state GIVEN_UP"}
 	page, err := s.Notices(ctx, recoup.NoticeFilter{State: "GIVEN_UP"}, whole)
 	recent := slices.DeleteFunc(page.Notices, func(n recoup.Notice) bool { return s.Clock().Sub(n.GivenUpAt) > 24*time.Hour })
 	if len(recent) > 0 {

@@ -13,23 +13,23 @@ func TestGateTranscript(t *testing.T) {
 	n := clitest.Start(t, true)
 	report := []string{"report", "--table", "outreach.dol_errors", "--entity", "CO-7", "--code", "network_timeout", "--message", "call 415-555-0100 about it"}
 	said := n.Transcript(
-		[]string{"gate", "CO-7"}, // of which nobody has heard
+		[]string{"promotion", "check", "CO-7"}, // of which nobody has heard
 		append(report, "--idempotency-key", "first"),
 		append(report, "--idempotency-key", "first"),
 		append(report, "--severity", "high", "--retry-after", "90s", "--service", "import"),
 		[]string{"report", "--table", "no.such_table", "--entity", "CO-8", "--code", "MY_OWN"},
 		[]string{"report", "--table", "outreach.dol_errors", "--code", "?"},
-		[]string{"gate", "CO-7"},
+		[]string{"promotion", "check", "CO-7"},
 		[]string{"promote", "CO-7", "--phase", "outreach"},
 	)
 	said += n.Transcript(
 		[]string{"errors", "resolve", n.IDs("--entity", "CO-7")[0], "--reason", "the server is back"},
-		[]string{"gate", "CO-7"},
+		[]string{"promotion", "check", "CO-7"},
 		[]string{"promote", "CO-7", "--phase", "outreach", "--idempotency-key", "go"},
 		[]string{"promote", "CO-7", "--phase", "outreach", "--idempotency-key", "go"},
 		[]string{"promote", "CO-7", "--phase", "another", "--idempotency-key", "go"},
 	)
-	clitest.Golden(t, "gate.golden", said)
+	clitest.Golden(t, "promotion.golden", said)
 }
 
 // Wrong usage is reported before anything is opened or sent.
@@ -44,7 +44,7 @@ func TestServerCommandsMisused(t *testing.T) {
 		"report --table x.y --code X --retry-after 1week": `"1week" is no duration`,
 		"promote CO-1":                                    "--phase is missing",
 		"promote":                                         "ENTITY is missing",
-		"gate":                                            "ENTITY is missing",
+		"promotion check":                                 "ENTITY is missing",
 		"top --hours 0":                                   "--hours is 0: expected a number from 1 to 2160",
 		"top --limit 2000":                                "--limit is 2000",
 		"events --from never":                             `--from "never" is not a time`,

@@ -11,7 +11,15 @@ import (
 	"github.com/recoup-dev/recoup/server/internal/cli/command"
 )
 
-func gate(streams command.Streams) *cobra.Command {
+func promotion(streams command.Streams) *cobra.Command {
+	return command.Group(&cobra.Command{
+		Use:     "promotion",
+		Short:   "Check whether entities may be promoted",
+		Example: `  recoup promotion check order-1`,
+	}, checkPromotion(streams))
+}
+
+func checkPromotion(streams command.Streams) *cobra.Command {
 	return command.Act[recoup.Gate]{
 		Call: func(ctx context.Context, s *command.Session, args []string) (recoup.Gate, error) {
 			g, err := s.Gate(ctx, args[0])
@@ -23,13 +31,13 @@ func gate(streams command.Streams) *cobra.Command {
 		Say:    sayGate,
 		Failed: func(g recoup.Gate) bool { return g.Blocked },
 	}.Command(streams, &cobra.Command{
-		Use:   "gate ENTITY",
+		Use:   "check ENTITY",
 		Short: "Check whether an entity may be promoted, and what blocks it",
 		Long: `Checks whether an entity may be promoted. If not, it lists what blocks it, who owns each of
 the errors and when each would end by itself. The exit status is 1 if the entity is blocked, so
 that a script can wait for it.`,
-		Example: `  recoup gate order-1
-  recoup gate order-1 --json`,
+		Example: `  recoup promotion check order-1
+  recoup promotion check order-1 --json`,
 		Args: command.ExactArgs("ENTITY"),
 	})
 }

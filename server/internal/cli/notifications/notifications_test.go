@@ -51,34 +51,34 @@ func TestNotices(t *testing.T) {
 	n := clitest.New(t, false)
 	giveUp(n, "a", "b")
 	n.Serve(false)
-	said := n.Must("notices", "list", "--state", "given_up", "--kind", "alert")
+	said := n.Must("notifications", "list", "--state", "given_up", "--kind", "alert")
 	if strings.Count(said, "GIVEN_UP") != 2 || !strings.Contains(said, "platform-team") || !strings.Contains(said, "chat: answered with status 400") {
 		t.Errorf("the list is\n%s", said)
 	}
 	var page client.NoticePage
-	clitest.Parse(t, n.Must("notices", "list", "--state", "given_up", "--limit", "1", "--json"), &page)
+	clitest.Parse(t, n.Must("notifications", "list", "--state", "given_up", "--limit", "1", "--json"), &page)
 	if len(page.Notices) != 1 || page.Next == "" {
 		t.Fatalf("the page is %+v", page)
 	}
-	if said := n.Must("notices", "resend", page.Notices[0].ID.String()); said != "1 notification requeued\n" {
+	if said := n.Must("notifications", "resend", page.Notices[0].ID.String()); said != "1 notification requeued\n" {
 		t.Errorf("resend says %q", said)
 	}
-	if said := n.Must("notices", "resend", "--given-up", "--to", "platform-team", "--reason", "it works again"); said != "1 notification requeued\n" {
+	if said := n.Must("notifications", "resend", "--given-up", "--to", "platform-team", "--reason", "it works again"); said != "1 notification requeued\n" {
 		t.Errorf("resend says %q", said)
 	}
-	if said := n.Must("notices", "resend", "--given-up", "--to", "nobody"); said != "0 notifications requeued\n" {
+	if said := n.Must("notifications", "resend", "--given-up", "--to", "nobody"); said != "0 notifications requeued\n" {
 		t.Errorf("resend says %q", said)
 	}
-	if r := n.Run("notices", "list", "--to", "nobody"); r.Err != "No notification matches.\n" || r.Status != command.ExitDone {
+	if r := n.Run("notifications", "list", "--to", "nobody"); r.Err != "No notification matches.\n" || r.Status != command.ExitDone {
 		t.Errorf("an empty list is %+v", r)
 	}
 	for _, bad := range [][]string{{"resend"}, {"resend", "x"}, {"resend", "--given-up", page.Notices[0].ID.String()}, {"resend", page.Notices[0].ID.String(), "--to", "x"}, {"list", "--limit", "0"}} {
-		if r := n.Run(append([]string{"notices"}, bad...)...); r.Status != command.ExitUsage {
+		if r := n.Run(append([]string{"notifications"}, bad...)...); r.Status != command.ExitUsage {
 			t.Errorf("%v ends with %d: %s", bad, r.Status, r.Err)
 		}
 	}
 	for flag, want := range map[string]string{"--state": "WAITING, DELIVERED, GIVEN_UP", "--kind": "PARKED, NOT_PARKED, ESCALATED"} {
-		if r := n.Run("notices", "list", flag, "lost"); r.Status != command.ExitUsage || !strings.Contains(r.Err, "expected one of "+want) {
+		if r := n.Run("notifications", "list", flag, "lost"); r.Status != command.ExitUsage || !strings.Contains(r.Err, "expected one of "+want) {
 			t.Errorf("%s lost: %+v", flag, r)
 		}
 	}

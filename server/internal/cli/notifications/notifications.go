@@ -1,5 +1,5 @@
-// Package notifications is 'recoup notices', 'recoup channels' and 'recoup receivers':
-// what the server sends to others.
+// Package notifications has the commands 'recoup notifications', 'recoup channels' and 'recoup
+// receivers'.
 package notifications
 
 import (
@@ -16,14 +16,14 @@ import (
 func Commands(streams command.Streams) []*cobra.Command {
 	return []*cobra.Command{
 		command.Group(&cobra.Command{
-			Use:   "notices",
+			Use:   "notifications",
 			Short: "List notifications, and requeue undeliverable ones",
 			Long: `Teams are notified of what happens to errors and alerts, through the channels that the policy
 names. A notification waits, is delivered, or is given up when its channel has refused it or has
 failed for a day. One that goes to several channels counts as delivered, and has a copy for each
 of them.`,
-			Example: `  recoup notices list --state given_up
-  recoup notices resend --given-up --to platform-team`,
+			Example: `  recoup notifications list --state given_up
+  recoup notifications resend --given-up --to platform-team`,
 		}, list(streams), resend(streams)),
 		command.Group(&cobra.Command{
 			Use:   "channels",
@@ -54,8 +54,8 @@ func list(streams command.Streams) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "list",
 		Short: "List notifications, newest first",
-		Example: `  recoup notices list
-  recoup notices list --state waiting --to platform-team --json`,
+		Example: `  recoup notifications list
+  recoup notifications list --state waiting --to platform-team --json`,
 	}
 	cmd.Flags().StringVar((*string)(&filter.State), "state", "", "only those in this `STATE`: "+command.Join(states()))
 	selection(cmd, &filter)
@@ -94,8 +94,8 @@ func resend(streams command.Streams) *cobra.Command {
 		Short: "Requeue undeliverable notifications",
 		Long: `Requeues notifications that were given up, each as a new one, and once, however often that is
 asked for. If the new one is given up too, it can be requeued by its own id.`,
-		Example: `  recoup notices resend ` + command.AnID + `
-  recoup notices resend --given-up --to platform-team --reason "pager fixed"`,
+		Example: `  recoup notifications resend ` + command.AnID + `
+  recoup notifications resend --given-up --to ops --reason "pager fixed"`,
 		Args: cobra.ArbitraryArgs,
 	}
 	cmd.Flags().BoolVar(&givenUp, "given-up", false, "all that were given up, or those that --to and --kind select")
