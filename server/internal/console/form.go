@@ -3,6 +3,7 @@ package console
 import (
 	"bytes"
 	"context"
+	"errors"
 	"io"
 	"mime"
 	"net/http"
@@ -56,7 +57,7 @@ func (v *Request) inTurn(do func() error) error {
 }
 
 // gone reports whether the browser no longer waits for an answer.
-func (v *Request) gone() bool { return v.r.Context().Err() == context.Canceled } //nolint:errorlint // Err returns it as it is
+func (v *Request) gone() bool { return errors.Is(v.r.Context().Err(), context.Canceled) }
 
 // readBody reads a form of at most so many bytes.
 func readBody(w http.ResponseWriter, r *http.Request, most int64) (string, error) {

@@ -41,17 +41,22 @@ func TestLargeFormsTakeTurns(t *testing.T) {
 	})
 }
 
+func tooLarge(err error) bool {
+	refused, ok := errors.AsType[*fault.Error](err)
+	return ok && refused.Code == fault.CodePayloadTooLarge
+}
+
 // TestFormsAreBounded proves that a form beyond its limit is refused, and that of signing out is small.
 func TestFormsAreBounded(t *testing.T) {
 	t.Parallel()
 	for page, size := range map[string]int{"": 100 << 10, "errors": 3 << 20} {
 		v := formOf(t.Context(), size)
-		if err := v.readForm(route{page: page}); fault.From(err).Code != fault.CodePayloadTooLarge {
+		if err := v.readForm(route{page: page}); !tooLarge(err) {
 			t.Errorf("page %q: a form of %d bytes: %v", page, size, err)
 		}
 		v = formOf(t.Context(), size)
 		v.r.ContentLength = -1 // it is not announced
-		if err := v.readForm(route{page: page}); fault.From(err).Code != fault.CodePayloadTooLarge {
+		if err := v.readForm(route{page: page}); !tooLarge(err) {
 			t.Errorf("page %q: a form of %d bytes without its length: %v", page, size, err)
 		}
 	}
@@ -84,7 +89,8 @@ func TestBrowserThatLeavesIsNoFailure(t *testing.T) {
 	}
 	w := httptest.NewRecorder()
 	defer func() {
-		if p := recover(); p != http.ErrAbortHandler { //nolint:errorlint // it is this value
+		p := recover()
+		if err, ok := p.(error); !ok || !errors.Is(err, http.ErrAbortHandler) {
 			t.Errorf("the page ended with %v, status %d", p, w.Code)
 		}
 		if log.Len() > 0 || w.Body.Len() > 0 {
