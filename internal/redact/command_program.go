@@ -13,6 +13,8 @@ func programRules() []rule {
 		{name: "command", of: "cookie", gate: []string{"curl"}, expr: `\bcurl\b.*?\s-b *["']*([^\s"'=]+=[^\s"']+)`, check: cookieArgument},
 		{name: "command", of: "--secret-string", gate: []string{"secretsmanager"}, expr: `\bsecretsmanager\b.*?\s--secret-string[ =]+` + argument, check: givenArgument},
 		{name: "command", of: "--value", gate: []string{"put-parameter"}, expr: `\bput-parameter\b.*?\s--value[ =]+` + argument, check: secureParameter},
+		{name: "command", of: "keyvault", gate: []string{"keyvault secret set"}, expr: `\bkeyvault secret set\b.*?\s--value[ =]+` + argument, check: givenArgument},
+		{name: "command", of: "doctl", gate: []string{"doctl auth init"}, expr: `\bdoctl auth init\b.*?\s-t[ =]*` + argument, check: chosenAt},
 		{name: "command", of: "--body", gate: []string{"gh secret set"}, expr: `\bgh secret set\b.*?\s(?:--body[ =]+|-b *)` + argument, check: givenArgument},
 		{name: "command", of: "keychain", gate: []string{"-keychain", "security import"}, expr: `\bsecurity (?:unlock-keychain|create-keychain|import)\b.*?\s-[pP] +` + argument, check: givenArgument},
 		{name: "command", of: "using", gate: []string{"connect to "}, expr: `(?i)\bconnect to \S{1,64} user \S{1,64} using ["']?([^\s"';]+)`, check: chosenAt},

@@ -16,7 +16,7 @@ type gate struct {
 }
 
 // maxSymbols is the size of the alphabet that literals are written in.
-const maxSymbols = 128
+const maxSymbols = 192
 
 // ending marks a state in which a literal ends.
 const ending = 1 << 15
@@ -138,7 +138,7 @@ func (g *gate) link() {
 
 // step reads a byte. What it returns is a state, with ending if a literal ends there.
 func (g *gate) step(state uint16, b byte) uint16 {
-	return g.next[state&^ending][g.symbol[b]%maxSymbols]
+	return g.next[state&^ending][g.symbol[b]]
 }
 
 // ended returns the rules of which a literal ends in a state.

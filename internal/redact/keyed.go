@@ -59,8 +59,12 @@ func families() []family {
 			name: "password", of: "other languages", bare: word, prose: always,
 			keys: []string{
 				"passwort", "kennwort", "mot_de_passe", "motdepasse", "contraseña", "Contraseña", "contrasena", "senha", "wachtwoord", "hasło", "Hasło", "haslo",
-				"lösenord", "losenord", "salasana", "adgangskode", "şifre", "Şifre", "пароль", "Пароль", "ПАРОЛЬ", "密码", "密碼", "パスワード", "비밀번호",
+				"lösenord", "losenord", "salasana", "adgangskode", "passord", "jelszó", "lozinka", "parolă", "şifre", "Şifre", "пароль", "Пароль", "ПАРОЛЬ", "密码", "密碼", "パスワード", "비밀번호",
 			},
+		},
+		{
+			// Prose after these words is in the same script, and a value is not.
+			name: "password", of: "other scripts", bare: word, prose: inASCII, keys: scriptWords(),
 		},
 		{
 			// PASS is also what a test says, and pass=412 how many did.
@@ -72,16 +76,21 @@ func families() []family {
 			bare: word, prose: func(string) bool { return false },
 		},
 		{
-			name: "secret", of: "short", keys: []string{"auth", "otp", "jwt", "totp", "mfa", "dsn", "psk", "x_vault", "sonar.login", "hapikey", "x_jfrog_art_api", "cred", "creds"}, apart: true,
+			name: "secret", of: "short", keys: []string{"auth", "otp", "jwt", "totp", "mfa", "dsn", "psk", "x_vault", "sonar.login", "hapikey", "x_jfrog_art_api", "cred", "creds", "ha1"}, apart: true,
 			bare: word, prose: opaqueOrPair, only: func(v string) bool { return !authKinds[strings.ToLower(v)] && !connectionField.MatchString(v) },
 		},
 		{
 			name: "secret", bare: word, prose: opaqueOrPair,
 			keys: []string{
 				"secret", "secret_string", "secret_binary", "token", "api_key", "access_key", "secret_key", "private_key", "signing_key",
-				"encryption_key", "account_key", "auth_key", "application_key", "credential", "credentials", "signature_key",
+				"encryption_key", "encrypt_key", "key_material", "auth_salt", "nonce_salt", "nonce_key", "logged_in_key", "logged_in_salt", "account_key", "auth_key", "application_key", "credential", "credentials", "signature_key",
 				"amz_signature", "auth_user_info", "nlauth_signature", "sessid", "session_id", "cvv", "card_code", "cv_number", "verification_value", "secert", "sercet", "tokne", "toekn", "ssn", "social_security_number",
 			},
+		},
+		{
+			// Vault's secret_id is a UUID. The SecretId of AWS is a name.
+			name: "secret", of: "vault id", keys: []string{"secret_id"},
+			bare: `(?i:` + uuid + `)`, prose: uuidOnly, only: uuidOnly,
 		},
 		{
 			name: "secret", of: "session", keys: []string{"session"}, apart: true,

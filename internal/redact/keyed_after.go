@@ -63,10 +63,11 @@ func (k keyed) valueAfter(s string, name, i int, a *ahead) extent {
 		return extent{}
 	}
 	begin := i + m[1]
+	begin += yamlTagWidth(s[begin:])
 	a.read += m[1]
 	switch {
 	case m[sign] >= 0:
-		between := s[i+m[sign] : begin]
+		between := s[i+m[sign] : i+m[1]]
 		switch between[0] {
 		case ',':
 			return k.listedValue(s, name, i, begin, a)
@@ -88,6 +89,20 @@ func (k keyed) valueAfter(s string, name, i int, a *ahead) extent {
 		return k.extent(s, begin, a)
 	}
 	return extent{}
+}
+
+// yamlTagWidth returns the length of the tag of YAML that a text begins with, if a plain value follows
+// it: password: !unsafe X. References such as !Ref are no such tags.
+func yamlTagWidth(s string) int {
+	if !strings.HasPrefix(s, "!") {
+		return 0
+	}
+	for _, tag := range [...]string{"!!str ", "!!binary ", "!unsafe "} {
+		if strings.HasPrefix(s, tag) {
+			return len(tag)
+		}
+	}
+	return 0
 }
 
 // assigned returns the value v of a name if the sign between them assigns it, else an empty range.

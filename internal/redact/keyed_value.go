@@ -23,6 +23,12 @@ func opaqueOrPair(v string) bool {
 	return (opaque(v) || strings.ContainsAny(v, " =")) && distinguishedEnd(v, 0) == 0
 }
 
+// uuidText matches a UUID and nothing else.
+var uuidText = regexp.MustCompile(`^(?i:` + uuid + `)$`)
+
+// uuidOnly accepts a UUID.
+func uuidOnly(v string) bool { return uuidText.MatchString(v) }
+
 // listed takes the values that commas join to the value v, if machines made them: COOKIE_KEYS=X,Y. It
 // returns the last one.
 func (k keyed) listed(s string, v extent, f finding) (extent, finding) {

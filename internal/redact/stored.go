@@ -15,8 +15,9 @@ func storedRules() []rule {
 	return []rule{
 		{
 			name: "hash", gate: []string{"$0a$", "$0b$", "$0y$", "$0x$", "$0$", "$y$", "$7$", "$gy$", "$apr0$", "$argon0", "$pbkdf0", "$scrypt$", "$p$", "$h$", "$sha0$", "$md0$"},
-			expr: `\$(?:2[abxy]?\$\d\d\$[./A-Za-z0-9]{22,}|(?:1|5|6|7|y|gy|apr1|sha1|md5|P|H|scrypt|argon2(?:id|i|d)|pbkdf2(?:-sha\d+)?)\$[\w./$=,+*-]{16,})`,
+			expr: `\$(?:2[abxy]?\$\d\d\$[./A-Za-z0-9]{22,}|(?:1|5|6|7|8|9|y|gy|apr1|sha1|md5|P|H|scrypt|argon2(?:id|i|d)|pbkdf2(?:-sha\d+)?)\$[\w./$=,+*-]{16,})`,
 		},
+		{name: "hash", of: "Kerberos", gate: []string{"$krb0"}, expr: `\$krb5(?:tgs|asrep|pa|db)\$[^\s"']{32,}`},
 		{name: "hash", of: "P", gate: []string{"$P$B", "$H$0", "$S$D"}, expr: `\$[PHS]\$[./A-Za-z0-9]{31,}`},
 		{
 			name: "hash", of: "scheme", gate: []string{"{SSHA", "{SHA", "{CRYPT}", "{SMD0}", "{MD0}", "{PBKDF0"},

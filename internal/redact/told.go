@@ -3,16 +3,30 @@ package redact
 import (
 	"regexp"
 	"strings"
+	"unicode"
 )
 
 // toldWords are the words for a password after which people write "is". They come
 // in the case of dictionaries, because the gate knows that of ASCII only.
 func toldWords() []string {
-	return []string{
+	return append(scriptWords(),
 		"password", "passwd", "passphrase", "passcode", "pwd", "passwort", "kennwort", "mot de passe", "contraseña", "Contraseña", "contrasena", "senha",
 		"parola", "wachtwoord", "hasło", "Hasło", "haslo", "lösenord", "salasana", "adgangskode", "şifre", "Şifre", "пароль", "Пароль", "ПАРОЛЬ", folded("пароль"), folded("Пароль"), folded("ПАРОЛЬ"),
 		"密码", "密碼", "パスワード", "비밀번호", " pin", "secret", "token", "api key", "passkey",
+		"passord", "jelszó", "lozinka", "parolă", "mật khẩu", "kata sandi",
+	)
+}
+
+// scriptWords are words for a password in scripts of which the redactor knows no other word.
+func scriptWords() []string {
+	return []string{
+		"κωδικός πρόσβασης", "κωδικός", "Κωδικός", "סיסמה", "סיסמא", "كلمة المرور", "كلمة السر", "رمز عبور", "पासवर्ड", "รหัสผ่าน", "парола", "лозинка", "Парола", "Лозинка",
 	}
+}
+
+// inASCII reports whether a value is longer than a count and has no letter of another script.
+func inASCII(v string) bool {
+	return len(v) > 3 && !strings.ContainsFunc(v, func(r rune) bool { return r > unicode.MaxASCII })
 }
 
 var (
@@ -21,7 +35,7 @@ var (
 
 	// isTold matches what stands between such a word and a value: a word for is.
 	isTold = regexp.MustCompile(`(?i)^(?:\s+(?:for|für|pour|para|per|voor)\s+(?:(?:the|our|my|your|this)\s+)?[\w@.-]{1,40})?` +
-		`(?:\s+(?:is|was|ist|lautet|war|est|es|é|è|jest|to|är|er|on|это|` + folded("это") + `)(?:\s+(?:now|set to|jetzt|nun))?\s*[:=]?\s+|\s*(?:是|为|為|は|은|는)\s*)`)
+		`(?:\s+(?:is|was|ist|lautet|war|est|es|é|è|jest|to|är|er|on|είναι|היא|הוא|هي|هو|là|это|` + folded("это") + `)(?:\s+(?:now|set to|jetzt|nun))?\s*[:=]?\s+|\s*(?:是|为|為|は|은|는)\s*)`)
 )
 
 // findTold looks for "the password is …". What is quoted is a value; what is not

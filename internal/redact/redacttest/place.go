@@ -1,5 +1,7 @@
 package redacttest
 
+import "strings"
+
 // places makes secrets that stand where a program takes them for something else: the name of a
 // machine, a part of a path, the argument of a job, a line of a configuration file.
 func (m maker) places() (list []Sample) {
@@ -58,5 +60,13 @@ func (m maker) morePlaces(list []Sample) []Sample {
 	add("beside", "AC"+m.filler(hexa, 30)+"7a:", m.filler(hexa, 30)+"7a", "")
 	add("parameter", "invalid_grant for code=", "4a7B"+m.filler(alnum, 24)+"x9", "")
 	add("password", `<input type="password" value="`, word(), `">`)
+	add("command", "az keyvault secret set --name db --value ", word(), "")
+	add("command", "doctl auth init -t ", m.filler(hexa, 31)+"7a", "")
+	add("hash", "", "$krb5tgs$23$*svc$CORP$x*$"+m.filler(hexa, 31)+"7$"+m.filler(hexa, 64), "")
+	add("password", "WIFI:T:WPA;S:Office;P:", word(), ";;")
+	add("secret", "", "123456-"+strings.Repeat(m.filler("123456789", 6)+"-", 6)+"654321", "")
+	add("hash", "NTLM hash of ada: ", m.filler(hexa, 31)+"7", "")
+	add("password", "κωδικός: ", word(), "")
+	add("secret", "secret_id=", "84896a0c-1347-4a90-a4f6-"+m.filler(hexa, 11)+"7", "")
 	return list
 }

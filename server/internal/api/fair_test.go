@@ -187,6 +187,7 @@ func TestPreviewsTakeTurns(t *testing.T) {
 		{"/v1/errors/review", client.Bulk{Act: reason, All: true, Preview: true}},
 		{"/v1/replays/preview", recoup.ReplaySelection{All: true}},
 		{"/v1/dead-letter-groups/" + group + "/validate", map[string]any{"idempotent": true, "preview": true}},
+		{"/v1/operations", client.NewOperation{Act: "review", All: true}},
 	} {
 		s.most = 0
 		var running []<-chan *answer

@@ -78,7 +78,16 @@ func (a *API) createOperation(c *call, in *newOperationIn) (client.FrozenOperati
 	if err != nil {
 		return client.FrozenOperation{}, err
 	}
-	o, err := a.Engine.Freeze(c.r.Context(), c.caller, asked)
+	var o recoup.Operation
+	freeze := func() (err error) {
+		o, err = a.Engine.Freeze(c.r.Context(), c.caller, asked)
+		return err
+	}
+	if c.key == nil {
+		err = freeze()
+	} else {
+		err = a.inTurnOf(c, a.longReads, freeze) // it reads up to 100,000 errors
+	}
 	if err != nil {
 		return client.FrozenOperation{}, err
 	}

@@ -339,7 +339,7 @@ var layers = []layer{
 	},
 	{
 		pkg:     "recoup/server/internal/console",
-		imports: []string{"recoup", "recoup/fault", "recoup/client", "recoup/server/internal/store", "recoup/server/internal/stream", "recoup/server/internal/webfile"},
+		imports: []string{"recoup", "recoup/fault", "recoup/client", "recoup/server/internal/store", "recoup/server/internal/stream", "recoup/server/internal/turn", "recoup/server/internal/webfile"},
 		why:     "it makes pages of what the API answers, and can do nothing that the API cannot; of a store it knows who is signed in",
 	},
 	{

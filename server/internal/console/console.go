@@ -12,10 +12,12 @@ import (
 	"io"
 	"log/slog"
 	"net/http"
+	"runtime"
 	"sync"
 	"time"
 
 	"github.com/recoup-dev/recoup/server/internal/store"
+	"github.com/recoup-dev/recoup/server/internal/turn"
 )
 
 // Options are what a console is made of; all but Logger are required, unless it is Open.
@@ -52,7 +54,8 @@ type Console struct {
 	signInForm func() []byte // with signInTo where it leads to
 	pages      *pages
 	handler    http.Handler
-	openToken  string // stands for everybody's session where nobody signs in
+	turns      *turn.Turns // for what takes a processor for long
+	openToken  string      // stands for everybody's session where nobody signs in
 }
 
 // New checks the options and puts the handler together.
@@ -63,7 +66,7 @@ func New(o Options) (*Console, error) {
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
-	c := &Console{Options: o, ring: newSessionRing()}
+	c := &Console{Options: o, ring: newSessionRing(), turns: turn.New(max(1, runtime.GOMAXPROCS(0)-1), o.Now)}
 	var err error
 	if c.openToken, err = c.newToken(); err != nil {
 		return nil, err
@@ -123,6 +126,3 @@ func (c *Console) refuseForeign(w http.ResponseWriter, r *http.Request) {
 	leave()
 	http.Error(w, "Cross-site request refused. Open the page in the console and send the form from there.", http.StatusForbidden)
 }
-
-// maxForm is how much a form may send: ten thousand ids, and a policy.
-const maxForm = 2 << 20

@@ -36,7 +36,6 @@ type Request struct {
 // handle makes the handler of a route.
 func (c *Console) handle(rt route) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		r.Body = http.MaxBytesReader(w, r.Body, maxForm)
 		v := &Request{console: c, w: w, r: r, now: c.Now()}
 		shown, err := v.run(rt)
 		switch {
@@ -70,6 +69,11 @@ func (v *Request) run(rt route) (_ any, err error) {
 			return nil, err
 		}
 		v.who = who{key, v.console.Open}
+	}
+	if rt.method == http.MethodPost {
+		if err := v.readForm(rt); err != nil {
+			return nil, err
+		}
 	}
 	if rt.method == http.MethodPost && subtle.ConstantTimeCompare([]byte(v.r.PostFormValue("csrf")), []byte(v.session.csrf())) != 1 {
 		return nil, fault.New(fault.CodeInsufficientPermissions, "This form is not from your session: it was opened before you signed in, or by another page. Nothing was done; go back, reload the page and try again.")
@@ -141,6 +145,8 @@ type problem struct {
 func (v *Request) fail(err error) {
 	refused, ok := errors.AsType[*fault.Error](err)
 	switch {
+	case v.gone():
+		panic(http.ErrAbortHandler) // counted as aborted, and not logged as a failure of this server
 	case errors.Is(err, errSignedOut), ok && (refused.Code == fault.CodeInvalidAPIKey || refused.Code == fault.CodeAPIKeyExpired):
 		v.askToSignIn()
 		return

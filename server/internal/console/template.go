@@ -80,7 +80,11 @@ func (p *pages) show(v *Request, status int, page string, main any) {
 		f.Missing = v.limited.Message
 		retryAfter(v.w, v.limited)
 	}
-	p.write(v.w, status, page, "layout", f)
+	var body []byte
+	if err := v.inTurn(func() error { body = p.render(page, "layout", f); return nil }); err != nil {
+		panic(http.ErrAbortHandler) // the browser has gone
+	}
+	send(v.w, status, body)
 }
 
 // section is the entry of the navigation that a page belongs to.
@@ -99,7 +103,10 @@ func (p *pages) alone(w http.ResponseWriter, status int, page string, main any) 
 
 // write makes a page whole before a byte of it is sent, so that none is half a page.
 func (p *pages) write(w http.ResponseWriter, status int, page, entry string, f frame) {
-	body := p.render(page, entry, f)
+	send(w, status, p.render(page, entry, f))
+}
+
+func send(w http.ResponseWriter, status int, body []byte) {
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
 	w.WriteHeader(status)
 	_, _ = w.Write(body) // it fails when the browser has gone
