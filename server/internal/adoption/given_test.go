@@ -154,3 +154,48 @@ func TestTriggersGrantedAfterAnAdoption(t *testing.T) {
 	w.settle()
 	w.want("select disposition from shop.failures", "RETRY")
 }
+
+// TestTheNameOfAnAdoptedTable drops or renames an adopted table. Another role creates one of that name and sets
+// traps. Nodes do not run them with the rights of the owner of the adopted table.
+func TestTheNameOfAnAdoptedTable(t *testing.T) {
+	t.Parallel()
+	for name, leave := range map[string]string{
+		"dropped": "drop table shop.failures cascade",
+		"renamed": "alter table shop.failures rename to faults",
+	} {
+		for kind, take := range map[string]string{
+			"table": "create table shop.failures (id bigint primary key, order_id text, kind text, note text, level text, status text, at timestamptz, disposition text, archived_at timestamptz)",
+			"view": "create table trap.failures (id bigint primary key, order_id text, kind text, note text, level text, status text, at timestamptz, disposition text, archived_at timestamptz); " +
+				"grant all on trap.failures to public; create view shop.failures as select * from trap.failures",
+		} {
+			t.Run(name+", "+kind, func(t *testing.T) {
+				t.Parallel()
+				w := newWorld(t)
+				w.exec("insert into shop.failures (id, order_id, kind, note) values (1, 'o1', 'TIMEOUT', 'x')")
+				w.adopt(mapping)
+				w.settle()
+				intrude(w, "")
+				w.exec("grant create on schema shop to mallory; " + leave + "; set role mallory; " + take + `; grant all on shop.failures to public; insert into shop.failures values (1, 'o1', 'TIMEOUT', 'y');
+					create trigger a before update on ` + map[string]string{"table": "shop", "view": "trap"}[kind] + ".failures for each row execute function trap.on_update(); reset role")
+				w.exec("insert into recoup.adopted_mirror (adoption_id, error_id) select adoption_id, error_id from recoup.adopted_row; insert into recoup.adopted_change (adoption_id, numbers) values (1, '{1}')")
+				if err := w.service.Settle(t.Context()); err == nil || !strings.Contains(err.Error(), "the table is gone, or belongs to another role") {
+					t.Errorf("settled: %v", err)
+				}
+				w.want("select * from trap.ran", "")
+			})
+		}
+	}
+}
+
+// TestSchemasOfOtherRoles adopts a table of the schema's owner in a schema of another role, who could exchange it.
+func TestSchemasOfOtherRoles(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	intrude(w, "")
+	w.exec("grant create on schema shop to recoup_owner; alter schema shop owner to mallory; grant all on schema shop to recoup_owner")
+	plan, err := adopt.MakePlan(t.Context(), w.owner, adopt.Request{Source: "shop.failures", As: "outreach.dol_errors", Mapping: mapping})
+	w.Must(err)
+	if refused := fmt.Sprint(plan.Refusals); !strings.Contains(refused, "the schema shop belongs to mallory, who can drop tables of recoup_owner in it") {
+		t.Errorf("refused: %s", refused)
+	}
+}

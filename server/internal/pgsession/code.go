@@ -10,7 +10,8 @@ import "strings"
 //
 // That code is triggers that others may create, and functions and types that the table's columns,
 // constraints, indexes, policies and triggers use. The owner of a function can replace it. The owner
-// of a type can have a cast to text or to JSON run a function, and a check run one.
+// of a type can have a cast to text or to JSON run a function, and a check run one. The owner of a schema
+// can exchange the tables in it.
 func ForeignCode(source, runsAs string) string {
 	return strings.NewReplacer("$SOURCE", source, "$RUNS_AS", runsAs).Replace(foreignCode)
 }
@@ -53,6 +54,13 @@ const foreignCode = `
 	select pg_catalog.format('%s belongs to %s, whose code would run with the rights of %s when rows are read or written', c.thing, r.rolname, pg_catalog.pg_get_userbyid(w.id)) as why,
 	    pg_catalog.format('review it, then run %s OWNER TO %I', c.change, pg_catalog.pg_get_userbyid(w.id)) as way
 	  from code c join pg_catalog.pg_roles r on r.oid = c.owner cross join powerful w
+	 where not r.rolsuper and not pg_catalog.pg_has_role(r.oid, w.id, 'member')
+	union
+	select pg_catalog.format('the schema %I belongs to %s, who can drop tables of %s in it and create others under their names', n.nspname, r.rolname, pg_catalog.pg_get_userbyid(w.id)),
+	    pg_catalog.format('run ALTER SCHEMA %I OWNER TO %I, or give the table to %s', n.nspname, pg_catalog.pg_get_userbyid(w.id), r.rolname)
+	  from tables t join pg_catalog.pg_class c on c.oid = t.id join pg_catalog.pg_namespace n on n.oid = c.relnamespace cross join powerful w
+	  join pg_catalog.pg_database d on d.datname = pg_catalog.current_database()
+	  join pg_catalog.pg_roles o on o.oid = n.nspowner join pg_catalog.pg_roles r on r.oid = case o.rolname when 'pg_database_owner' then d.datdba else o.oid end
 	 where not r.rolsuper and not pg_catalog.pg_has_role(r.oid, w.id, 'member')
 	union
 	select pg_catalog.format('%s may create triggers on %s, which would run with the rights of %s whenever nodes write it', g.name, c.oid::pg_catalog.regclass, pg_catalog.pg_get_userbyid(w.id)),
