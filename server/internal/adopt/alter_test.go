@@ -212,8 +212,8 @@ func TestWritersOutliveATypesChanges(t *testing.T) {
 	}
 }
 
-// TestWritersOutliveARename renames the role that owns an adopted table. Its writers go on, and what they
-// write is noted.
+// TestWritersOutliveARename renames the role that owns an adopted table. Its writers go on, what they
+// write is noted, and the table can be released.
 func TestWritersOutliveARename(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, "create table shop.failures (id bigint primary key, order_id text)")
@@ -227,5 +227,8 @@ func TestWritersOutliveARename(t *testing.T) {
 	w.as("insert into shop.failures (id, order_id) values (1, 'a')")
 	if got := ask(t, w.owner, "select numbers from recoup.adopted_change"); got != `{"numbers":[1]}` {
 		t.Errorf("noted: %s", got)
+	}
+	if forgotten, err := w.runner().Release(t.Context(), "shop.failures"); err != nil || !forgotten {
+		t.Fatalf("released: %t, %v", forgotten, err)
 	}
 }

@@ -235,7 +235,7 @@ func TestAllowReadOfAmbiguousNames(t *testing.T) {
 	owner := session(t, ownerURL)
 	reader := "twin_" + owner.Config().Database // roles belong to the server
 	script(t, owner, `create role `+reader+`; insert into recoup.error_table (table_name, hub, hub_name, entity_column, dispositions, default_disposition, blocks, policy_version)
-		select 'shop.' || t.name, t.hub, t.hub_name, 'id', '{RETRY}', 'RETRY', true, '1' from (values ('a', 'dol-filings', 'billing'), ('b', 'billing', 'Twins'), ('c', 'people', 'Twins')) t (name, hub, hub_name);
+		select 'shop.' || t.name, t.hub, t.hub_name, 'id', '{RETRY}', 'RETRY', true, '1' from (values ('a', 'accounts', 'billing'), ('b', 'billing', 'Twins'), ('c', 'people', 'Twins')) t (name, hub, hub_name);
 		select recoup.allow_read('`+reader+`', 'hub', 'billing')`)
 	var granted string
 	must(t, owner.QueryRow(t.Context(), "select name from recoup.read_grant where reader = $1", reader).Scan(&granted))
