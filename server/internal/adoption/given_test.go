@@ -199,3 +199,15 @@ func TestSchemasOfOtherRoles(t *testing.T) {
 		t.Errorf("refused: %s", refused)
 	}
 }
+
+// TestCodeOfOtherRolesForWriters adopts a table with code of another role that only its writers run.
+func TestCodeOfOtherRolesForWriters(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	intrude(w, `create function trap.note() returns text language sql as $f$ select 'x' $f$; grant execute on all functions in schema trap to recoup_owner`)
+	w.exec(`alter table shop.failures alter note set default trap.note(); grant trigger on shop.failures to mallory; set role mallory;
+		create trigger a before insert on shop.failures for each row execute function trap.on_update(); create trigger b before update on shop.failures for each row execute function trap.on_update();
+		reset role; alter table shop.failures disable trigger b; revoke trigger on shop.failures from mallory`)
+	w.adopt(mapping)
+	w.settle()
+}

@@ -18,7 +18,8 @@ func ForeignCode(source, runsAs string) string {
 
 // foreignCode follows the dependencies of a table: to its parts (a, i), from these to what they use, and
 // from types to their casts from and to built-in types. No role but the owner of a table, or of a type,
-// can add a part or such a cast to it. Oids below 16384 are those of built-in objects.
+// can add a part or such a cast to it. Defaults, and triggers that neither updates nor deletes fire, run with
+// the rights of writers. Oids below 16384 are those of built-in objects.
 const foreignCode = `
 	with recursive powerful (id) as (
 	  select $RUNS_AS where exists (select from pg_catalog.pg_roles r
@@ -35,6 +36,10 @@ const foreignCode = `
 	    select p.classid, p.objid from pg_catalog.pg_depend p
 	     where p.refclassid = u.class and p.refobjid = u.id and p.deptype in ('a', 'i')
 	       and u.class = any (array['pg_catalog.pg_class', 'pg_catalog.pg_type', 'pg_catalog.pg_constraint']::pg_catalog.regclass[])
+	       and not exists (select from pg_catalog.pg_attrdef f join pg_catalog.pg_attribute a on a.attrelid = f.adrelid and a.attnum = f.adnum
+	         where p.classid = 'pg_catalog.pg_attrdef'::pg_catalog.regclass and f.oid = p.objid and a.attgenerated = '')
+	       and not exists (select from pg_catalog.pg_trigger t
+	         where p.classid = 'pg_catalog.pg_trigger'::pg_catalog.regclass and t.oid = p.objid and (t.tgenabled = 'D' or t.tgtype & 24 = 0))
 	    union all
 	    select 'pg_catalog.pg_proc'::pg_catalog.regclass::pg_catalog.oid, c.castfunc from pg_catalog.pg_cast c
 	     where u.class = 'pg_catalog.pg_type'::pg_catalog.regclass and c.castfunc >= 16384
