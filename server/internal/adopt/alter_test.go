@@ -211,3 +211,24 @@ func TestWritersOutliveATypesChanges(t *testing.T) {
 		t.Errorf("noted %s, want %s", got, want)
 	}
 }
+
+// TestWritersOutliveARename renames the role that owns an adopted table. Its writers go on, what they
+// write is noted, and the table can be released.
+func TestWritersOutliveARename(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, "create table shop.failures (id bigint primary key, order_id text)")
+	w.adopt("shop.failures", recoup.Mapping{Entity: "order_id"})
+	admin := connect(t, strings.Replace(w.url, "recoup_owner@", "postgres@", 1))
+	was := w.role
+	w.role += "_renamed"
+	if _, err := admin.Exec(t.Context(), fmt.Sprintf("alter role %s rename to %s", was, w.role)); err != nil {
+		t.Fatal(err)
+	}
+	w.as("insert into shop.failures (id, order_id) values (1, 'a')")
+	if got := ask(t, w.owner, "select numbers from recoup.adopted_change"); got != `{"numbers":[1]}` {
+		t.Errorf("noted: %s", got)
+	}
+	if forgotten, err := w.runner().Release(t.Context(), "shop.failures"); err != nil || !forgotten {
+		t.Fatalf("released: %t, %v", forgotten, err)
+	}
+}

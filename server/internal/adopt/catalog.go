@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	"github.com/jackc/pgx/v5"
+
+	"github.com/recoup-dev/recoup/server/internal/pgsession"
 )
 
 const findSource = `
@@ -151,6 +153,20 @@ func findSQL(ctx context.Context, tx pgx.Tx, path []string, name string) (oid ui
 		return 0, fmt.Errorf("%s: this user may not use the schema %s: run GRANT USAGE ON SCHEMA %s … as its owner, or connect as another user: %w", name, schema, quote(schema), ErrRefused)
 	}
 	return oid, nil
+}
+
+// readForeign reads which code of other roles would run with the rights of a table's owner. A plan
+// reads rows of the table, so this is read first.
+func readForeign(ctx context.Context, tx pgx.Tx, oid uint32) ([]Refusal, error) {
+	rows, err := tx.Query(ctx, pgsession.ForeignCode("$1::pg_catalog.oid", "(select c.relowner from pg_catalog.pg_class c where c.oid = $1)"), oid)
+	if err != nil {
+		return nil, err
+	}
+	list, err := pgx.CollectRows(rows, pgx.RowToStructByPos[Refusal])
+	if err != nil {
+		return nil, fmt.Errorf("read the code of other roles: %w", err)
+	}
+	return list, nil
 }
 
 func (s *Source) readKey(ctx context.Context, tx pgx.Tx) error {

@@ -72,15 +72,7 @@ func (p *Plan) refuseOthers() {
 				fmt.Sprintf("run ALTER TABLE %s OWNER TO %s", part.Quoted(), quote(s.Owner)))
 		}
 	}
-	if powerful := s.OwnerSuper || s.Owner == p.rights.SchemaOwner; !powerful || p.Adopted != nil || len(s.Triggerers) == 0 {
-		return
-	}
-	who, parts := strings.Join(s.Triggerers, ", "), ""
-	if len(s.Partitions) > 0 {
-		parts = ", and on its partitions"
-	}
-	refuse(fmt.Sprintf("%s may create triggers on %s, which would run with the rights of %s whenever nodes write it", who, s, s.Owner),
-		fmt.Sprintf("run REVOKE TRIGGER ON %s FROM %s%s", s.Quoted(), who, parts))
+	p.Refusals = append(p.Refusals, p.foreign...)
 }
 
 // refuseTable says why a table of the policy cannot govern the source.

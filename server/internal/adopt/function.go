@@ -34,11 +34,29 @@ func (a *Adoption) Functions() []Function {
 // function writes a function. Its parameters are $1, $2 …: any name could be that of a column.
 func (a *Adoption) function(what, parameters, arguments, returns, settings, text string) Function {
 	name := "recoup." + a.name(what)
+	called := returns != "trigger"
+	if called && what != timeFunction {
+		text = guarded(a.Source.Quoted(), text)
+	}
 	return Function{
-		Name: name, Arguments: arguments, Called: returns != "trigger",
+		Name: name, Arguments: arguments, Called: called,
 		Text: fmt.Sprintf("create function %s(%s) returns %s language plpgsql\nsecurity definer set search_path = pg_catalog, pg_temp set jit = off%s as %s",
 			name, parameters, returns, settings, body("\n#variable_conflict use_column\n"+text)),
 	}
+}
+
+// timeFunction is the name of the function that reads times. It reads no table.
+const timeFunction = "time"
+
+// guarded adds a check to the beginning of a function. Functions look their table up by name. If the
+// table is dropped or renamed, another role can create one of that name, whose triggers would
+// run with the rights of the function's owner.
+func guarded(table, text string) string {
+	return strings.Replace(text, "begin\n", fmt.Sprintf(`begin
+  if not exists (select from pg_class c where c.oid = to_regclass(%s) and pg_has_role(c.relowner, current_user, 'member')) then
+    raise undefined_table using message = 'the table is gone, or belongs to another role';
+  end if;
+`, literal(table)), 1)
 }
 
 // body quotes the body of a function with a tag that does not occur in it: names and values
@@ -147,7 +165,7 @@ end `, strings.Join(parts, ", "), a.Source.Quoted(), strings.Join(same, " and ")
 
 // time reads a time from text; what is none is null.
 func (a *Adoption) time() Function {
-	f := a.function("time", "t text", "text", "timestamptz", " set timezone = "+literal(a.zone())+" set datestyle = 'ISO, YMD'", `declare
+	f := a.function(timeFunction, "t text", "text", "timestamptz", " set timezone = "+literal(a.zone())+" set datestyle = 'ISO, YMD'", `declare
   at timestamptz;
 begin
   at := $1::timestamptz;

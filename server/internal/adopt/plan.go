@@ -51,6 +51,7 @@ type Plan struct {
 	adoption *Adoption
 	rights   Rights
 	logins   logins
+	foreign  []Refusal // code of other roles that would run with the rights of the table's owner
 }
 
 // Refusal is why a table cannot be adopted as it is, and what to do about it.
@@ -93,6 +94,9 @@ func MakePlan(ctx context.Context, conn *pgx.Conn, request Request) (*Plan, erro
 			}
 		}
 		if err := p.readLogins(ctx, tx); err != nil {
+			return err
+		}
+		if p.foreign, err = readForeign(ctx, tx, p.Facts.OID); err != nil {
 			return err
 		}
 		if p.refuseKind(); len(p.Refusals) > 0 {

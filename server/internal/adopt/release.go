@@ -91,6 +91,9 @@ func (o *release) find(ctx context.Context, tx pgx.Tx, source string) error {
 	if o.record == nil {
 		return fmt.Errorf("%s: %w", source, ErrNotAdopted)
 	}
+	if err := o.findOwner(ctx, tx); err != nil {
+		return err
+	}
 	if err := o.readRights(ctx, tx); err != nil {
 		return err
 	}
@@ -100,6 +103,18 @@ func (o *release) find(ctx context.Context, tx pgx.Tx, source string) error {
 	}
 	err = tx.QueryRow(ctx, "select format('%I.%I', n.nspname, c.relname), pg_get_userbyid(c.relowner) from pg_class c join pg_namespace n on n.oid = c.relnamespace where c.oid = $1",
 		o.record.OID).Scan(&o.table, &o.owner)
+	if errors.Is(err, pgx.ErrNoRows) {
+		return nil
+	}
+	return err
+}
+
+// findOwner replaces the owner of the record by the owner of the adoption's functions if no role has that
+// name: the role was renamed, or dropped after another one got what it had.
+func (o *release) findOwner(ctx context.Context, tx pgx.Tx) error {
+	err := tx.QueryRow(ctx, `select pg_get_userbyid(p.proowner) from pg_proc p
+		where p.pronamespace = 'recoup'::regnamespace and p.proname = format('adopted_%s_insert', $2::int) and to_regrole(quote_ident($1)) is null`,
+		o.record.Owner, o.record.ID).Scan(&o.record.Owner)
 	if errors.Is(err, pgx.ErrNoRows) {
 		return nil
 	}

@@ -206,9 +206,10 @@ func limit(ctx context.Context, tx pgx.Tx, timeout time.Duration) error {
 	return begin(ctx, tx, lockTimeout, timeout)
 }
 
-// begin sets the role, the search path and the limits of a transaction.
+// begin sets the role, the search path and the limits of a transaction. To compile a query on the
+// catalog takes longer than to run it.
 func begin(ctx context.Context, tx pgx.Tx, lock, statement time.Duration) error {
-	_, err := tx.Exec(ctx, fmt.Sprintf("%s; set local lock_timeout = %d; set local statement_timeout = %d", pgsession.SetLocal(), lock.Milliseconds(), statement.Milliseconds()),
+	_, err := tx.Exec(ctx, fmt.Sprintf("%s; set local jit = off; set local lock_timeout = %d; set local statement_timeout = %d", pgsession.SetLocal(), lock.Milliseconds(), statement.Milliseconds()),
 		pgx.QueryExecModeSimpleProtocol)
 	return err
 }

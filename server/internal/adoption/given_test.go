@@ -66,3 +66,148 @@ func TestTriggersOfOtherRoles(t *testing.T) {
 		t.Errorf("refused after the right was revoked: %s", refused)
 	}
 }
+
+// foreign is code of mallory that a table of the schema's owner uses: how it got there, and what a plan says of it.
+var foreign = map[string]struct{ as, ddl, after, refused string }{
+	"cast of a type": {
+		as:      "create type trap.kind as enum ('TIMEOUT'); grant usage on type trap.kind to public",
+		ddl:     "alter table shop.failures alter kind type trap.kind using null",
+		after:   "create function trap.as_text(trap.kind) returns text language plpgsql as $f$ begin perform trap.run('cast'); return 'TIMEOUT'; end $f$; create cast (trap.kind as text) with function trap.as_text(trap.kind) as assignment",
+		refused: "the type trap.kind belongs to mallory, whose code would run with the rights of recoup_owner",
+	},
+	"cast that stays": {
+		as:      "create type trap.kind as enum ('TIMEOUT'); create function trap.as_text(trap.kind) returns text language plpgsql as $f$ begin perform trap.run('cast'); return 'TIMEOUT'; end $f$; create cast (trap.kind as text) with function trap.as_text(trap.kind) as assignment",
+		ddl:     "alter type trap.kind owner to recoup_owner; alter table shop.failures alter kind type trap.kind using null",
+		refused: "the function trap.as_text(trap.kind) belongs to mallory, whose code would run with the rights of recoup_owner",
+	},
+	"check of a domain": {
+		as:      "create function trap.fits(text) returns boolean language plpgsql as $f$ begin perform trap.run('check'); return true; end $f$; create domain trap.kind as text check (trap.fits(value)); grant usage on type trap.kind to public",
+		ddl:     "alter domain trap.kind owner to recoup_owner; alter table shop.failures alter kind type trap.kind[] using null",
+		refused: "the function trap.fits(text) belongs to mallory, whose code would run with the rights of recoup_owner",
+	},
+	"trigger": {
+		ddl:     "grant trigger on shop.failures to mallory; set role mallory; create trigger a before update on shop.failures for each row execute function trap.on_update(); reset role; revoke trigger on shop.failures from mallory",
+		refused: "the function trap.on_update() belongs to mallory, whose code would run with the rights of recoup_owner",
+	},
+	"column of a composite type": {
+		as:      "create type trap.kind as enum ('TIMEOUT'); grant usage on type trap.kind to public",
+		ddl:     "create type shop.pair as (n int, k trap.kind); alter table shop.failures add pair shop.pair[]",
+		refused: "the type trap.kind belongs to mallory, whose code would run with the rights of recoup_owner",
+	},
+}
+
+// TestCodeOfOtherRoles adopts a table of the schema's owner that uses code of another role. The plan refuses it
+// before it reads a row, because that code would run with the rights of the table's owner.
+func TestCodeOfOtherRoles(t *testing.T) {
+	t.Parallel()
+	for name, code := range foreign {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t)
+			intrude(w, code.as)
+			w.exec(code.ddl)
+			w.exec("insert into shop.failures (order_id, kind, note) select 'o1', null, 'x'; set role mallory;" + code.after + "; reset role")
+			plan, err := adopt.MakePlan(t.Context(), w.owner, adopt.Request{Source: "shop.failures", As: "outreach.dol_errors", Mapping: mapping})
+			w.Must(err)
+			if refused := fmt.Sprint(plan.Refusals); !strings.Contains(refused, code.refused) {
+				t.Errorf("refused: %s", refused)
+			}
+			w.want("select * from trap.ran", "")
+		})
+	}
+}
+
+// intrude lets mallory, who has no rights of the schema's owner, create traps.
+func intrude(w *world, more string) {
+	w.Helper()
+	w.exec("do 'begin create role mallory; exception when duplicate_object or unique_violation then null; end'; grant mallory to recoup_owner; grant usage on schema shop to mallory")
+	w.exec("do $d$ begin execute format('grant create on database %I to mallory', current_database()); end $d$")
+	w.exec("set role mallory;" + intruder + more + "; reset role; grant all on schema trap to recoup_owner")
+}
+
+// TestTriggersGrantedAfterAnAdoption lets another role create triggers on an adopted table of the schema's owner.
+// Nodes do not run them with the rights of that owner, and the doctor prints the command that ends it.
+func TestTriggersGrantedAfterAnAdoption(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.adopt(mapping)
+	w.settle()
+	intrude(w, "")
+	w.exec("grant trigger on shop.failures to mallory; set role mallory; create trigger a before update on shop.failures for each row execute function trap.on_update(); reset role")
+	w.exec("insert into shop.failures (id, order_id, kind, note, disposition) values (1, 'o1', 'TIMEOUT', 'x', 'PARKED')")
+	const why = "mallory may create triggers on shop.failures, which would run with the rights of recoup_owner"
+	if err := w.service.Settle(t.Context()); err == nil || !strings.Contains(err.Error(), why) {
+		t.Errorf("settled: %v", err)
+	}
+	w.want("select * from trap.ran", "")
+	facts, err := w.db.Inspect(t.Context(), store.Inspection{})
+	w.Must(err)
+	if a := facts.Adoptions[0]; !strings.Contains(a.Foreign, why) || a.ForeignWay != "run REVOKE TRIGGER ON shop.failures FROM mallory" {
+		t.Errorf("the doctor is told %q, %q", a.Foreign, a.ForeignWay)
+	}
+	w.exec("revoke trigger on shop.failures from mallory")
+	if err := w.service.Settle(t.Context()); err == nil || !strings.Contains(err.Error(), "the function trap.on_update() belongs to mallory") {
+		t.Errorf("settled with the trigger: %v", err)
+	}
+	w.want("select * from trap.ran", "")
+	w.exec("drop trigger a on shop.failures")
+	w.settle()
+	w.want("select disposition from shop.failures", "RETRY")
+}
+
+// TestTheNameOfAnAdoptedTable drops or renames an adopted table. Another role creates one of that name and sets
+// traps. Nodes do not run them with the rights of the owner of the adopted table.
+func TestTheNameOfAnAdoptedTable(t *testing.T) {
+	t.Parallel()
+	for name, leave := range map[string]string{
+		"dropped": "drop table shop.failures cascade",
+		"renamed": "alter table shop.failures rename to faults",
+	} {
+		for kind, take := range map[string]string{
+			"table": "create table shop.failures (id bigint primary key, order_id text, kind text, note text, level text, status text, at timestamptz, disposition text, archived_at timestamptz)",
+			"view": "create table trap.failures (id bigint primary key, order_id text, kind text, note text, level text, status text, at timestamptz, disposition text, archived_at timestamptz); " +
+				"grant all on trap.failures to public; create view shop.failures as select * from trap.failures",
+		} {
+			t.Run(name+", "+kind, func(t *testing.T) {
+				t.Parallel()
+				w := newWorld(t)
+				w.exec("insert into shop.failures (id, order_id, kind, note) values (1, 'o1', 'TIMEOUT', 'x')")
+				w.adopt(mapping)
+				w.settle()
+				intrude(w, "")
+				w.exec("grant create on schema shop to mallory; " + leave + "; set role mallory; " + take + `; grant all on shop.failures to public; insert into shop.failures values (1, 'o1', 'TIMEOUT', 'y');
+					create trigger a before update on ` + map[string]string{"table": "shop", "view": "trap"}[kind] + ".failures for each row execute function trap.on_update(); reset role")
+				w.exec("insert into recoup.adopted_mirror (adoption_id, error_id) select adoption_id, error_id from recoup.adopted_row; insert into recoup.adopted_change (adoption_id, numbers) values (1, '{1}')")
+				if err := w.service.Settle(t.Context()); err == nil || !strings.Contains(err.Error(), "the table is gone, or belongs to another role") {
+					t.Errorf("settled: %v", err)
+				}
+				w.want("select * from trap.ran", "")
+			})
+		}
+	}
+}
+
+// TestSchemasOfOtherRoles adopts a table of the schema's owner in a schema of another role, who could exchange it.
+func TestSchemasOfOtherRoles(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	intrude(w, "")
+	w.exec("grant create on schema shop to recoup_owner; alter schema shop owner to mallory; grant all on schema shop to recoup_owner")
+	plan, err := adopt.MakePlan(t.Context(), w.owner, adopt.Request{Source: "shop.failures", As: "outreach.dol_errors", Mapping: mapping})
+	w.Must(err)
+	if refused := fmt.Sprint(plan.Refusals); !strings.Contains(refused, "the schema shop belongs to mallory, who can drop tables of recoup_owner in it") {
+		t.Errorf("refused: %s", refused)
+	}
+}
+
+// TestCodeOfOtherRolesForWriters adopts a table with code of another role that only its writers run.
+func TestCodeOfOtherRolesForWriters(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	intrude(w, `create function trap.note() returns text language sql as $f$ select 'x' $f$; grant execute on all functions in schema trap to recoup_owner`)
+	w.exec(`alter table shop.failures alter note set default trap.note(); grant trigger on shop.failures to mallory; set role mallory;
+		create trigger a before insert on shop.failures for each row execute function trap.on_update(); create trigger b before update on shop.failures for each row execute function trap.on_update();
+		reset role; alter table shop.failures disable trigger b; revoke trigger on shop.failures from mallory`)
+	w.adopt(mapping)
+	w.settle()
+}

@@ -39,6 +39,8 @@ func judgeAdoptions(in *Input) (found []FixableFinding) {
 			found = append(found, mute(in, a))
 		case a.Given:
 			found = append(found, fixable(recoup.FindingCritical, a.Source, "It has another owner now, or a partition of it has. Nodes do not run code of that owner with the rights of the one before, and leave the table alone. Release it, then adopt it again.", "recoup adopt release "+word(a.Source)))
+		case a.Foreign != "":
+			found = append(found, fixable(recoup.FindingCritical, a.Source, a.Foreign+". Nodes leave the table alone until that changes: "+a.ForeignWay+".", ""))
 		case a.Unreachable != "" && (a.Login == "" || a.Login == store.LoginOwn && oneRole(in)):
 			found = append(found, fixable(recoup.FindingCritical, a.Source, "Nodes cannot connect to it: "+a.Unreachable+
 				". Its changes are noted and wait. Adopt it again, which repairs its login role, or let the role log in (pg_hba.conf).", "recoup adopt "+word(a.Source)+" --apply"))

@@ -92,6 +92,9 @@ func TestJudge(t *testing.T) {
 		"an adopted table that was renamed and given away": {onServer(func(in *doctor.Input) {
 			in.Facts.Adoptions = []store.AdoptionFact{{Source: "shop.rejects", State: recoup.AdoptionGoverned, Renamed: "shop.faults", Given: true}}
 		}), recoup.FindingCritical, "adoptions", "then adopt it again. recoup adopt release shop.rejects"},
+		"an adopted table with code of others": {onServer(func(in *doctor.Input) {
+			in.Facts.Adoptions = []store.AdoptionFact{{Source: "shop.rejects", State: recoup.AdoptionGoverned, Foreign: "the type shop.level belongs to zed", ForeignWay: "run ALTER TYPE", Unreachable: "no"}}
+		}), recoup.FindingCritical, "adoptions", "the type shop.level belongs to zed. Nodes leave the table alone until that changes: run ALTER TYPE."},
 		"a new partition": {onServer(func(in *doctor.Input) {
 			in.Facts.Adoptions = []store.AdoptionFact{{Source: "shop.rejects", State: recoup.AdoptionGoverned, Partitions: 14, UnseenSince: in.Facts.Clock.Add(-time.Hour), UnseenWhy: "permission denied for table rejects_2027",
 				Missing: []string{"adopted_1_insert on shop.rejects_2027", "adopted_1_update on shop.rejects_2027", "adopted_1_insert on shop.rejects_2028"}}}

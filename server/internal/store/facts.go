@@ -91,6 +91,8 @@ type AdoptionFact struct {
 	Lost         []string  // columns that its functions name and that it has no longer
 	Renamed      string    // what it is called now, if that is another name
 	Given        bool      // to another owner than it had when it was adopted, or a partition of it was
+	Foreign      string    // code of another role that would run with the rights of its functions; empty: none
+	ForeignWay   string    // what to do about that
 	Noter        string    // whom its triggers act as, in SQL
 	Lacks        []string  // privileges that the noter needs to write changes down, and has not
 	WaitingSince time.Time // the oldest change that no node has looked at; zero: none

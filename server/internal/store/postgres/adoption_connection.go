@@ -135,14 +135,20 @@ const strange = `select c.oid, c.relowner, p.proowner as runs_as
 	    union select i.inhrelid from t join pg_inherits i on i.inhparent = t.oid) select t.oid from t)) -- pg_partition_tree would wait for locks
 	  and not pg_has_role(c.relowner, p.proowner, 'member')`
 
+// foreignCode selects the code of other roles that would run with the rights of the functions of adoption
+// a.adoption_id: see [pgsession.ForeignCode].
+var foreignCode = "select f.why, f.way from (select p.proowner from pg_proc p where p.pronamespace = 'recoup'::regnamespace and p.proname = format('adopted_%s_mirror', a.adoption_id) limit 1) o" +
+	" cross join lateral (" + pgsession.ForeignCode("recoup.adopted_source(a.adoption_id)", "o.proowner") + ") f limit 1"
+
 // readLogin sets the user and the password for an adopted table: those of the adoption's login role,
 // or, if it has none, those of this node. It refuses a table whose owner would gain rights.
 func (s *Store) readLogin(ctx context.Context, adoption int, config *pgx.ConnConfig) (ownLogin bool, err error) {
 	var role *string
-	var stranger string
+	var stranger, foreign string
 	err = s.pool.QueryRow(ctx, `select a.role, a.password, coalesce((select format('%s belongs to %s, whose code would run with the rights of %s',
-		    x.oid::regclass, pg_get_userbyid(x.relowner), pg_get_userbyid(x.runs_as)) from (`+strange+` order by c.oid limit 1) x), '')
-		from recoup.adoption_login a where a.adoption_id = $1`, adoption).Scan(&role, &config.Password, &stranger)
+		    x.oid::regclass, pg_get_userbyid(x.relowner), pg_get_userbyid(x.runs_as)) from (`+strange+` order by c.oid limit 1) x), ''),
+		  coalesce((select x.why from (`+foreignCode+`) x), '')
+		from recoup.adoption_login a where a.adoption_id = $1`, adoption).Scan(&role, &config.Password, &stranger, &foreign)
 	switch {
 	case errors.Is(err, pgx.ErrNoRows):
 		return false, fmt.Errorf("adoption %d has no login", adoption)
@@ -150,6 +156,8 @@ func (s *Store) readLogin(ctx context.Context, adoption int, config *pgx.ConnCon
 		return false, failure("read the login of an adoption", err)
 	case stranger != "":
 		return false, fmt.Errorf("%s: give it back, or release it and adopt it again", stranger)
+	case foreign != "":
+		return false, fmt.Errorf("%s: nodes leave the table alone until that changes, recoup doctor prints the command", foreign)
 	case role == nil:
 		config.User, config.Password = s.sources.own.User, s.sources.own.Password
 		return true, nil

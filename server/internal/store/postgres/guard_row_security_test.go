@@ -226,3 +226,23 @@ func script(t testing.TB, conn *pgx.Conn, sql string) {
 	_, err := conn.Exec(t.Context(), sql, pgx.QueryExecModeSimpleProtocol)
 	must(t, err)
 }
+
+// TestAllowReadOfAmbiguousNames gives a hub the name that is the id of another, and two hubs the same name. A grant
+// is for the hub of that id, and is refused for a name of several hubs.
+func TestAllowReadOfAmbiguousNames(t *testing.T) {
+	t.Parallel()
+	ownerURL, _ := pgtest.Migrated(t)
+	owner := session(t, ownerURL)
+	reader := "twin_" + owner.Config().Database // roles belong to the server
+	script(t, owner, `create role `+reader+`; insert into recoup.error_table (table_name, hub, hub_name, entity_column, dispositions, default_disposition, blocks, policy_version)
+		select 'shop.' || t.name, t.hub, t.hub_name, 'id', '{RETRY}', 'RETRY', true, '1' from (values ('a', 'accounts', 'billing'), ('b', 'billing', 'Twins'), ('c', 'people', 'Twins')) t (name, hub, hub_name);
+		select recoup.allow_read('`+reader+`', 'hub', 'billing')`)
+	var granted string
+	must(t, owner.QueryRow(t.Context(), "select name from recoup.read_grant where reader = $1", reader).Scan(&granted))
+	if granted != "billing" {
+		t.Errorf("the hub billing was allowed, and the grant is for %s", granted)
+	}
+	if _, err := owner.Exec(t.Context(), "select recoup.allow_read($1, 'hub', 'Twins')", reader); err == nil || !strings.Contains(err.Error(), "unknown hub 'Twins'") {
+		t.Errorf("a name of two hubs: %v", err)
+	}
+}

@@ -2,6 +2,7 @@ package postgres
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -82,6 +83,18 @@ func readUnlimited(ctx context.Context, q querier, _ store.Inspection, f *store.
 		err := q.QueryRow(ctx, `select coalesce((select format('alter role %I connection limit %s', r.rolname, $2::int) from recoup.adoption_login l join pg_roles r on r.rolname = l.role
 			where l.adoption_id = $1 and l.role ~ '^recoup_adopter_' and r.rolconnlimit not between 0 and $2 limit 1), '')`, a.ID, pgsession.AdopterConnections).Scan(&a.Unlimited)
 		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// readForeignCode reads which code of other roles would run with the rights of the functions of adoptions.
+func readForeignCode(ctx context.Context, q querier, _ store.Inspection, f *store.Facts) error {
+	for i := range f.Adoptions {
+		a := &f.Adoptions[i]
+		err := q.QueryRow(ctx, "select x.why, x.way from (values ($1::int)) a (adoption_id) cross join lateral ("+foreignCode+") x", a.ID).Scan(&a.Foreign, &a.ForeignWay)
+		if err != nil && !errors.Is(err, pgx.ErrNoRows) {
 			return err
 		}
 	}

@@ -93,7 +93,7 @@ create view recoup.gate_log as
   union all select end_gate, entity_id, error_id, false, archived_at from recoup.error_archive where end_gate is not null;
 
 -- allow_read lets a role read the events of a service, or the errors of a hub,
--- which may be named by its id or as people know it.
+-- which may be named by its id or as people know it. A name that two hubs have is the id, or is refused.
 create function recoup.allow_read(reader name, kind text, name text default '*') returns void
 language plpgsql set search_path = pg_catalog, pg_temp as $$
 declare
@@ -106,7 +106,8 @@ begin
     raise exception using errcode = 'RC001', message = format('unknown kind %L; kinds are: service, hub, gate_zero', kind);
   end if;
   if kind = 'hub' and name <> '*' then
-    select min(t.hub) into known from recoup.error_table t where $3 in (t.hub, t.hub_name);
+    select case when bool_or(t.hub = $3) then $3 when count(distinct t.hub) = 1 then min(t.hub) end into known
+      from recoup.error_table t where $3 in (t.hub, t.hub_name);
     if known is null then
       raise exception using errcode = 'RC001', message = format('unknown hub %L; hubs are: %s', name,
         (select coalesce(string_agg(distinct t.hub, ', '), 'none, until a node has started') from recoup.error_table t where not t.retired));

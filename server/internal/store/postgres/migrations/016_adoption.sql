@@ -257,7 +257,8 @@ create index adopted_entity_change on recoup.adopted_entity (change_id);
 
 -- change_guard refuses changes that the owner of another adopted table notes: roles with the
 -- rights of the schema's owner may note all. The default of the column writer is the role that
--- inserts, and owners of tables cannot write that column.
+-- inserts, and owners of tables cannot write that column. A role that was renamed is known as the owner
+-- of the functions of its adoption.
 -- It indexes the entities of a change that is far behind the last indexed one, and those of
 -- transactions that pass_changes did not wait for. The gate reads unindexed entities one by one, so
 -- their number has a limit (decision 0088). The distance is in change ids: a sequence, which no
@@ -278,7 +279,9 @@ begin
     perform recoup.refuse_table(tg_relid);
   end if;
   select a.owner, a.indexed_to, a.passed_at into owner, indexed, passed from recoup.adoption a where a.adoption_id = new.adoption_id;
-  if new.writer is distinct from owner and not pg_has_role(new.writer, current_user, 'usage') then
+  if new.writer is distinct from owner and not pg_has_role(new.writer, current_user, 'usage')
+    and not exists (select from pg_proc p where p.pronamespace = 'recoup'::regnamespace and p.proname = format('adopted_%s_insert', new.adoption_id)
+      and pg_get_userbyid(p.proowner) = new.writer) then
     raise insufficient_privilege using message = format('adoption %s is of a table that %s does not own', new.adoption_id, new.writer);
   end if;
   new.writer := null;

@@ -1,0 +1,76 @@
+package pgsession
+
+import "strings"
+
+// ForeignCode returns a query that selects the code of other roles that would run with the rights of
+// a role when rows of a table or of its partitions are read or written: why, and what to do about it.
+// Source and runsAs are expressions for the oids of the table and the role. It returns nothing if the
+// role is no superuser and has the rights neither of nodes nor of the owner of the schema recoup: what such a
+// role can do, its table's privileges decide.
+//
+// That code is triggers that others may create, and functions and types that the table's columns,
+// constraints, indexes, policies and triggers use. The owner of a function can replace it. The owner
+// of a type can have a cast to text or to JSON run a function, and a check run one. The owner of a schema
+// can exchange the tables in it.
+func ForeignCode(source, runsAs string) string {
+	return strings.NewReplacer("$SOURCE", source, "$RUNS_AS", runsAs).Replace(foreignCode)
+}
+
+// foreignCode follows the dependencies of a table: to its parts (a, i), from these to what they use, and
+// from types to their casts from and to built-in types. No role but the owner of a table, or of a type,
+// can add a part or such a cast to it. Defaults, and triggers that neither updates nor deletes fire, run with
+// the rights of writers. Oids below 16384 are those of built-in objects.
+const foreignCode = `
+	with recursive powerful (id) as (
+	  select $RUNS_AS where exists (select from pg_catalog.pg_roles r
+	     where (r.rolsuper or r.rolname = 'recoup_app' or r.oid = (select n.nspowner from pg_catalog.pg_namespace n where n.nspname = 'recoup'))
+	       and pg_catalog.pg_has_role($RUNS_AS, r.oid, 'member'))),
+	tables (id) as (
+	  select $SOURCE from powerful
+	  union
+	  select i.inhrelid from tables t join pg_catalog.pg_inherits i on i.inhparent = t.id),
+	used (class, id) as (
+	  select 'pg_catalog.pg_class'::pg_catalog.regclass::pg_catalog.oid, t.id from tables t
+	  union
+	  select d.class, d.id from used u cross join lateral (
+	    select p.classid, p.objid from pg_catalog.pg_depend p
+	     where p.refclassid = u.class and p.refobjid = u.id and p.deptype in ('a', 'i')
+	       and u.class = any (array['pg_catalog.pg_class', 'pg_catalog.pg_type', 'pg_catalog.pg_constraint']::pg_catalog.regclass[])
+	       and not exists (select from pg_catalog.pg_attrdef f join pg_catalog.pg_attribute a on a.attrelid = f.adrelid and a.attnum = f.adnum
+	         where p.classid = 'pg_catalog.pg_attrdef'::pg_catalog.regclass and f.oid = p.objid and a.attgenerated = '')
+	       and not exists (select from pg_catalog.pg_trigger t
+	         where p.classid = 'pg_catalog.pg_trigger'::pg_catalog.regclass and t.oid = p.objid and (t.tgenabled = 'D' or t.tgtype & 24 = 0))
+	    union all
+	    select 'pg_catalog.pg_proc'::pg_catalog.regclass::pg_catalog.oid, c.castfunc from pg_catalog.pg_cast c
+	     where u.class = 'pg_catalog.pg_type'::pg_catalog.regclass and c.castfunc >= 16384
+	       and (c.castsource = u.id and c.casttarget < 16384 or c.casttarget = u.id and c.castsource < 16384)
+	    union all
+	    select n.refclassid, n.refobjid from pg_catalog.pg_depend n
+	     where n.classid = u.class and n.objid = u.id and n.deptype in ('n', 'i') and n.refobjid >= 16384
+	       and (n.refclassid = any (array['pg_catalog.pg_proc', 'pg_catalog.pg_type', 'pg_catalog.pg_operator']::pg_catalog.regclass[])
+	         or n.refclassid = 'pg_catalog.pg_class'::pg_catalog.regclass and exists (select from pg_catalog.pg_class c where c.oid = n.refobjid and c.relkind = 'c'))) d (class, id)),
+	code (thing, owner, change) as (
+	  select pg_catalog.format('the function %s', p.oid::pg_catalog.regprocedure), p.proowner, pg_catalog.format('ALTER FUNCTION %s', p.oid::pg_catalog.regprocedure)
+	    from used u join pg_catalog.pg_proc p on u.class = 'pg_catalog.pg_proc'::pg_catalog.regclass and p.oid = u.id
+	  union all
+	  select pg_catalog.format('the type %s', pg_catalog.format_type(t.oid, null)), t.typowner, pg_catalog.format('ALTER TYPE %s', pg_catalog.format_type(t.oid, null))
+	    from used u join pg_catalog.pg_type t on u.class = 'pg_catalog.pg_type'::pg_catalog.regclass and t.oid = u.id
+	   where not exists (select from pg_catalog.pg_type e where e.typarray = t.oid))
+	select pg_catalog.format('%s belongs to %s, whose code would run with the rights of %s when rows are read or written', c.thing, r.rolname, pg_catalog.pg_get_userbyid(w.id)) as why,
+	    pg_catalog.format('review it, then run %s OWNER TO %I', c.change, pg_catalog.pg_get_userbyid(w.id)) as way
+	  from code c join pg_catalog.pg_roles r on r.oid = c.owner cross join powerful w
+	 where not r.rolsuper and not pg_catalog.pg_has_role(r.oid, w.id, 'member')
+	union
+	select pg_catalog.format('the schema %I belongs to %s, who can drop tables of %s in it and create others under their names', n.nspname, r.rolname, pg_catalog.pg_get_userbyid(w.id)),
+	    pg_catalog.format('run ALTER SCHEMA %I OWNER TO %I, or give the table to %s', n.nspname, pg_catalog.pg_get_userbyid(w.id), r.rolname)
+	  from tables t join pg_catalog.pg_class c on c.oid = t.id join pg_catalog.pg_namespace n on n.oid = c.relnamespace cross join powerful w
+	  join pg_catalog.pg_database d on d.datname = pg_catalog.current_database()
+	  join pg_catalog.pg_roles o on o.oid = n.nspowner join pg_catalog.pg_roles r on r.oid = case o.rolname when 'pg_database_owner' then d.datdba else o.oid end
+	 where not r.rolsuper and not pg_catalog.pg_has_role(r.oid, w.id, 'member')
+	union
+	select pg_catalog.format('%s may create triggers on %s, which would run with the rights of %s whenever nodes write it', g.name, c.oid::pg_catalog.regclass, pg_catalog.pg_get_userbyid(w.id)),
+	    pg_catalog.format('run REVOKE TRIGGER ON %s FROM %s', c.oid::pg_catalog.regclass, g.name)
+	  from tables t join pg_catalog.pg_class c on c.oid = t.id cross join powerful w cross join lateral pg_catalog.aclexplode(c.relacl) x
+	    cross join lateral (select case x.grantee when 0 then 'PUBLIC' else pg_catalog.quote_ident(pg_catalog.pg_get_userbyid(x.grantee)) end) g (name)
+	 where x.privilege_type = 'TRIGGER' and not pg_catalog.pg_has_role(x.grantee, w.id, 'member')
+	 order by 1, 2 limit 20`
