@@ -5,13 +5,9 @@ import (
 	"encoding/json"
 	"errors"
 	"net/http"
-	"strings"
 	"time"
 
 	"github.com/recoup-dev/recoup/fault"
-	"github.com/recoup-dev/recoup/server/internal/engine"
-	"github.com/recoup-dev/recoup/server/internal/lifecycle"
-	"github.com/recoup-dev/recoup/server/internal/recovery"
 	"github.com/recoup-dev/recoup/server/internal/store"
 	"github.com/recoup-dev/recoup/server/internal/turn"
 )
@@ -19,8 +15,7 @@ import (
 // failure gives an error the code and the details that callers see. What is not
 // known here is classified by package fault, which discloses nothing of its cause.
 func failure(err error) error {
-	var refusal *lifecycle.Refusal
-	var gate *recovery.Refusal
+	var known interface{ Fault() *fault.Error }
 	var ours *fault.Error
 	switch {
 	case err == nil:
@@ -29,22 +24,16 @@ func failure(err error) error {
 		return patient(fault.From(err)) // it may have failed while it was committed, too
 	case errors.As(err, &ours):
 		return err
-	case errors.As(err, &refusal):
-		return refused(refusal)
-	case errors.As(err, &gate):
-		return gate.Fault()
+	case errors.As(err, &known):
+		return known.Fault()
 	case errors.Is(err, store.ErrNotFound):
 		return fault.Wrap(err, fault.CodeNotFound, "There is nothing of that name or id.")
-	case errors.Is(err, engine.ErrForbidden):
-		return fault.Wrap(err, fault.CodeInsufficientPermissions, "The key is not for the hub that this belongs to: use a key for that hub, or for all hubs.")
 	case errors.Is(err, store.ErrConflict):
 		return fault.Wrap(err, fault.CodeIdempotencyConflict, "The idempotency key was used for another request.")
 	case errors.Is(err, store.ErrRefused):
 		return fault.Wrap(err, fault.CodeBusinessRuleViolation, "The database refused a change that the rules forbid; nothing was done.")
 	case errors.Is(err, store.ErrBusy):
 		return patient(fault.Wrap(err, fault.CodeDatabaseBusy, "Lock timeout. Nothing was changed; try again."))
-	case errors.Is(err, lifecycle.ErrMismatch):
-		return fault.Wrap(err, fault.CodeConflict, "The open error of this table, entity and code is kept elsewhere.")
 	}
 	e := fault.From(err)
 	if errors.Is(err, turn.ErrUnfinished) && errors.Is(err, context.DeadlineExceeded) {
@@ -102,21 +91,6 @@ func cutShort(err error, far map[string]any) error {
 		e = e.With(name, value)
 	}
 	e.Message = "Partly applied: the details count what was done and stays done."
-	return e
-}
-
-// refused says why the state machine refused, and the way out.
-func refused(r *lifecycle.Refusal) error {
-	e := fault.Wrap(r, r.Code, "%s", strings.TrimPrefix(r.Error(), string(r.Code)+": ")).With("input", string(r.Input))
-	if r.State != "" {
-		e = e.With("state", string(r.State))
-	}
-	if len(r.Exits) > 0 {
-		e = e.With("exits", r.Exits)
-	}
-	if !r.SupersededBy.IsZero() {
-		e = e.With("superseded_by", r.SupersededBy.String())
-	}
 	return e
 }
 

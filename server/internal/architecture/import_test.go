@@ -80,7 +80,7 @@ var layers = []layer{
 	},
 	{
 		pkg:     "recoup/server/internal/lifecycle",
-		imports: []string{"recoup", "recoup/retry", "recoup/server/internal/policy", "recoup/server/internal/fingerprint"},
+		imports: []string{"recoup", "recoup/retry", "recoup/fault", "recoup/server/internal/policy", "recoup/server/internal/fingerprint"},
 		why:     "the state machine is pure: it sees a policy, an error and a time",
 	},
 	{
@@ -118,6 +118,11 @@ var layers = []layer{
 		pkg:     "recoup/server/internal/store",
 		imports: []string{"recoup", "recoup/fault", "recoup/server/internal/policy", "recoup/server/internal/lifecycle", "recoup/server/internal/store/row"},
 		why:     "it holds what both stores share, and knows neither of them",
+	},
+	{
+		pkg:     "recoup/server/internal/access",
+		imports: []string{"recoup", "recoup/fault", "recoup/server/internal/policy", "recoup/server/internal/check", "recoup/server/internal/store"},
+		why:     "services and the HTTP kit share who calls, and neither imports the other",
 	},
 	{
 		pkg:     "recoup/server/internal/store/row",
@@ -294,7 +299,7 @@ var layers = []layer{
 	},
 	{
 		pkg:     "recoup/server/internal/engine",
-		imports: []string{"recoup", "recoup/fault", "recoup/server/internal/policy", "recoup/server/internal/lifecycle", "recoup/server/internal/fingerprint", "recoup/server/internal/batch", "recoup/server/internal/check", "recoup/internal/redact", "recoup/server/internal/lease", "recoup/server/internal/store"},
+		imports: []string{"recoup", "recoup/fault", "recoup/server/internal/access", "recoup/server/internal/policy", "recoup/server/internal/lifecycle", "recoup/server/internal/fingerprint", "recoup/server/internal/batch", "recoup/server/internal/check", "recoup/internal/redact", "recoup/server/internal/lease", "recoup/server/internal/store"},
 		why:     "it applies decisions to stored errors, and knows neither HTTP nor SQL",
 	},
 	{
