@@ -15,7 +15,7 @@ func (a *API) listAdoptions(c *call, _ *struct{}) (client.Adoptions, error) {
 	if a.Adoptions == nil {
 		return client.Adoptions{Adoptions: []recoup.Adoption{}}, nil
 	}
-	list, err := a.Adoptions(c.r.Context())
+	list, err := a.Adoptions(c.Context())
 	list = slices.DeleteFunc(list, func(o recoup.Adoption) bool { return !a.mayTouch(c, o.Table) })
 	return client.Adoptions{Adoptions: listed(list)}, err
 }
@@ -28,10 +28,10 @@ type Sources interface {
 
 func (a *API) showSource(c *call, in *idIn) (recoup.ErrorSource, error) {
 	if a.Sources == nil { // this store has no adopted tables, so that errors keep nothing
-		_, err := a.Engine.Error(c.r.Context(), c.caller, in.ID)
+		_, err := a.Engine.Error(c.Context(), c.caller, in.ID)
 		return recoup.ErrorSource{}, err
 	}
-	return a.Sources.Source(c.r.Context(), c.caller, in.ID)
+	return a.Sources.Source(c.Context(), c.caller, in.ID)
 }
 
 type sourceLookIn struct {
@@ -45,12 +45,12 @@ func (a *API) decryptSource(c *call, in *sourceLookIn) (recoup.DecryptedSource, 
 		reason := f.RequiredText("reason", in.Body.Reason, 1000)
 		err := f.Err()
 		if err == nil {
-			_, err = a.Engine.Error(c.r.Context(), c.caller, in.ID)
+			_, err = a.Engine.Error(c.Context(), c.caller, in.ID)
 		}
 		if err == nil {
-			err = a.Store.AppendAudit(c.r.Context(), c.act(reason).On("error.source", in.ID.String(), nil))
+			err = a.Store.AppendAudit(c.Context(), c.act(reason).On("error.source", in.ID.String(), nil))
 		}
 		return recoup.DecryptedSource{}, err
 	}
-	return a.Sources.DecryptSource(c.r.Context(), c.caller, in.ID, in.Body.Reason)
+	return a.Sources.DecryptSource(c.Context(), c.caller, in.ID, in.Body.Reason)
 }

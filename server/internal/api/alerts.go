@@ -56,7 +56,7 @@ func (a *API) listAlerts(c *call, in *alertsIn) (client.AlertPage, error) {
 	case in.State != "":
 		f.States = []recoup.AlertState{in.State}
 	}
-	found, cursor, err := a.Store.Alerts(c.r.Context(), f, at)
+	found, cursor, err := a.Store.Alerts(c.Context(), f, at)
 	if err != nil {
 		return client.AlertPage{}, err
 	}
@@ -64,7 +64,7 @@ func (a *API) listAlerts(c *call, in *alertsIn) (client.AlertPage, error) {
 }
 
 func (a *API) showAlert(c *call, in *idIn) (recoup.Alert, error) {
-	found, err := a.Store.Alert(c.r.Context(), in.ID)
+	found, err := a.Store.Alert(c.Context(), in.ID)
 	if err != nil {
 		return found, err
 	}
@@ -75,7 +75,7 @@ func (a *API) showAlert(c *call, in *idIn) (recoup.Alert, error) {
 
 // markSilenced says of which alerts nobody is notified at the moment.
 func (a *API) markSilenced(c *call, list []recoup.Alert) error {
-	silences, _, err := a.Store.Silences(c.r.Context(), c.now, store.Page{Limit: store.MaxPage})
+	silences, _, err := a.Store.Silences(c.Context(), c.now, store.Page{Limit: store.MaxPage})
 	for i := range list {
 		covered := func(s recoup.Silence) bool { return s.Covers(&list[i], c.now) }
 		list[i].Silenced = list[i].State != recoup.AlertResolved && slices.ContainsFunc(silences, covered)
@@ -97,7 +97,7 @@ func (a *API) listSilences(c *call, in *silencesIn) (client.SilencePage, error) 
 	if in.Past {
 		now = time.Time{}
 	}
-	found, cursor, err := a.Store.Silences(c.r.Context(), now, at)
+	found, cursor, err := a.Store.Silences(c.Context(), now, at)
 	return client.SilencePage{Silences: listed(found), Next: next(cursor)}, err
 }
 
@@ -111,7 +111,7 @@ func (a *API) addSilence(c *call, in *newSilenceIn) (recoup.Silence, error) {
 		return recoup.Silence{}, err
 	}
 	s := recoup.Silence{ID: a.IDs.New(c.now), Rule: in.Body.Rule, Scope: in.Body.Scope, Until: in.Body.Until}
-	return a.Store.AddSilence(c.r.Context(), s, c.act(in.Body.Reason))
+	return a.Store.AddSilence(c.Context(), s, c.act(in.Body.Reason))
 }
 
 func (a *API) checkSilence(c *call, in *newSilenceIn) error {
@@ -173,11 +173,11 @@ func scopesOf(p *policy.Policy, rule string) (scopes []string, finite bool) {
 }
 
 func (a *API) endSilence(c *call, in *idIn) (recoup.Silence, error) {
-	return a.Store.EndSilence(c.r.Context(), in.ID, c.act(""))
+	return a.Store.EndSilence(c.Context(), in.ID, c.act(""))
 }
 
 func (a *API) metrics(c *call, _ *struct{}) (client.Metrics, error) {
-	figures, err := alert.Load(c.r.Context(), a.Store, a.Engine.Policies.Current(), a.Registrar.Codes(), c.now)
+	figures, err := alert.Load(c.Context(), a.Store, a.Engine.Policies.Current(), a.Registrar.Codes(), c.now)
 	if err != nil {
 		return client.Metrics{}, err
 	}

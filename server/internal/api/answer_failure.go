@@ -83,26 +83,15 @@ func unread(err error) error {
 	return err
 }
 
-// cutShort is the failure of something that was done in part. Its details say how
-// far it came, because that much is done and stays done.
-func cutShort(err error, far map[string]any) error {
-	e := fault.From(failure(err))
-	for name, value := range far {
-		e = e.With(name, value)
-	}
-	e.Message = "Partly applied: the details count what was done and stays done."
-	return e
-}
-
 // embed returns an error as the JSON of one item of a batch.
-func (a *API) embed(c *call, err error) json.RawMessage {
+func (c *call) embed(err error) json.RawMessage {
 	e := fault.From(failure(err))
-	if ctx, ok := fault.FromContext(c.r.Context()); ok {
+	if ctx, ok := fault.FromContext(c.Context()); ok {
 		e.RequestID = ctx.RequestID
 	}
 	e.Timestamp = c.now
 	if e.DocumentationURL == "" && e.Definition().Code == e.Code {
-		e.DocumentationURL = a.origin(c.r) + "/errors/" + string(e.Code)
+		e.DocumentationURL = c.server.origin(c.r) + "/errors/" + string(e.Code)
 	}
 	body, err := json.Marshal(e)
 	if err != nil {

@@ -55,7 +55,7 @@ func (r *refusals) note(c *call, client netip.Addr, err error) {
 		return
 	}
 	kind := refusalKind{code: code}
-	example := []any{"endpoint", c.route.method + " " + c.route.path}
+	example := []any{"endpoint", c.route.Info.Method + " " + c.route.Info.Path}
 	if c.key != nil {
 		kind.key = c.key.ID
 		example = append(example, "key", c.key.Hint+"…")
@@ -63,7 +63,7 @@ func (r *refusals) note(c *call, client netip.Addr, err error) {
 	if client.IsValid() {
 		example = append(example, "client", named(client))
 	}
-	if ctx, ok := fault.FromContext(c.r.Context()); ok {
+	if ctx, ok := fault.FromContext(c.Context()); ok {
 		example = append(example, "context", ctx)
 	}
 	r.mu.Lock()
@@ -88,12 +88,12 @@ func (r *refusals) log(code recoup.Code, k *refusal, now time.Time) {
 
 // LogRefusals logs how many requests were turned away since it was last said. It
 // is called now and then.
-func (a *API) LogRefusals(context.Context) error {
-	r := a.refusals
+func (s *server) LogRefusals(context.Context) error {
+	r := s.refusals
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for kind, k := range r.kinds {
-		if r.log(kind.code, k, a.Now()); k.n == 0 && a.Now().Sub(k.logged) >= refusalEvery {
+		if r.log(kind.code, k, s.Now()); k.n == 0 && s.Now().Sub(k.logged) >= refusalEvery {
 			delete(r.kinds, kind)
 		}
 	}

@@ -2,9 +2,13 @@ package api
 
 import (
 	"cmp"
+	"strconv"
+	"strings"
+	"time"
 
 	"github.com/recoup-dev/recoup"
 	"github.com/recoup-dev/recoup/client"
+	"github.com/recoup-dev/recoup/server/internal/store"
 )
 
 type auditIn struct {
@@ -17,6 +21,28 @@ func (a *API) audit(c *call, in *auditIn) (client.AuditPage, error) {
 	if err != nil {
 		return client.AuditPage{}, err
 	}
-	entries, cursor, err := a.Store.Audit(c.r.Context(), in.AuditFilter, after, cmp.Or(in.Limit, 100))
+	entries, cursor, err := a.Store.Audit(c.Context(), in.AuditFilter, after, cmp.Or(in.Limit, 100))
 	return client.AuditPage{Entries: listed(entries), Next: nextAudit(cursor)}, err
+}
+
+// auditCursor is the audit's, which counts.
+func auditCursor(s string) (store.AuditCursor, error) {
+	if s == "" {
+		return store.AuditCursor{}, nil
+	}
+	at, seq, ok := strings.Cut(s, "-")
+	micros, err := strconv.ParseInt(at, 10, 64)
+	n, errSeq := strconv.ParseInt(seq, 10, 64)
+	c := store.AuditCursor{At: time.UnixMicro(micros).UTC(), Seq: n}
+	if !ok || err != nil || errSeq != nil || !plausible(c.At) {
+		return store.AuditCursor{}, badCursor()
+	}
+	return c, nil
+}
+
+func nextAudit(c store.AuditCursor) string {
+	if c.IsZero() {
+		return ""
+	}
+	return strconv.FormatInt(c.At.UnixMicro(), 10) + "-" + strconv.FormatInt(c.Seq, 10)
 }

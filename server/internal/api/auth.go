@@ -14,26 +14,26 @@ import (
 
 	"github.com/recoup-dev/recoup"
 	"github.com/recoup-dev/recoup/fault"
+	"github.com/recoup-dev/recoup/server/internal/access"
 	"github.com/recoup-dev/recoup/server/internal/check"
-	"github.com/recoup-dev/recoup/server/internal/engine"
 	"github.com/recoup-dev/recoup/server/internal/store"
 )
 
 // authorize finds out who calls and whether they may.
-func (a *API) authorize(c *call) error {
+func (s *server) authorize(c *call) error {
 	if c.route.open() {
 		return nil
 	}
-	if a.Open != "" {
-		c.caller = engine.Caller{Name: a.Open}
+	if s.Open != "" {
+		c.caller = access.Caller{Name: s.Open}
 		return nil
 	}
-	key, err := a.authenticate(c)
+	key, err := s.authenticate(c)
 	if err != nil {
 		return err
 	}
-	c.key, c.caller = key, engine.Caller{Name: key.Name, Key: key.ID, Hubs: key.Hubs}
-	fault.Annotate(c.r.Context(), func(x *fault.Annotations) {
+	c.key, c.caller = key, access.Caller{Name: key.Name, Key: key.ID, Hubs: key.Hubs}
+	fault.Annotate(c.Context(), func(x *fault.Annotations) {
 		x.APIKeyID, x.AccountID = key.Hint+"…", key.Name
 		if source := c.r.Header.Get("X-Recoup-Service"); len(source) <= check.MaxIdentifier && !secretive(source) {
 			x.RequestSource = source
@@ -42,7 +42,7 @@ func (a *API) authorize(c *call) error {
 	if err := c.route.refuse(key); err != nil {
 		return err
 	}
-	return a.refuseOnStandby(c.route)
+	return s.refuseOnStandby(c.route)
 }
 
 // refuse says why a key may not call the route; nil: it may.
@@ -51,7 +51,7 @@ func (r *route) refuse(key *recoup.Key) error {
 		return fault.New(fault.CodeInsufficientPermissions, "A key of the role %s may not do this.", key.Role).
 			With("role", key.Role).With("required_roles", r.permitted())
 	}
-	if r.global && len(key.Hubs) > 0 {
+	if r.Info.AllHubs && len(key.Hubs) > 0 {
 		return fault.New(fault.CodeInsufficientPermissions, "A key for some hubs may not do this, because it concerns all of them: use a key for all hubs.").
 			With("hubs", key.Hubs)
 	}
@@ -82,23 +82,23 @@ func (r *route) permitted() []Role {
 }
 
 // authenticate returns the key that the request carries.
-func (a *API) authenticate(c *call) (*recoup.Key, error) {
+func (s *server) authenticate(c *call) (*recoup.Key, error) {
 	hash, formed := presented(c.r)
-	if !a.keys.knows(hash, c.now) {
-		if err := a.admission.unkeyed(a.client(c.r), c.now); err != nil {
-			a.admission.anonymous.holdBack(c.r.Context())
+	if !s.keys.knows(hash, c.now) {
+		if err := s.admission.unkeyed(s.client(c.r), c.now); err != nil {
+			s.admission.anonymous.holdBack(c.Context())
 			return nil, err
 		}
 	}
 	if !formed {
 		return nil, invalidKey(c)
 	}
-	key, err := a.keys.find(c.r.Context(), hash, c.now, c.route.carried)
+	key, err := s.keys.find(c.Context(), hash, c.now, c.route.carried)
 	switch {
 	case errors.Is(err, errNoKey): // and was charged for
 		return nil, invalidKey(c)
 	case errors.Is(err, store.ErrNotFound):
-		a.admission.guessed(a.client(c.r), c.now)
+		s.admission.guessed(s.client(c.r), c.now)
 		return nil, invalidKey(c)
 	case err != nil:
 		return nil, unread(err)
@@ -109,22 +109,22 @@ func (a *API) authenticate(c *call) (*recoup.Key, error) {
 		return nil, fault.New(fault.CodeAPIKeyExpired, "The API key has expired; ask an administrator for a new one.").
 			With("expired_at", key.ExpiresAt.UTC().Format(time.RFC3339)).With("renewal_url", keyRenewal)
 	}
-	a.keys.touch(key.ID, c.now)
+	s.keys.touch(key.ID, c.now)
 	return key, nil
 }
 
 // holder returns the valid key that a request comes with where none is needed; nil: it has none,
 // or its key could not be looked up.
-func (a *API) holder(r *http.Request) *recoup.Key {
-	now := a.Now()
+func (s *server) holder(r *http.Request) *recoup.Key {
+	now := s.Now()
 	hash, formed := presented(r)
-	if !formed || !a.keys.knows(hash, now) && a.admission.unkeyed(a.client(r), now) != nil {
+	if !formed || !s.keys.knows(hash, now) && s.admission.unkeyed(s.client(r), now) != nil {
 		return nil
 	}
-	key, err := a.keys.find(r.Context(), hash, now, false)
+	key, err := s.keys.find(r.Context(), hash, now, false)
 	switch {
 	case errors.Is(err, store.ErrNotFound) && !errors.Is(err, errNoKey):
-		a.admission.guessed(a.client(r), now)
+		s.admission.guessed(s.client(r), now)
 		return nil
 	case err != nil, !key.Valid(now):
 		return nil
@@ -179,4 +179,4 @@ func invalidKey(c *call) error {
 }
 
 // challenge says which kind of key is wanted.
-func challenge(c *call) { c.w.Header().Set("WWW-Authenticate", `Bearer realm="recoup"`) }
+func challenge(c *call) { c.ResponseHeader().Set("WWW-Authenticate", `Bearer realm="recoup"`) }

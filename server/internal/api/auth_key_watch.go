@@ -37,18 +37,24 @@ func (k *keyring) check(ctx context.Context, watched *recoup.Key, now func() tim
 	return errKeyEnded
 }
 
+// watchKey returns a context that ends, with errKeyEnded as its cause, when the key of the
+// call ends. leave is to be called when the caller no longer waits.
+func (c *call) watchKey() (_ context.Context, leave func()) {
+	if c.key == nil {
+		return c.Context(), func() {}
+	}
+	return c.server.keys.watch(c.Context(), c.key, c.server.Now)
+}
+
 // poll runs a claim for as long as the caller's key holds. One that ends empty
 // because its key did is answered as any call with that key now is.
-func poll[T any](a *API, c *call, claim func(context.Context) ([]T, error)) ([]T, error) {
-	if c.key == nil {
-		return claim(c.r.Context())
-	}
-	ctx, leave := a.keys.watch(c.r.Context(), c.key, a.Now)
+func poll[T any](c *call, claim func(context.Context) ([]T, error)) ([]T, error) {
+	ctx, leave := c.watchKey()
 	defer leave()
 	claimed, err := claim(ctx)
 	if len(claimed) == 0 && errors.Is(context.Cause(ctx), errKeyEnded) {
-		c.now = a.Now()
-		if _, refused := a.authenticate(c); refused != nil {
+		c.now = c.server.Now()
+		if _, refused := c.server.authenticate(c); refused != nil {
 			return nil, refused
 		}
 	}

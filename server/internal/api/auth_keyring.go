@@ -13,7 +13,7 @@ import (
 	"github.com/recoup-dev/recoup/server/internal/stream"
 )
 
-// KeyStore is what authentication needs of a store.
+// KeyStore has the keys that calls are authenticated with.
 type KeyStore = store.KeyReader
 
 // keyring remembers keys for a few seconds, so that a request costs no query. A
@@ -202,8 +202,8 @@ func (k *keyring) touch(id recoup.ID, now time.Time) {
 
 // FlushKeyUse writes down when keys were last used. It is called now and then,
 // and at the end.
-func (a *API) FlushKeyUse(ctx context.Context) error {
-	k := a.keys
+func (s *server) FlushKeyUse(ctx context.Context) error {
+	k := s.keys
 	k.mu.Lock()
 	used := k.used
 	k.used = map[recoup.ID]time.Time{}
@@ -213,3 +213,6 @@ func (a *API) FlushKeyUse(ctx context.Context) error {
 	}
 	return k.store.TouchKeys(ctx, used)
 }
+
+// forgetKeys makes a change of keys take effect on this node at once.
+func (s *server) forgetKeys() { s.keys.forget() }

@@ -34,7 +34,7 @@ func (a *API) showBus(c *call, _ *struct{}) (recoup.Bus, error) {
 	if a.Bus == nil {
 		return recoup.Bus{Gaps: []recoup.BusGap{}}, nil
 	}
-	return a.Bus.Status(c.r.Context())
+	return a.Bus.Status(c.Context())
 }
 
 // maxQuarantined is how many batches a page has.
@@ -50,7 +50,7 @@ func (a *API) listQuarantine(c *call, in *quarantineIn) (client.QuarantinePage, 
 		return client.QuarantinePage{Batches: []recoup.QuarantinedBatch{}}, nil
 	}
 	limit := cmp.Or(in.Limit, maxQuarantined)
-	list, err := a.Bus.Quarantined(c.r.Context(), int64(in.After), limit)
+	list, err := a.Bus.Quarantined(c.Context(), int64(in.After), limit)
 	out := client.QuarantinePage{Batches: list}
 	if err == nil && len(list) == limit {
 		out.Next = strconv.FormatInt(list[len(list)-1].Number, 10)
@@ -76,13 +76,13 @@ func checkQuarantined(needed bool) func(*API, *call, *quarantinedIn) error {
 
 func (a *API) retryQuarantined(c *call, in *quarantinedIn) (client.QuarantineDone, error) {
 	return a.eachQuarantined(in, func(number int64) (recoup.QuarantinedBatch, error) {
-		return a.Bus.Retry(c.r.Context(), number, a.noteBatch(c, actBusRetry, in.Body.Reason))
+		return a.Bus.Retry(c.Context(), number, a.noteBatch(c, actBusRetry, in.Body.Reason))
 	})
 }
 
 func (a *API) dropQuarantined(c *call, in *quarantinedIn) (client.QuarantineDone, error) {
 	return a.eachQuarantined(in, func(number int64) (recoup.QuarantinedBatch, error) {
-		return a.Bus.Drop(c.r.Context(), number, a.noteBatch(c, actBusDrop, in.Body.Reason))
+		return a.Bus.Drop(c.Context(), number, a.noteBatch(c, actBusDrop, in.Body.Reason))
 	})
 }
 
@@ -109,7 +109,7 @@ func (a *API) eachQuarantined(in *quarantinedIn, act func(number int64) (recoup.
 // noteBatch writes an act on a batch down.
 func (a *API) noteBatch(c *call, act, reason string) func(recoup.QuarantinedBatch) error {
 	return func(q recoup.QuarantinedBatch) error {
-		return a.Store.AppendAudit(c.r.Context(), c.act(reason).On(act, strconv.FormatInt(q.Number, 10),
+		return a.Store.AppendAudit(c.Context(), c.act(reason).On(act, strconv.FormatInt(q.Number, 10),
 			map[string]any{"batch_id": q.BatchID.String(), "sequence": q.Sequence, "events": q.Events, "failed_with": q.Reason}))
 	}
 }

@@ -2,10 +2,6 @@ package api
 
 import (
 	"cmp"
-	"context"
-	"errors"
-	"reflect"
-	"strconv"
 
 	"github.com/recoup-dev/recoup"
 	"github.com/recoup-dev/recoup/client"
@@ -14,7 +10,6 @@ import (
 	"github.com/recoup-dev/recoup/server/internal/deadletter"
 	"github.com/recoup-dev/recoup/server/internal/recovery"
 	"github.com/recoup-dev/recoup/server/internal/store"
-	"github.com/recoup-dev/recoup/server/internal/turn"
 )
 
 // What the operations find wrong with their requests, without doing anything: see
@@ -35,62 +30,13 @@ func neededReason[In any](reason func(*In) string) func(*API, *call, *In) error 
 	return func(_ *API, _ *call, in *In) error { return deadletter.CheckReason(reason(in)) }
 }
 
-// errEnough ends a check that has found as much as an answer lists.
-var errEnough = errors.New("api: no more errors are listed")
-
-// eachItem returns what is wrong with the items of a list, in order, by their rules and by check.
-// The items are checked in turns of the context. The check ends once it has found as much as an
-// answer lists, and with a [turn.ErrUnfinished] when the context ends.
-func eachItem[T any](ctx context.Context, list string, items []T, rules []ruled, check func(*T) error) error {
-	var found fault.FieldErrors
-	err := turn.Each(ctx, len(items), func(i int) error {
-		if found.Full() {
-			return errEnough
-		}
-		found.Merge(located(list+"["+strconv.Itoa(i)+"]", checkWhole(rules, &items[i], check)))
-		return nil
-	})
-	if err != nil && !errors.Is(err, errEnough) {
-		return err
-	}
-	return found.Err()
-}
-
-// inOneTurn runs a check in a turn of the caller. The check must not read from the store.
-func inOneTurn[In any](check func(*API, *call, *In) error) func(*API, *call, *In) error {
-	return func(a *API, c *call, in *In) error {
-		return turn.Each(c.r.Context(), 1, func(int) error { return check(a, c, in) })
-	}
-}
-
-// checkRest adds to found what the route's check finds. The error is a [turn.ErrUnfinished].
-func (c *call) checkRest(a *API, in any, found *fault.FieldErrors) error {
-	if c.route.check == nil {
-		return nil
-	}
-	err := c.route.check(a, c, in)
-	if errors.Is(err, turn.ErrUnfinished) {
-		return err
-	}
-	found.Merge(err)
-	return nil
-}
-
-// checkWhole says all that is wrong with an item.
-func checkWhole[T any](rules []ruled, item *T, check func(*T) error) error {
-	var found fault.FieldErrors
-	found.Merge(checkRules(rules, reflect.ValueOf(*item)))
-	found.Merge(check(item))
-	return found.Err()
-}
-
 func (a *API) checkClaim(c *call, in *claimIn) error {
 	_, err := a.Engine.CheckClaim(c.caller, in.Body)
 	return err
 }
 
 func (a *API) checkResults(c *call, in *resultsIn) error {
-	return eachItem(c.r.Context(), "results", in.Body.Results, resultRules, a.checkRetryResult)
+	return eachItem(c.Context(), "results", in.Body.Results, resultRules, a.checkRetryResult)
 }
 
 func (a *API) checkRetryResult(r *client.Result) error {
@@ -103,7 +49,7 @@ func (a *API) checkPromotion(_ *call, in *promoteIn) error {
 }
 
 func (a *API) checkCounts(c *call, in *processedIn) error {
-	return eachItem(c.r.Context(), "counts", in.Body.Counts, nil, func(p *client.Processed) error { return a.checkProcessed(c, c.processedOf(p)) })
+	return eachItem(c.Context(), "counts", in.Body.Counts, nil, func(p *client.Processed) error { return a.checkProcessed(c, processedOf(c, p)) })
 }
 
 func (a *API) checkPlan(_ *call, in *planIn) error {
@@ -118,35 +64,35 @@ func (a *API) checkPolicy(_ *call, in *putPolicyIn) error {
 }
 
 func (a *API) checkTriage(c *call, in *triageIn) error {
-	return a.Letters.CheckAction(c.r.Context(), c.caller, in.ID, deadletter.Triage(in.Body))
+	return a.Letters.CheckAction(c.Context(), c.caller, in.ID, deadletter.Triage(in.Body))
 }
 
 func (a *API) checkRemediation(c *call, in *remediateIn) error {
-	return a.Letters.CheckAction(c.r.Context(), c.caller, in.ID, deadletter.Remediation(in.Body))
+	return a.Letters.CheckAction(c.Context(), c.caller, in.ID, deadletter.Remediation(in.Body))
 }
 
 func (a *API) checkValidation(c *call, in *validateIn) error {
-	return a.Letters.CheckAction(c.r.Context(), c.caller, in.ID, deadletter.Validation(in.Body))
+	return a.Letters.CheckAction(c.Context(), c.caller, in.ID, deadletter.Validation(in.Body))
 }
 
 func (a *API) checkVerification(c *call, in *verifyIn) error {
-	return a.Letters.CheckAction(c.r.Context(), c.caller, in.ID, deadletter.Verification(in.Body))
+	return a.Letters.CheckAction(c.Context(), c.caller, in.ID, deadletter.Verification(in.Body))
 }
 
 func (a *API) checkGroupTriage(c *call, in *groupTriageIn) error {
-	return a.Letters.CheckGroupAction(c.r.Context(), c.caller, in.ID, deadletter.Triage(in.Body.Triage))
+	return a.Letters.CheckGroupAction(c.Context(), c.caller, in.ID, deadletter.Triage(in.Body.Triage))
 }
 
 func (a *API) checkGroupRemediation(c *call, in *groupRemediateIn) error {
-	return a.Letters.CheckGroupAction(c.r.Context(), c.caller, in.ID, deadletter.Remediation(in.Body.Remediation))
+	return a.Letters.CheckGroupAction(c.Context(), c.caller, in.ID, deadletter.Remediation(in.Body.Remediation))
 }
 
 func (a *API) checkGroupValidation(c *call, in *groupValidateIn) error {
-	return a.Letters.CheckGroupAction(c.r.Context(), c.caller, in.ID, deadletter.Validation(in.Body.Validation))
+	return a.Letters.CheckGroupAction(c.Context(), c.caller, in.ID, deadletter.Validation(in.Body.Validation))
 }
 
 func (a *API) checkGroupVerification(c *call, in *groupVerifyIn) error {
-	return a.Letters.CheckGroupAction(c.r.Context(), c.caller, in.ID, deadletter.Verification(in.Body.Verification))
+	return a.Letters.CheckGroupAction(c.Context(), c.caller, in.ID, deadletter.Verification(in.Body.Verification))
 }
 
 func (a *API) checkGroupNote(_ *call, in *groupNoteIn) error {
@@ -158,7 +104,7 @@ func (a *API) checkSingleReplay(_ *call, in *replayLetterIn) error {
 }
 
 func (a *API) checkSubmissions(c *call, in *submitIn) error {
-	return eachItem(c.r.Context(), "work", in.Body.Work, newWorkRules, deadletter.CheckSubmission)
+	return eachItem(c.Context(), "work", in.Body.Work, newWorkRules, deadletter.CheckSubmission)
 }
 
 func (a *API) checkWorkClaim(_ *call, in *claimWorkIn) error {
@@ -166,7 +112,7 @@ func (a *API) checkWorkClaim(_ *call, in *claimWorkIn) error {
 }
 
 func (a *API) checkWorkResults(c *call, in *workResultsIn) error {
-	return eachItem(c.r.Context(), "results", in.Body.Results, workResultRules, a.Letters.CheckResult)
+	return eachItem(c.Context(), "results", in.Body.Results, workResultRules, a.Letters.CheckResult)
 }
 
 // checkOneWorkResult is the check of a result whose outcome its path names.
@@ -193,16 +139,16 @@ func (a *API) checkBatch(_ *call, in *newBatchIn) error { return recovery.CheckB
 func (a *API) checkGateClaim(_ *call, in *gateClaimIn) error { return recovery.CheckClaim(in.Body) }
 
 func (a *API) checkGateResults(c *call, in *gateResultsIn) error {
-	return eachItem(c.r.Context(), "results", in.Body.Results, gateResultRules, func(r *recoup.GateZeroResult) error { return a.checkGateResult(c, r) })
+	return eachItem(c.Context(), "results", in.Body.Results, gateResultRules, func(r *recoup.GateZeroResult) error { return a.checkGateResult(c, r) })
 }
 
 func (a *API) checkGateResult(c *call, r *recoup.GateZeroResult) error {
-	result := c.verified(*r)
+	result := verified(c, *r)
 	return a.GateZero.CheckResult(&result)
 }
 
 // processedOf is a count of work as it is kept.
-func (c *call) processedOf(p *client.Processed) store.Processed {
+func processedOf(c *call, p *client.Processed) store.Processed {
 	minute := p.Minute
 	if minute.IsZero() {
 		minute = c.now
@@ -215,7 +161,7 @@ func (c *call) processedOf(p *client.Processed) store.Processed {
 
 // verified is a result of a verification; its worker is the caller, unless it says
 // otherwise.
-func (c *call) verified(r recoup.GateZeroResult) recoup.GateZeroResult {
+func verified(c *call, r recoup.GateZeroResult) recoup.GateZeroResult {
 	r.Worker = cmp.Or(r.Worker, c.caller.Name)
 	return r
 }

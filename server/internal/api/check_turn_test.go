@@ -2,7 +2,6 @@ package api
 
 import (
 	"context"
-	"errors"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -29,13 +28,13 @@ type checkedItemsIn struct {
 // items were checked.
 func invalidBatch(ctx context.Context, t *testing.T, turns *turn.Turns, check func() error) (checked int, err error) {
 	t.Helper()
-	a := &API{admission: newGatekeeper(Limits{}, time.Now), turns: turns, reads: turn.New(1, time.Now)}
+	a := &server{admission: newGatekeeper(Limits{}, time.Now), turns: turns, reads: turn.New(1, time.Now)}
 	a.Now = time.Now
-	rt := operation(http.MethodPost, "/", "", func(*API, *call, *checkedItemsIn) (struct{}, error) {
+	rt := operation(http.MethodPost, "/", "", func(any, *call, *checkedItemsIn) (struct{}, error) {
 		t.Error("an invalid request is carried out")
 		return struct{}{}, nil
 	})
-	rt.check = func(_ *API, c *call, in any) error {
+	rt.check = func(c *call, in any) error {
 		items := in.(*checkedItemsIn).Body.Items
 		return eachItem(c.r.Context(), "items", items, nil, func(*checkedItem) error {
 			checked++
@@ -115,24 +114,5 @@ func TestInvalidBatchEndsWhenFull(t *testing.T) {
 	checked, err := invalidBatch(t.Context(), t, turn.New(1, time.Now), func() error { return fault.BadField("name", "pattern", "name is bad") })
 	if listed := len(fault.From(err).Fields()); listed != fault.MaxFieldErrors || checked > fault.MaxFieldErrors {
 		t.Errorf("%d items were checked, %d errors are listed", checked, listed)
-	}
-}
-
-// Events and rows of imports are read only while the client waits.
-func TestReadingEndsWithItsClient(t *testing.T) {
-	t.Parallel()
-	ctx, hangUp := context.WithCancel(t.Context())
-	hangUp()
-	for media, body := range map[string]string{
-		fault.MediaJSON: `[{"code":"TIMEOUT","service":1}]`, ndjson: `{"code":"TIMEOUT","service":"s"}`,
-	} {
-		if _, err := newEventDecoder().decode(ctx, media, []byte(body)); !errors.Is(err, turn.ErrUnfinished) {
-			t.Errorf("events as %s: %v", media, err)
-		}
-	}
-	rows := (&importErrorsIn{}).Body
-	rows.Format, rows.Lines = "ndjson", `{"code":"TIMEOUT","created_at":"2026-02-05T15:04:05Z"}`
-	if _, _, err := (&importErrorsIn{Body: rows}).read(ctx); !errors.Is(err, turn.ErrUnfinished) {
-		t.Errorf("errors: %v", err)
 	}
 }

@@ -17,7 +17,7 @@ func (a *API) listGroups(c *call, in *groupsIn) (client.DeadLetterGroupPage, err
 	if err != nil {
 		return client.DeadLetterGroupPage{}, err
 	}
-	groups, cursor, err := a.Letters.Groups(c.r.Context(), c.caller, in.Pipeline, at)
+	groups, cursor, err := a.Letters.Groups(c.Context(), c.caller, in.Pipeline, at)
 	out := client.DeadLetterGroupPage{Groups: listed(groups), Next: next(cursor)}
 	if err != nil || !in.Days {
 		return out, err
@@ -26,12 +26,12 @@ func (a *API) listGroups(c *call, in *groupsIn) (client.DeadLetterGroupPage, err
 	for i := range groups {
 		ids[i] = groups[i].ID
 	}
-	out.Days, err = a.Letters.GroupDays(c.r.Context(), ids)
+	out.Days, err = a.Letters.GroupDays(c.Context(), ids)
 	return out, err
 }
 
 func (a *API) showGroup(c *call, in *idIn) (recoup.DeadLetterGroupDetails, error) {
-	d, err := a.Letters.Group(c.r.Context(), c.caller, in.ID)
+	d, err := a.Letters.Group(c.Context(), c.caller, in.ID)
 	d.Days, d.Notes = listed(d.Days), listed(d.Notes)
 	return d, err
 }
@@ -42,7 +42,7 @@ type groupNoteIn struct {
 }
 
 func (a *API) noteGroup(c *call, in *groupNoteIn) (recoup.DeadLetterGroup, error) {
-	return a.Letters.NoteGroup(c.r.Context(), c.caller, in.ID, in.Body.Owner, in.Body.Note)
+	return a.Letters.NoteGroup(c.Context(), c.caller, in.ID, in.Body.Owner, in.Body.Note)
 }
 
 type (
@@ -82,6 +82,6 @@ func (a *API) verifyGroup(c *call, in *groupVerifyIn) (recoup.BulkResult, error)
 
 func (a *API) takeGroup(c *call, id recoup.ID, action deadletter.Action, how recoup.ForGroup) (recoup.BulkResult, error) {
 	return a.bulk(c, how.Preview, func() (recoup.BulkResult, error) {
-		return a.Letters.TakeGroup(c.r.Context(), c.caller, id, action, how)
+		return a.Letters.TakeGroup(c.Context(), c.caller, id, action, how)
 	})
 }

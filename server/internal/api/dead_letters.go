@@ -45,19 +45,19 @@ func letterRoutes() []*route {
 const letterBody = 1 << 20
 
 // letterReceipts is [call.receipt] of acts on dead letters; nil: the request has no key.
-func (c *call) letterReceipts() (deadletter.Receipts, error) {
-	id, err := c.idempotency()
-	if id == nil || err != nil {
+func letterReceipts(c *call) (deadletter.Receipts, error) {
+	if first, err := c.receipt(0); first == nil || err != nil {
 		return nil, err
 	}
 	return func(i int) *store.StagedReceipt {
-		return &store.StagedReceipt{Scope: id.scope, Key: id.item(i), Hash: id.hash, ExpiresAt: c.now.Add(receiptLife)}
+		r, _ := c.receipt(i) // the header was read before
+		return &store.StagedReceipt{Scope: r.Scope, Key: r.Key, Hash: r.Hash, ExpiresAt: r.ExpiresAt}
 	}, nil
 }
 
 // letterReceipt is that of the i-th item.
-func (c *call) letterReceipt(i int) (*store.StagedReceipt, error) {
-	receipts, err := c.letterReceipts()
+func letterReceipt(c *call, i int) (*store.StagedReceipt, error) {
+	receipts, err := letterReceipts(c)
 	if receipts == nil || err != nil {
 		return nil, err
 	}
@@ -72,11 +72,11 @@ func letterAnswer(done deadletter.Done, err error) (recoup.DeadLetter, error) {
 type recordLetterIn struct{ Body recoup.StageFailure }
 
 func (a *API) recordLetter(c *call, in *recordLetterIn) (recoup.DeadLetter, error) {
-	receipts, err := c.letterReceipts()
+	receipts, err := letterReceipts(c)
 	if err != nil {
 		return recoup.DeadLetter{}, err
 	}
-	done, err := a.Letters.Record(c.r.Context(), c.caller, []recoup.StageFailure{in.Body}, receipts)
+	done, err := a.Letters.Record(c.Context(), c.caller, []recoup.StageFailure{in.Body}, receipts)
 	if err != nil {
 		return recoup.DeadLetter{}, err
 	}
@@ -87,7 +87,7 @@ func (a *API) checkLetter(c *call, in *recordLetterIn) error {
 	if err := a.Letters.CheckFailure(in.Body); err != nil {
 		return err
 	}
-	return a.checkLane(c, in.Body.Pipeline, in.Body.Stage)
+	return checkLane(c, in.Body.Pipeline, in.Body.Stage)
 }
 
 type lettersIn struct {
@@ -100,12 +100,12 @@ func (a *API) listLetters(c *call, in *lettersIn) (client.DeadLetterPage, error)
 	if err != nil {
 		return client.DeadLetterPage{}, err
 	}
-	letters, cursor, err := a.Letters.Letters(c.r.Context(), c.caller, in.DeadLetterFilter, at)
+	letters, cursor, err := a.Letters.Letters(c.Context(), c.caller, in.DeadLetterFilter, at)
 	return client.DeadLetterPage{DeadLetters: listed(letters), Next: next(cursor)}, err
 }
 
 func (a *API) showLetter(c *call, in *idIn) (recoup.DeadLetterDetails, error) {
-	d, err := a.Letters.Letter(c.r.Context(), c.caller, in.ID)
+	d, err := a.Letters.Letter(c.Context(), c.caller, in.ID)
 	d.Rounds, d.Notes, d.Replays = listed(d.Rounds), listed(d.Notes), listed(d.Replays)
 	return d, err
 }
@@ -146,11 +146,11 @@ func (a *API) verifyLetter(c *call, in *verifyIn) (recoup.DeadLetter, error) {
 }
 
 func (a *API) takeLetter(c *call, id recoup.ID, action deadletter.Action) (recoup.DeadLetter, error) {
-	receipt, err := c.letterReceipt(0)
+	receipt, err := letterReceipt(c, 0)
 	if err != nil {
 		return recoup.DeadLetter{}, err
 	}
-	return letterAnswer(a.Letters.Take(c.r.Context(), c.caller, id, action, receipt))
+	return letterAnswer(a.Letters.Take(c.Context(), c.caller, id, action, receipt))
 }
 
 type payloadIn struct {
@@ -159,7 +159,7 @@ type payloadIn struct {
 }
 
 func (a *API) readPayload(c *call, in *payloadIn) (client.Payload, error) {
-	plain, err := a.Letters.Payload(c.r.Context(), c.caller, in.ID, in.Body.Reason)
+	plain, err := a.Letters.Payload(c.Context(), c.caller, in.ID, in.Body.Reason)
 	return client.Payload{Payload: plain}, err
 }
 
@@ -169,7 +169,7 @@ func (a *API) inReplay(c *call, id recoup.ID, err error) error {
 	if !errors.As(err, &refusal) || refusal.Input != lifecycle.Archiving {
 		return err
 	}
-	replay, unread := a.Letters.ReplayOf(c.r.Context(), id)
+	replay, unread := a.Letters.ReplayOf(c.Context(), id)
 	if unread != nil || replay.IsZero() {
 		return err
 	}

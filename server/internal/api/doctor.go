@@ -12,5 +12,5 @@ type Doctor interface {
 }
 
 func (a *API) diagnose(c *call, _ *struct{}) (recoup.Diagnosis, error) {
-	return a.Doctor.Diagnose(c.r.Context())
+	return a.Doctor.Diagnose(c.Context())
 }

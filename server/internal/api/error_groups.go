@@ -39,16 +39,16 @@ func (a *API) listErrorGroups(c *call, in *errorGroupsIn) (client.ErrorGroupPage
 	if err != nil {
 		return client.ErrorGroupPage{}, err
 	}
-	groups, cursor, err := a.Engine.ErrorGroups(c.r.Context(), c.caller, filter, at)
+	groups, cursor, err := a.Engine.ErrorGroups(c.Context(), c.caller, filter, at)
 	return client.ErrorGroupPage{Groups: listed(groups), Next: next(cursor)}, err
 }
 
 func (a *API) showErrorGroup(c *call, in *idIn) (recoup.ErrorGroup, error) {
-	return a.Engine.ErrorGroup(c.r.Context(), c.caller, in.ID)
+	return a.Engine.ErrorGroup(c.Context(), c.caller, in.ID)
 }
 
 func (a *API) noteErrorGroup(c *call, in *groupNoteIn) (recoup.ErrorGroup, error) {
-	return a.Engine.NoteErrorGroup(c.r.Context(), c.caller, in.ID, in.Body.Owner, in.Body.Note)
+	return a.Engine.NoteErrorGroup(c.Context(), c.caller, in.ID, in.Body.Owner, in.Body.Note)
 }
 
 func (a *API) checkErrorGroupNote(_ *call, in *groupNoteIn) error {

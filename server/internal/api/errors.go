@@ -6,17 +6,13 @@ import (
 	"github.com/recoup-dev/recoup/server/internal/store"
 )
 
-type idIn struct {
-	ID recoup.ID `path:"id" doc:"a UUID, or a ULID"`
-}
-
 func (a *API) showError(c *call, in *idIn) (recoup.Error, error) {
-	found, err := a.Engine.Error(c.r.Context(), c.caller, in.ID)
+	found, err := a.Engine.Error(c.Context(), c.caller, in.ID)
 	return visible(found)[0], err
 }
 
 func (a *API) history(c *call, in *idIn) (client.History, error) {
-	rows, err := a.Engine.History(c.r.Context(), c.caller, in.ID, store.MaxPage)
+	rows, err := a.Engine.History(c.Context(), c.caller, in.ID, store.MaxPage)
 	for i := range rows {
 		rows[i].Attempt = recoup.ID{}
 	}
@@ -27,12 +23,20 @@ func (a *API) history(c *call, in *idIn) (client.History, error) {
 }
 
 func (a *API) explain(c *call, in *idIn) (recoup.Explanation, error) {
-	x, err := a.Engine.Explain(c.r.Context(), c.caller, in.ID)
+	x, err := a.Engine.Explain(c.Context(), c.caller, in.ID)
 	x.Error = x.Error.Public()
 	return x, err
 }
 
 func (a *API) counts(c *call, _ *struct{}) (client.Counts, error) {
-	found, err := a.Engine.Counts(c.r.Context(), c.caller)
+	found, err := a.Engine.Counts(c.Context(), c.caller)
 	return client.Counts{Counts: listed(found)}, err
+}
+
+// visible is an error as lists show it: the token of a lease is its worker's.
+func visible(errs ...recoup.Error) []recoup.Error {
+	for i := range errs {
+		errs[i] = errs[i].Public()
+	}
+	return listed(errs)
 }

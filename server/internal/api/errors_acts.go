@@ -65,7 +65,7 @@ func (a *API) act(c *call, id recoup.ID, in lifecycle.Input) (client.Acted, erro
 	if err != nil {
 		return client.Acted{}, err
 	}
-	out, err := a.Engine.One(c.r.Context(), c.caller, engine.Act{ID: id, Input: in, Receipt: receipt})
+	out, err := a.Engine.One(c.Context(), c.caller, engine.Act{ID: id, Input: in, Receipt: receipt})
 	return acted(out), a.inReplay(c, id, err)
 }
 
@@ -90,7 +90,7 @@ func (a *API) actOnMany(c *call, b client.Bulk, v verb) (recoup.BulkResult, erro
 		return recoup.BulkResult{}, err
 	}
 	return a.bulk(c, b.Preview, func() (recoup.BulkResult, error) {
-		return a.Engine.Bulk(c.r.Context(), c.caller, engine.Bulk{
+		return a.Engine.Bulk(c.Context(), c.caller, engine.Bulk{
 			Act: v.name, Filter: filter, IDs: b.IDs, All: b.All, Token: b.Token, Preview: b.Preview, Input: v.input(b.Act), Reason: b.Act.Reason,
 		})
 	})
@@ -125,4 +125,28 @@ func publicReason(err error) string {
 // operator.
 func Refusal(err error) (recoup.Code, string) {
 	return fault.From(failure(err)).Code, publicReason(err)
+}
+
+// bulk does an act on many errors or dead letters. A preview reads up to 10,000 rows and
+// changes nothing, so it takes a turn of the long reads.
+func (a *API) bulk(c *call, preview bool, do func() (recoup.BulkResult, error)) (result recoup.BulkResult, err error) {
+	if !preview {
+		return bulkAnswer(do())
+	}
+	err = c.inLongTurn(func() error {
+		result, err = bulkAnswer(do())
+		return err
+	})
+	return result, err
+}
+
+// cutShort is the failure of something that was done in part. Its details say how
+// far it came, because that much is done and stays done.
+func cutShort(err error, far map[string]any) error {
+	e := fault.From(failure(err))
+	for name, value := range far {
+		e = e.With(name, value)
+	}
+	e.Message = "Partly applied: the details count what was done and stays done."
+	return e
 }

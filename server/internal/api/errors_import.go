@@ -41,13 +41,13 @@ func (in *importErrorsIn) read(ctx context.Context) (rows []backfill.Row, ignore
 }
 
 func (*API) checkImport(c *call, in *importErrorsIn) error {
-	_, _, err := in.read(c.r.Context())
+	_, _, err := in.read(c.Context())
 	return err
 }
 
 // importErrors records failures of earlier times, as a file has them.
 func (a *API) importErrors(c *call, in *importErrorsIn) (client.ErrorsImported, error) {
-	rows, ignored, err := in.read(c.r.Context())
+	rows, ignored, err := in.read(c.Context())
 	if err != nil {
 		return client.ErrorsImported{}, err
 	}
@@ -55,11 +55,11 @@ func (a *API) importErrors(c *call, in *importErrorsIn) (client.ErrorsImported, 
 	if in.Body.DryRun {
 		do = a.Engine.PreviewImport
 	}
-	sum, err := backfill.Import(c.r.Context(), do, c.caller, rows)
+	sum, err := backfill.Import(c.Context(), do, c.caller, rows)
 	return client.ErrorsImported{
 		Recorded: sum.Recorded, Superseded: sum.Superseded, Expired: sum.Expired, Orphaned: sum.Orphaned, Repeated: sum.Repeated, NRefused: len(sum.Refused),
 		Refused: each(sum.Refused, func(r backfill.Row) client.RefusedRow {
-			return client.RefusedRow{Line: r.Line, Failure: a.embed(c, r.Err)}
+			return client.RefusedRow{Line: r.Line, Failure: c.embed(r.Err)}
 		}),
 		Ignored: plainNames(ignored),
 	}, err

@@ -84,7 +84,7 @@ func (a *API) listErrors(c *call, in *filterIn) (client.ErrorPage, error) {
 	if err != nil {
 		return client.ErrorPage{}, err
 	}
-	found, err := a.Engine.Find(c.r.Context(), c.caller, filter, at)
+	found, err := a.Engine.Find(c.Context(), c.caller, filter, at)
 	return client.ErrorPage{Errors: visible(found.Errors...), Next: next(found.Next), Truncated: found.Partial}, err
 }
 
@@ -113,7 +113,7 @@ func (a *API) listParked(c *call, in *parkedIn) (client.ErrorPage, error) {
 		}
 		filter.Tables = []string{in.Table}
 	}
-	errs, cursor, err := a.Engine.ParkQueue(c.r.Context(), c.caller, filter.Tables, at)
+	errs, cursor, err := a.Engine.ParkQueue(c.Context(), c.caller, filter.Tables, at)
 	return client.ErrorPage{Errors: visible(errs...), Next: next(cursor)}, err
 }
 
@@ -127,6 +127,6 @@ func (a *API) listArchived(c *call, in *archivedIn) (client.ErrorPage, error) {
 	if err != nil {
 		return client.ErrorPage{}, err
 	}
-	errs, cursor, err := a.Engine.Archived(c.r.Context(), c.caller, in.Table, at)
+	errs, cursor, err := a.Engine.Archived(c.Context(), c.caller, in.Table, at)
 	return client.ErrorPage{Errors: visible(errs...), Next: next(cursor)}, err
 }

@@ -2,17 +2,18 @@ package api
 
 import (
 	"cmp"
-	"encoding/hex"
 	"net/http"
 	"reflect"
 	"slices"
 	"strconv"
-	"strings"
 	"time"
+
+	"github.com/danielgtaylor/huma/v2"
 
 	"github.com/recoup-dev/recoup"
 	"github.com/recoup-dev/recoup/client"
 	"github.com/recoup-dev/recoup/fault"
+	"github.com/recoup-dev/recoup/server/internal/alert"
 	"github.com/recoup-dev/recoup/server/internal/ledger"
 	"github.com/recoup-dev/recoup/server/internal/store"
 	"github.com/recoup-dev/recoup/server/internal/turn"
@@ -39,32 +40,20 @@ type sendEventsIn struct {
 // body itself, because there is more than one form of it.
 func sendEvents() *route {
 	decoder := newEventDecoder()
-	return &route{
-		method: http.MethodPost, path: "/v1/events", status: http.StatusAccepted, maxBody: eventsBody, carried: true,
-		summary: "Add events to the ledger",
-		in:      reflect.TypeFor[sendEventsIn](), out: reflect.TypeFor[client.EventsAccepted](),
-		serve: func(a *API, c *call) (any, error) {
-			out, err := a.addEvents(c, decoder)
-			return out, c.illustrated(err)
-		},
+	send := func(a *API, c *call, _ *struct{}) (client.EventsAccepted, error) {
+		out, err := a.addEvents(c, decoder)
+		return out, c.illustrated(err)
 	}
-}
-
-// bare refuses parameters in the query: this route has none.
-func bare(a *API, c *call) error {
-	none := newBinder(reflect.TypeFor[struct{}]())
-	return none.read(a, c, reflect.ValueOf(&struct{}{}).Elem())
+	return operationWithForms[*API, struct{}, sendEventsIn](http.MethodPost, "/v1/events", "Add events to the ledger", send, describeEvents).
+		answers(http.StatusAccepted).takesUpTo(eventsBody).worksWithoutStore()
 }
 
 func (a *API) addEvents(c *call, decoder *eventDecoder) (client.EventsAccepted, error) {
-	if err := bare(a, c); err != nil {
-		return client.EventsAccepted{}, err
-	}
 	media, err := c.media(eventMedia...)
 	if err != nil {
 		return client.EventsAccepted{}, err
 	}
-	batch, err := decoder.decode(c.r.Context(), media, c.body)
+	batch, err := decoder.decode(c.Context(), media, c.body)
 	if err != nil {
 		return client.EventsAccepted{}, err
 	}
@@ -75,8 +64,8 @@ func (a *API) addEvents(c *call, decoder *eventDecoder) (client.EventsAccepted, 
 	if err := a.checkRefused(c, batch, sender); err != nil {
 		return client.EventsAccepted{}, err
 	}
-	folded := a.foldServices(c, batch.events, sender)
-	governed, err := a.Ledger.Govern(c.r.Context(), c.now, batch.events)
+	folded := foldServices(c, batch.events, sender)
+	governed, err := a.Ledger.Govern(c.Context(), c.now, batch.events)
 	if err != nil {
 		return client.EventsAccepted{}, err
 	}
@@ -88,19 +77,19 @@ func (a *API) addEvents(c *call, decoder *eventDecoder) (client.EventsAccepted, 
 	}
 	named := refused[:min(len(refused), maxRefused)]
 	documents := batch.documents(c, named)
-	err = turn.Each(c.r.Context(), len(named), func(i int) error {
-		out.Refused = append(out.Refused, client.RefusedEvent{Index: named[i].index, Failure: a.embed(c, c.illustratedBy(named[i].err, documents[i]))})
+	err = turn.Each(c.Context(), len(named), func(i int) error {
+		out.Refused = append(out.Refused, client.RefusedEvent{Index: named[i].index, Failure: c.embed(c.illustratedBy(named[i].err, documents[i]))})
 		return nil
 	})
 	if err != nil {
 		return client.EventsAccepted{}, err
 	}
-	receipt, err := a.Ledger.Append(c.r.Context(), governed.Events)
+	receipt, err := a.Ledger.Append(c.Context(), governed.Events)
 	if err != nil {
 		return out, err
 	}
-	if prefers(c, "respond-sync") {
-		if err := receipt.Wait(c.r.Context()); err != nil {
+	if c.prefers("respond-sync") {
+		if err := receipt.Wait(c.Context()); err != nil {
 			return out, err
 		}
 		out.Durable = true
@@ -113,7 +102,7 @@ func (a *API) addEvents(c *call, decoder *eventDecoder) (client.EventsAccepted, 
 // checkRefused adds to what is wrong with the form of an event what is wrong with the
 // rest of it, for those that the answer names.
 func (a *API) checkRefused(c *call, b *eventBatch, sender *ledger.Sender) error {
-	return turn.Each(c.r.Context(), min(len(b.refused), maxRefused), func(i int) error {
+	return turn.Each(c.Context(), min(len(b.refused), maxRefused), func(i int) error {
 		r := &b.refused[i]
 		if r.in == nil {
 			return nil
@@ -146,20 +135,6 @@ func (a *API) countMalformed(c *call, b *eventBatch) {
 	}
 }
 
-// prefers reports whether the caller prefers to be answered in a way that there is,
-// and says in the answer that it is.
-func prefers(c *call, way string) bool {
-	for _, prefer := range c.r.Header.Values("Prefer") {
-		for word := range strings.SplitSeq(prefer, ",") {
-			if strings.EqualFold(strings.TrimSpace(word), way) {
-				c.w.Header().Set("Preference-Applied", way)
-				return true
-			}
-		}
-	}
-	return false
-}
-
 // noteDropped counts what a client says it had to drop before it could send, and
 // the parts of events that were left out, by reason. A batch that comes again because it failed
 // sends the first once more, so nothing is counted before it is accepted.
@@ -188,16 +163,6 @@ func (a *API) senderOf(c *call) *ledger.Sender {
 		s.OwnsProvider = func(provider string) bool { return a.Engine.OwnsProvider(c.caller, provider) }
 	}
 	return s
-}
-
-// trace is the request's trace, as an id.
-func (c *call) trace() (id recoup.ID) {
-	if ctx, ok := fault.FromContext(c.r.Context()); ok {
-		if b, err := hex.DecodeString(ctx.TraceID); err == nil && len(b) == len(id) {
-			return recoup.ID(b)
-		}
-	}
-	return id
 }
 
 type eventsIn struct {
@@ -263,9 +228,38 @@ func (a *API) ofTenant(f *store.EventFilter, tenant string, now time.Time) error
 // readEvents returns a page of events. Those of a code that is not registered are
 // picked out of all such, so a page of them may be short and not the last.
 func (a *API) readEvents(c *call, q eventQuery) (client.EventPage, error) {
-	events, cursor, err := a.Store.Events(c.r.Context(), q.filter, q.page)
+	events, cursor, err := a.Store.Events(c.Context(), q.filter, q.page)
 	if q.reported != "" {
 		events = slices.DeleteFunc(events, func(e store.Event) bool { return e.ReportedCode != q.reported })
 	}
 	return client.EventPage{Events: listed(events), Next: next(cursor)}, err
+}
+
+// droppedName is the reason for which the service of an event is replaced.
+const droppedName = "new_service_limit"
+
+// foldServices puts the events of services that the key may not make up any more
+// under one name, so that they count and cost no more than one. It returns how many
+// there were.
+func foldServices(c *call, batch []ledger.Incoming, sender *ledger.Sender) (folded int) {
+	for i := range batch {
+		if c.checkName("service", cmp.Or(batch[i].Service, sender.Service)) != nil {
+			batch[i].Service = alert.Other
+			folded++
+		}
+	}
+	return folded
+}
+
+// describeEvents documents the forms in which events come. A header may name the
+// service of all of them.
+func describeEvents(registry huma.Registry, _ *huma.Schema) map[string]*huma.MediaType {
+	event := *registry.Schema(reflect.TypeFor[recoup.Event](), false, "")
+	event.Required = []string{"code"}
+	many := &huma.Schema{Type: huma.TypeArray, Description: "the events; each is checked by itself", Items: &event, MaxItems: new(maxEvents)}
+	named := &huma.Schema{Type: huma.TypeObject, Properties: map[string]*huma.Schema{"events": many}, Required: []string{"events"}, AdditionalProperties: false}
+	return map[string]*huma.MediaType{
+		fault.MediaJSON: {Schema: &huma.Schema{OneOf: []*huma.Schema{&event, many, named}}},
+		ndjson:          {Schema: &event},
+	}
 }

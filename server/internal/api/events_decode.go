@@ -15,12 +15,6 @@ import (
 	"github.com/recoup-dev/recoup/server/internal/turn"
 )
 
-// ndjson is one event per line.
-const ndjson = "application/x-ndjson"
-
-// eventMedia are the forms in which events come; NDJSON goes by three names.
-var eventMedia = []string{fault.MediaJSON, ndjson, "application/ndjson", "application/jsonl"}
-
 // eventDecoder reads events. It is not as strict as other bodies are: a field that
 // events do not have is left out and counted, as the details of an event are.
 type eventDecoder struct{ one, list, document *shape }
@@ -33,10 +27,8 @@ type eventDocument struct {
 
 func newEventDecoder() *eventDecoder {
 	d := &eventDecoder{one: shapeOf(reflect.TypeFor[ledger.Incoming]()), document: shapeOf(reflect.TypeFor[eventDocument]())}
-	most := maxEvents
-	d.list = &shape{form: listing, items: d.one, length: rule{utmost: &most}, tooMany: tooManyEvents}
-	events := d.document.members["events"]
-	d.document.members["events"] = member{events.index, d.list}
+	d.list = listOf(d.one, maxEvents, tooManyEvents)
+	d.document.setMember("events", d.list)
 	return d
 }
 
@@ -238,15 +230,6 @@ func (d *eventDecoder) numbered(number int, line string, in *ledger.Incoming, pl
 func (d *eventDecoder) line(line string, in *ledger.Incoming, unknown *int) error {
 	*in = ledger.Incoming{}
 	return readWhole(d.one, []byte(line), in, unknown)
-}
-
-// readWhole reads a document that is refused as a whole.
-func readWhole(s *shape, document []byte, into any, unknown *int) error {
-	r := reading{unknown: unknown}
-	if err := r.read(s, document, into); err != nil {
-		return err
-	}
-	return r.found.Err()
 }
 
 func countEvents(n int) error {

@@ -35,7 +35,7 @@ func (a *API) exportEvents(c *call, in *exportIn) (client.Export, error) {
 	entry := c.act("").On("events.export", in.Service, map[string]any{
 		"rows": strconv.FormatBool(in.Rows), "from": from.UTC().Format("2006-01-02"), "to": to.UTC().Format("2006-01-02"),
 	})
-	if err := a.Store.AppendAudit(c.r.Context(), entry); err != nil {
+	if err := a.Store.AppendAudit(c.Context(), entry); err != nil {
 		return client.Export{}, err
 	}
 	return read()

@@ -12,13 +12,10 @@ import (
 
 // RouteInfo is what the tests see of a route.
 type RouteInfo struct {
-	Method, Path string
-	Status       int
+	routeInfo
 	Open         bool
 	Global       bool
 	Keyed, Twice bool
-	In           reflect.Type
-	Roles        []Role
 }
 
 // Permits reports whether a role may call the route, by the table alone.
@@ -32,9 +29,8 @@ func RouteInfos() []RouteInfo {
 	var list []RouteInfo
 	for _, r := range routes() {
 		list = append(list, RouteInfo{
-			Method: r.method, Path: r.path, Status: r.status, Open: r.open(), Global: r.global,
-			Keyed: r.repeat == keyed, Twice: r.repeat == notIdempotent,
-			In: r.in, Roles: r.roles,
+			routeInfo: r.Info, Open: len(r.Info.Roles) == 0, Global: r.Info.AllHubs,
+			Keyed: r.Info.Repeat == keyed, Twice: r.Info.Repeat == notIdempotent,
 		})
 	}
 	return list

@@ -22,7 +22,7 @@ const (
 // queues which deadlines are missed.
 func (a *API) forecast(c *call, _ *struct{}) (client.Forecast, error) {
 	out := client.Forecast{At: c.now, Minutes: int((forecastIntervals * forecastInterval).Minutes()), Days: int((parkIntervals * parkInterval).Hours() / 24)}
-	counts, err := a.Engine.Counts(c.r.Context(), c.caller)
+	counts, err := a.Engine.Counts(c.Context(), c.caller)
 	if err != nil {
 		return out, err
 	}
@@ -34,7 +34,7 @@ func (a *API) forecast(c *call, _ *struct{}) (client.Forecast, error) {
 }
 
 func (a *API) queueForecasts(c *call, counts []recoup.StateCount) ([]client.QueueForecast, error) {
-	ctx, p := c.r.Context(), a.Engine.Policies.Current()
+	ctx, p := c.Context(), a.Engine.Policies.Current()
 	levels, err := a.Store.QueueLevels(ctx, c.now, p.ClaimedTables())
 	if err != nil {
 		return nil, err

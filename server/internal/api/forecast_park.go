@@ -32,7 +32,7 @@ type parkPace struct{ cleared, reviewed *forecast.Pace }
 
 // parkForecasts says of each park queue that the caller may see what becomes of it.
 func (a *API) parkForecasts(c *call, counts []recoup.StateCount, out *client.Forecast) error {
-	ctx, edges := c.r.Context(), parkEdges(c.now)
+	ctx, edges := c.Context(), parkEdges(c.now)
 	reviews, err := a.Store.ParkDeadlines(ctx, store.ParkReview, edges)
 	if err != nil {
 		return err
@@ -69,7 +69,7 @@ func deadlines(list []store.DeadlineCount) (n int64) {
 // not over, and no part of it.
 func (a *API) parkPaces(c *call) (map[string]parkPace, error) {
 	from := store.Hour(c.now).Add(-parkIntervals * parkInterval)
-	list, err := a.Store.HourlyActivity(c.r.Context(), store.Span{From: from, To: store.Hour(c.now)})
+	list, err := a.Store.HourlyActivity(c.Context(), store.Span{From: from, To: store.Hour(c.now)})
 	if err != nil {
 		return nil, err
 	}

@@ -54,16 +54,16 @@ type batchIn struct {
 type newBatchIn struct{ Body client.NewIntakeBatch }
 
 func (a *API) createBatch(c *call, in *newBatchIn) (recoup.IntakeBatch, error) {
-	made, err := a.GateZero.CreateBatch(c.r.Context(), in.Body.ID)
+	made, err := a.GateZero.CreateBatch(c.Context(), in.Body.ID)
 	return a.batchOf(recoup.IntakeBatch{Batch: made}), err
 }
 
 func (a *API) showBatch(c *call, in *batchIn) (client.BatchStory, error) {
-	found, err := a.GateZero.Batch(c.r.Context(), in.BatchID)
+	found, err := a.GateZero.Batch(c.Context(), in.BatchID)
 	if err != nil {
 		return client.BatchStory{}, err
 	}
-	rows, err := a.GateZero.BatchTimeline(c.r.Context(), in.BatchID, store.MaxPage)
+	rows, err := a.GateZero.BatchTimeline(c.Context(), in.BatchID, store.MaxPage)
 	return client.BatchStory{Batch: a.batchOf(found), Timeline: withInconclusive(rows)}, err
 }
 
@@ -76,7 +76,7 @@ func (a *API) completeBatch(c *call, in *completeIn) (recoup.IntakeBatch, error)
 	if err := check.Reason(in.Body.Reason); err != nil {
 		return recoup.IntakeBatch{}, err
 	}
-	done, err := a.GateZero.Complete(c.r.Context(), in.BatchID, c.act(in.Body.Reason))
+	done, err := a.GateZero.Complete(c.Context(), in.BatchID, c.act(in.Body.Reason))
 	return a.batchOf(recoup.IntakeBatch{Batch: done}), err
 }
 
@@ -90,7 +90,7 @@ type killIn struct {
 }
 
 func (a *API) showKillSwitch(c *call, in *killSwitchIn) (client.KillSwitch, error) {
-	found, err := a.GateZero.Batch(c.r.Context(), in.BatchID)
+	found, err := a.GateZero.Batch(c.Context(), in.BatchID)
 	return switchOf(found.Batch), err
 }
 
@@ -104,7 +104,7 @@ func (a *API) kill(c *call, in *killIn) (client.KillSwitch, error) {
 	if err := check.Reason(in.Body.Reason); err != nil {
 		return client.KillSwitch{}, err
 	}
-	b, err := a.GateZero.Kill(c.r.Context(), in.BatchID, c.act(in.Body.Reason))
+	b, err := a.GateZero.Kill(c.Context(), in.BatchID, c.act(in.Body.Reason))
 	return switchOf(b), err
 }
 
@@ -112,7 +112,7 @@ func (a *API) release(c *call, in *killIn) (client.KillSwitch, error) {
 	if err := check.Reason(in.Body.Reason); err != nil {
 		return client.KillSwitch{}, err
 	}
-	b, err := a.GateZero.Release(c.r.Context(), in.BatchID, c.act(in.Body.Reason))
+	b, err := a.GateZero.Release(c.Context(), in.BatchID, c.act(in.Body.Reason))
 	return switchOf(b), err
 }
 
@@ -125,7 +125,7 @@ func (a *API) listBatches(c *call, in *page) (client.IntakeBatchPage, error) {
 	if err != nil {
 		return client.IntakeBatchPage{}, err
 	}
-	found, cursor, err := a.GateZero.Batches(c.r.Context(), after, cmp.Or(in.Limit, 100))
+	found, cursor, err := a.GateZero.Batches(c.Context(), after, cmp.Or(in.Limit, 100))
 	return client.IntakeBatchPage{Batches: each(found, a.batchOf), Next: nextBatch(cursor)}, err
 }
 
@@ -160,7 +160,7 @@ func (a *API) batchOf(b recoup.IntakeBatch) recoup.IntakeBatch {
 }
 
 func (a *API) gateZeroStatus(c *call, _ *struct{}) (recoup.GateZeroStatus, error) {
-	status, err := a.GateZero.GateFigures(c.r.Context())
+	status, err := a.GateZero.GateFigures(c.Context())
 	status.Recoveries = listed(status.Recoveries)
 	for i := range status.Recoveries {
 		status.Recoveries[i].Inconclusive = recovery.Inconclusive(status.Recoveries[i].Reason)
@@ -179,10 +179,10 @@ func (a *API) listRecoveries(c *call, in *recoveriesIn) (client.RecoveryPage, er
 		return client.RecoveryPage{}, err
 	}
 	list := func() ([]store.Case, store.Cursor, error) {
-		return a.GateZero.Eligible(c.r.Context(), in.BatchID, c.now, at)
+		return a.GateZero.Eligible(c.Context(), in.BatchID, c.now, at)
 	}
 	if in.List == client.Exhausted {
-		list = func() ([]store.Case, store.Cursor, error) { return a.GateZero.Exhausted(c.r.Context(), in.BatchID, at) }
+		list = func() ([]store.Case, store.Cursor, error) { return a.GateZero.Exhausted(c.Context(), in.BatchID, at) }
 	}
 	cases, cursor, err := list()
 	return client.RecoveryPage{
@@ -191,7 +191,7 @@ func (a *API) listRecoveries(c *call, in *recoveriesIn) (client.RecoveryPage, er
 }
 
 func (a *API) showRecovery(c *call, in *idIn) (recoup.Recovery, error) {
-	found, err := a.GateZero.Recovery(c.r.Context(), in.ID)
+	found, err := a.GateZero.Recovery(c.Context(), in.ID)
 	if err != nil {
 		return recoup.Recovery{}, err
 	}
@@ -211,7 +211,7 @@ func recoveryOf(x store.Case, now time.Time) *recoup.Recovery {
 type gateClaimIn struct{ Body recoup.GateZeroClaim }
 
 func (a *API) claimGateZero(c *call, in *gateClaimIn) (client.GateZeroClaimed, error) {
-	cases, err := a.GateZero.Claim(c.r.Context(), in.Body)
+	cases, err := a.GateZero.Claim(c.Context(), in.Body)
 	return client.GateZeroClaimed{Work: each(cases, func(x store.Case) recoup.GateZeroWork { return x.Work() })}, err
 }
 
@@ -221,9 +221,9 @@ type gateResultsIn struct{ Body client.GateZeroResults }
 var gateResultRules = rulesOf(reflect.TypeFor[recoup.GateZeroResult]())
 
 func (a *API) gateZeroResults(c *call, in *gateResultsIn) (client.GateZeroRecordedBatch, error) {
-	items, err := answerItems(a, c, len(in.Body.Results), func(i int) (recoup.GateZeroResult, error) {
+	items, err := answerItems(c, len(in.Body.Results), func(i int) (recoup.GateZeroResult, error) {
 		r := &in.Body.Results[i]
-		return c.verified(*r), checkItemRules(gateResultRules, r, func(r *recoup.GateZeroResult) error { return a.checkGateResult(c, r) })
+		return verified(c, *r), checkItemRules(gateResultRules, r, func(r *recoup.GateZeroResult) error { return a.checkGateResult(c, r) })
 	}, a.GateZero.Record, func(_ int, o *store.CaseOutcome) (*client.GateZeroRecorded, error) {
 		return &client.GateZeroRecorded{Intake: o.Case.Intake, Recovery: recoveryOf(o.Case, c.now), NewIntakeID: o.Effects.Reentry.ID}, o.Err
 	})

@@ -34,7 +34,7 @@ func (a *API) createIntake(c *call, in *newIntakeIn) (client.IntakeCreated, erro
 	}
 	candidate := candidateOf(in.Body)
 	candidate.BatchID = in.BatchID
-	found, created, err := a.GateZero.Create(c.r.Context(), candidate)
+	found, created, err := a.GateZero.Create(c.Context(), candidate)
 	return client.IntakeCreated{Intake: found.Intake, Created: created}, err
 }
 
@@ -68,23 +68,16 @@ type importIn struct {
 // importIntakes takes many candidates as JSON, NDJSON or CSV. It reads its body
 // itself, because there is more than one form of it.
 func importIntakes() *route {
-	bind, form := newBinder(reflect.TypeFor[importParams]()), shapeOf(reflect.TypeFor[client.IntakeImport]())
-	return &route{
-		method: http.MethodPost, path: "/v1/gate-zero/intakes/import", status: http.StatusOK, maxBody: importBody, long: true,
-		summary: "Import candidates in bulk: JSON, NDJSON or CSV; rows succeed or fail independently",
-		in:      reflect.TypeFor[importIn](), out: reflect.TypeFor[client.IntakesImported](),
-		serve: func(a *API, c *call) (any, error) {
-			var in importParams
-			if err := bind.read(a, c, reflect.ValueOf(&in).Elem()); err != nil {
-				return nil, err
-			}
-			rows, ignored, err := readRows(c, form, in.FirstLine)
-			if err != nil {
-				return nil, err
-			}
-			return a.importRows(c, in.BatchID, rows, ignored)
-		},
+	form := shapeOf(reflect.TypeFor[client.IntakeImport]())
+	take := func(a *API, c *call, in *importParams) (client.IntakesImported, error) {
+		rows, ignored, err := readRows(c, form, in.FirstLine)
+		if err != nil {
+			return client.IntakesImported{}, err
+		}
+		return a.importRows(c, in.BatchID, rows, ignored)
 	}
+	return operationWithForms[*API, importParams, importIn](http.MethodPost, "/v1/gate-zero/intakes/import", "Import candidates in bulk: JSON, NDJSON or CSV; rows succeed or fail independently", take, describeIntakes).
+		takesUpTo(importBody).takesLong()
 }
 
 // readImport reads candidates from JSON. If something is wrong with the form of it, it
@@ -95,7 +88,7 @@ func readImport(c *call, form *shape, in *client.IntakeImport) error {
 		return err
 	}
 	if r.found.Len() > 0 && !r.void && !r.found.Full() {
-		err := eachItem(c.r.Context(), "intakes", in.Intakes, nil, func(i *client.NewIntake) error {
+		err := eachItem(c.Context(), "intakes", in.Intakes, nil, func(i *client.NewIntake) error {
 			candidate := candidateOf(*i)
 			return recovery.Check(&candidate)
 		})
@@ -135,7 +128,7 @@ func readRows(c *call, form *shape, first int) (rows []recovery.Row, ignored []s
 		if first > 0 {
 			file.From(first)
 		}
-		err = turn.Each(c.r.Context(), 1, func(int) (err error) {
+		err = turn.Each(c.Context(), 1, func(int) (err error) {
 			rows, err = file.Take(maxIntakes + 1)
 			return err
 		})
@@ -151,31 +144,17 @@ func readRows(c *call, form *shape, first int) (rows []recovery.Row, ignored []s
 }
 
 func (a *API) importRows(c *call, batch string, rows []recovery.Row, ignored []string) (client.IntakesImported, error) {
-	done, err := a.GateZero.Import(c.r.Context(), batch, rows)
+	done, err := a.GateZero.Import(c.Context(), batch, rows)
 	if err != nil {
 		return client.IntakesImported{}, err
 	}
 	return client.IntakesImported{
 		Added: done.Added, Present: done.Present, NRefused: len(done.Refused),
 		Refused: each(done.Refused, func(r recovery.Row) client.RefusedRow {
-			return client.RefusedRow{Line: r.Line, Failure: a.embed(c, r.Err)}
+			return client.RefusedRow{Line: r.Line, Failure: c.embed(r.Err)}
 		}),
 		Ignored: plainNames(ignored),
 	}, nil
-}
-
-// maxIgnored is how many columns an answer names.
-const maxIgnored = 20
-
-// plainNames are those that may be repeated.
-func plainNames(names []string) (list []string) {
-	for _, name := range names[:min(len(names), maxIgnored)] {
-		if len(name) > 40 || secretive(name) {
-			name = "?"
-		}
-		list = append(list, name)
-	}
-	return list
 }
 
 // describeIntakes documents the forms in which candidates come.
@@ -198,12 +177,12 @@ func (a *API) listIntakes(c *call, in *intakesIn) (client.IntakePage, error) {
 	if err != nil {
 		return client.IntakePage{}, err
 	}
-	found, cursor, err := a.GateZero.Intakes(c.r.Context(), in.IntakeFilter, at)
+	found, cursor, err := a.GateZero.Intakes(c.Context(), in.IntakeFilter, at)
 	return client.IntakePage{Intakes: listed(found), Next: next(cursor)}, err
 }
 
 func (a *API) showIntake(c *call, in *idIn) (client.IntakeStory, error) {
-	story, err := a.GateZero.Story(c.r.Context(), in.ID)
+	story, err := a.GateZero.Story(c.Context(), in.ID)
 	return client.IntakeStory{Intake: story.Intake, Recovery: recoveryOf(story.Case, c.now), Timeline: withInconclusive(story.Rows)}, err
 }
 

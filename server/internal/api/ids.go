@@ -54,7 +54,7 @@ func (a *API) findIDs(c *call, in *partIn) (client.FoundIDs, error) {
 		bad.Addf("part", "format", "part must be 6 to 32 hexadecimal digits, from the beginning or the end of an id")
 		return client.FoundIDs{}, bad.Err()
 	}
-	found, err := a.Store.FindIDs(c.r.Context(), in.Kind, part, soughtIDs)
+	found, err := a.Store.FindIDs(c.Context(), in.Kind, part, soughtIDs)
 	found = slices.DeleteFunc(found, func(f recoup.FoundID) bool { return !a.maySee(c, in.Kind, f.Of) })
 	shown := found[:min(len(found), shownIDs)]
 	return client.FoundIDs{IDs: listed(shown), More: len(found) > len(shown)}, err

@@ -23,11 +23,11 @@ type Jobs interface {
 const actJobRun = "job.run"
 
 func (a *API) listJobs(c *call, _ *struct{}) (client.Jobs, error) {
-	leader, err := a.Jobs.Leader(c.r.Context())
+	leader, err := a.Jobs.Leader(c.Context())
 	if err != nil {
 		return client.Jobs{}, err
 	}
-	jobs, err := a.Jobs.Statuses(c.r.Context())
+	jobs, err := a.Jobs.Statuses(c.Context())
 	return client.Jobs{Leader: leader, Jobs: jobs}, err
 }
 
@@ -39,7 +39,7 @@ type runJobIn struct {
 // runJob runs a job for a few seconds, or counts what it would do. Who asked for a
 // run is written down before it begins.
 func (a *API) runJob(c *call, in *runJobIn) (recoup.JobRan, error) {
-	ctx := c.r.Context()
+	ctx := c.Context()
 	if err := check.Reason(in.Body.Reason); err != nil {
 		return recoup.JobRan{}, err
 	}

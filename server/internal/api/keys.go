@@ -15,7 +15,7 @@ func (a *API) listKeys(c *call, in *page) (client.KeyPage, error) {
 	if err != nil {
 		return client.KeyPage{}, err
 	}
-	keys, cursor, err := a.Store.Keys(c.r.Context(), at)
+	keys, cursor, err := a.Store.Keys(c.Context(), at)
 	return client.KeyPage{Keys: listed(keys), Next: next(cursor)}, err
 }
 
@@ -30,16 +30,11 @@ func (a *API) showSelf(c *call, _ *struct{}) (recoup.Key, error) {
 type newKeyIn struct{ Body client.NewKey }
 
 func (a *API) createKey(c *call, in *newKeyIn) (recoup.Key, error) {
-	return a.keyMaker().Create(c.r.Context(), in.Body, c.act(in.Body.Reason))
+	return a.keyMaker().Create(c.Context(), in.Body, c.act(in.Body.Reason))
 }
 
 func (a *API) keyMaker() KeyMaker {
 	return KeyMaker{Store: a.Store, IDs: a.IDs, Random: a.Random, Hub: a.hub}
-}
-
-// act is the administrative act of the caller.
-func (c *call) act(reason string) store.Act {
-	return c.caller.Act(reason, c.now)
 }
 
 func (a *API) checkKey(_ *call, in *newKeyIn) error { return a.keyMaker().check(&in.Body) }
@@ -55,8 +50,8 @@ func (a *API) revokeKey(c *call, in *reasonIn) (recoup.Key, error) {
 	if err := check.Reason(in.Body.Reason); err != nil {
 		return recoup.Key{}, err
 	}
-	key, err := a.Store.RevokeKey(c.r.Context(), in.ID, c.act(in.Body.Reason))
-	a.keys.forget()
+	key, err := a.Store.RevokeKey(c.Context(), in.ID, c.act(in.Body.Reason))
+	a.forgetKeys()
 	return key, err
 }
 
@@ -66,12 +61,12 @@ type rotateIn struct {
 }
 
 func (a *API) rotateKey(c *call, in *rotateIn) (recoup.Key, error) {
-	key, err := a.keyMaker().Rotate(c.r.Context(), in.ID, in.Body, c.act(in.Body.Reason))
+	key, err := a.keyMaker().Rotate(c.Context(), in.ID, in.Body, c.act(in.Body.Reason))
 	if errors.Is(err, store.ErrConflict) {
 		return key, fault.Wrap(err, fault.CodeConflict, "The key is revoked, or another took over from it before.")
 	}
 	if err == nil {
-		a.keys.forget()
+		a.forgetKeys()
 	}
 	return key, err
 }

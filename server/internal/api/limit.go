@@ -89,8 +89,11 @@ func (g *admissionControl) overloaded() bool {
 }
 
 // InFlight returns how many requests are being served.
-func (a *API) InFlight() int64 {
-	a.admission.mu.Lock()
-	defer a.admission.mu.Unlock()
-	return int64(a.admission.all.busy + a.admission.all.waiting)
+func (s *server) InFlight() int64 {
+	s.admission.mu.Lock()
+	defer s.admission.mu.Unlock()
+	return int64(s.admission.all.busy + s.admission.all.waiting)
 }
+
+// overloaded reports whether requests are turned away, or were a moment ago.
+func (s *server) overloaded() bool { return s.admission.overloaded() }

@@ -26,9 +26,7 @@ const (
 // Costs of requests without a key, in requests.
 const (
 	costPage   = 1
-	costSearch = 25 // rendered each time
 	costLookup = 10 // of a session that may be made up
-	costHost   = 10 // of a page that names a host for the first time, which may be made up
 )
 
 // anonymous is what requests without a key have.
@@ -56,9 +54,9 @@ func newAnonymous(l Limits) *anonymous {
 
 // Anonymous admits a request without a key that costs as much as so many pages. leave is to be
 // called once its answer is made. A refusal is held back for a moment first.
-func (a *API) Anonymous(r *http.Request, cost int) (leave func(), err error) {
-	n, who := a.admission.anonymous, network(a.client(r))
-	err = n.spend(who, a.Wall(), cost)
+func (s *server) Anonymous(r *http.Request, cost int) (leave func(), err error) {
+	n, who := s.admission.anonymous, network(s.client(r))
+	err = n.spend(who, s.Wall(), cost)
 	if err == nil {
 		leave, err = n.enter(r.Context(), who)
 	}
@@ -68,13 +66,13 @@ func (a *API) Anonymous(r *http.Request, cost int) (leave func(), err error) {
 	return leave, err
 }
 
-// AdmitVisitor is [API.Anonymous] for a page of the console, which may have to look up a session
+// AdmitVisitor is [server.Anonymous] for a page of the console, which may have to look up a session
 // that does not exist.
-func (a *API) AdmitVisitor(r *http.Request, lookup bool) (leave func(), err error) {
+func (s *server) AdmitVisitor(r *http.Request, lookup bool) (leave func(), err error) {
 	if lookup {
-		return a.Anonymous(r, costLookup)
+		return s.Anonymous(r, costLookup)
 	}
-	return a.Anonymous(r, costPage)
+	return s.Anonymous(r, costPage)
 }
 
 // spend takes from the rate of an address and from that of all.
@@ -93,6 +91,11 @@ func (n *anonymous) spend(who netip.Addr, now time.Time, cost int) error {
 func (n *anonymous) charge(who netip.Addr, now time.Time, cost int) {
 	n.byAddress.charge(who, now, cost)
 	n.total.charge(struct{}{}, now, cost)
+}
+
+// chargeAnonymous takes the rest of what a request without a key has cost.
+func (s *server) chargeAnonymous(r *http.Request, cost int) {
+	s.admission.anonymous.charge(network(s.client(r)), s.Wall(), cost)
 }
 
 func anonymousBusy(wait time.Duration) error {
@@ -168,19 +171,18 @@ func (n *anonymous) holdBack(ctx context.Context) {
 	n.held--
 }
 
-// AnonymousFigures are how requests without a key do.
-type AnonymousFigures struct {
+// anonymousFigures are how requests without a key do.
+type anonymousFigures struct {
 	InFlight, Most, Slots int // slots in use, the most that were in use at once, and all
 	Refused               int64
-	Rendered              int64 // pages
 }
 
 // AnonymousFigures returns how requests without a key do.
-func (a *API) AnonymousFigures() AnonymousFigures {
-	n := a.admission.anonymous
+func (s *server) AnonymousFigures() anonymousFigures {
+	n := s.admission.anonymous
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	return AnonymousFigures{len(n.slots), n.most, cap(n.slots), n.refused, a.pages.rendered.Load()}
+	return anonymousFigures{len(n.slots), n.most, cap(n.slots), n.refused}
 }
 
 // Sign-ins are few: a rate for each address, whatever key is tried, and for each key.
@@ -191,13 +193,13 @@ const (
 )
 
 // SignIn admits a sign-in from the address of a request, whatever its key is.
-func (a *API) SignIn(r *http.Request) error {
-	return signInsLeft(a.admission.signIns.take(network(a.client(r)), a.Wall(), 1), "from this address")
+func (s *server) SignIn(r *http.Request) error {
+	return signInsLeft(s.admission.signIns.take(network(s.client(r)), s.Wall(), 1), "from this address")
 }
 
 // SignInWith admits a sign-in with a key that is valid.
-func (a *API) SignInWith(hash [32]byte) error {
-	return signInsLeft(a.admission.signInsWith.take(hash, a.Wall(), 1), "with this key")
+func (s *server) SignInWith(hash [32]byte) error {
+	return signInsLeft(s.admission.signInsWith.take(hash, s.Wall(), 1), "with this key")
 }
 
 func signInsLeft(wait time.Duration, which string) error {

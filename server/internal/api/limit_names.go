@@ -1,15 +1,12 @@
 package api
 
 import (
-	"cmp"
 	"hash/maphash"
 	"sync"
 	"time"
 
 	"github.com/recoup-dev/recoup"
 	"github.com/recoup-dev/recoup/fault"
-	"github.com/recoup-dev/recoup/server/internal/alert"
-	"github.com/recoup-dev/recoup/server/internal/ledger"
 )
 
 // names bounds how many services and lanes a key can make up in a day. Each costs
@@ -32,6 +29,17 @@ const maxKnownNames = 50_000
 
 func newNames(limit int) *names {
 	return &names{limit: limit, seed: maphash.MakeSeed(), known: map[uint64]struct{}{}, made: map[recoup.ID]int{}}
+}
+
+// checkName refuses a name that the key may not make up any more. The name of a kind is known to
+// the node once it was used.
+func (c *call) checkName(kind, name string) error {
+	n := c.server.names
+	if n.admit(c, kind, name) {
+		return nil
+	}
+	return fault.New(fault.CodeQuotaExceeded, "The key has named %d new pipelines, stages and services today; use one that is known, or come back tomorrow.", n.limit).
+		With("limit", n.limit).With("window_sec", 24*60*60)
 }
 
 // admit reports whether a key may use a name: one that is known, or a new one if it
@@ -61,30 +69,4 @@ func (n *names) admit(c *call, kind, name string) bool {
 	}
 	n.known[hash] = struct{}{}
 	return true
-}
-
-// droppedName is the reason for which the service of an event is replaced.
-const droppedName = "new_service_limit"
-
-// foldServices puts the events of services that the key may not make up any more
-// under one name, so that they count and cost no more than one. It returns how many
-// there were.
-func (a *API) foldServices(c *call, batch []ledger.Incoming, sender *ledger.Sender) (folded int) {
-	for i := range batch {
-		if !a.names.admit(c, "service", cmp.Or(batch[i].Service, sender.Service)) {
-			batch[i].Service = alert.Other
-			folded++
-		}
-	}
-	return folded
-}
-
-// checkLane refuses a pipeline or a stage that the key may not make up any more:
-// work under another name would be claimed by nobody.
-func (a *API) checkLane(c *call, pipeline, stage string) error {
-	if a.names.admit(c, "lane", pipeline+"\x00"+stage) {
-		return nil
-	}
-	return fault.New(fault.CodeQuotaExceeded, "The key has named %d new pipelines, stages and services today; use one that is known, or come back tomorrow.", a.names.limit).
-		With("limit", a.names.limit).With("window_sec", 24*60*60)
 }

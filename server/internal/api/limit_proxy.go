@@ -13,8 +13,8 @@ import (
 // believed only of addresses that the operator has named.
 
 // trusted reports whether an address is that of a named proxy.
-func (a *API) trusted(address netip.Addr) bool {
-	for _, p := range a.Proxies {
+func (s *server) trusted(address netip.Addr) bool {
+	for _, p := range s.Proxies {
 		if p.Contains(address) {
 			return true
 		}
@@ -42,13 +42,13 @@ func parseAddress(s string) (netip.Addr, bool) {
 // client is the address that a request comes from: the last one on its way that is
 // no named proxy's. Each proxy appends whom it heard from, so what a client has made
 // up stands before that and is never read.
-func (a *API) client(r *http.Request) netip.Addr {
+func (s *server) client(r *http.Request) netip.Addr {
 	at := peer(r)
-	if !a.trusted(at) {
+	if !s.trusted(at) {
 		return at
 	}
 	way := strings.Split(strings.Join(r.Header.Values("X-Forwarded-For"), ","), ",")
-	for ; len(way) > 0 && a.trusted(at); way = way[:len(way)-1] {
+	for ; len(way) > 0 && s.trusted(at); way = way[:len(way)-1] {
 		next, ok := parseAddress(strings.TrimSpace(way[len(way)-1]))
 		if !ok {
 			break
@@ -64,15 +64,15 @@ var hostPattern = regexp.MustCompile(`^([A-Za-z0-9]([A-Za-z0-9.-]{0,251}[A-Za-z0
 // origin is where whoever sent a request finds this server: its URL, else the host
 // that the request names, or the one that a named proxy says it was sent to. It is
 // empty if that is no host.
-func (a *API) origin(r *http.Request) string {
-	if a.URL != "" {
-		return a.URL
+func (s *server) origin(r *http.Request) string {
+	if s.URL != "" {
+		return s.URL
 	}
 	host, scheme := r.Host, "http"
 	if r.TLS != nil {
 		scheme = "https"
 	}
-	if a.trusted(peer(r)) {
+	if s.trusted(peer(r)) {
 		host = forwarded(r.Header, "X-Forwarded-Host", host)
 		scheme = strings.ToLower(forwarded(r.Header, "X-Forwarded-Proto", scheme))
 	}
@@ -100,3 +100,7 @@ func named(a netip.Addr) string {
 	}
 	return a.String()
 }
+
+// Secure reports whether whoever sent a request came by TLS, as far as this server or a
+// proxy that it trusts can know.
+func (s *server) Secure(r *http.Request) bool { return strings.HasPrefix(s.origin(r), "https:") }

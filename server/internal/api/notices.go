@@ -51,7 +51,7 @@ func (a *API) listNotices(c *call, in *noticesIn) (client.NoticePage, error) {
 	if err := check.Identifier("to", in.To); in.To != "" && err != nil {
 		return client.NoticePage{}, err
 	}
-	list, cursor, err := a.Store.Notices(c.r.Context(), in.NoticeFilter, at)
+	list, cursor, err := a.Store.Notices(c.Context(), in.NoticeFilter, at)
 	return client.NoticePage{Notices: each(list, notify.Public), Next: next(cursor)}, err
 }
 
@@ -61,7 +61,7 @@ func (a *API) resendNotices(c *call, in *resendIn) (client.NoticeResent, error) 
 	if err := check.Reason(in.Body.Reason); err != nil {
 		return client.NoticeResent{}, err
 	}
-	n, err := a.Store.ResendNotices(c.r.Context(), in.Body.IDs, c.act(in.Body.Reason))
+	n, err := a.Store.ResendNotices(c.Context(), in.Body.IDs, c.act(in.Body.Reason))
 	return client.NoticeResent{Resent: n}, err
 }
 
@@ -77,10 +77,10 @@ type testChannelIn struct {
 // testChannel tries a channel. That it does not work is an answer, and no failure of
 // the request.
 func (a *API) testChannel(c *call, in *testChannelIn) (client.ChannelTest, error) {
-	reason, err := a.Channels.TestChannel(c.r.Context(), in.Name, c.caller.Name)
+	reason, err := a.Channels.TestChannel(c.Context(), in.Name, c.caller.Name)
 	if err != nil {
 		return client.ChannelTest{}, err
 	}
 	entry := c.act("").On(actChannelTest, in.Name, map[string]any{"accepted": reason == ""})
-	return client.ChannelTest{Channel: in.Name, Accepted: reason == "", Reason: reason}, a.Store.AppendAudit(c.r.Context(), entry)
+	return client.ChannelTest{Channel: in.Name, Accepted: reason == "", Reason: reason}, a.Store.AppendAudit(c.Context(), entry)
 }

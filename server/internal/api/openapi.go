@@ -15,22 +15,33 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"github.com/recoup-dev/recoup"
-	"github.com/recoup-dev/recoup/client"
 	"github.com/recoup-dev/recoup/fault"
 )
 
-// Document makes the OpenAPI 3.1 document from the routes and the Go types they
-// take and return.
-func Document(version string) ([]byte, error) {
+// set is a group of routes with their documentation.
+type set struct {
+	Areas  []area
+	Routes []*route
+
+	// Answers are example answers as JSON, by the name of the route: {"GET /v1/codes": {…}}.
+	// Routes without one have no example.
+	Answers []byte
+}
+
+// area is a section of the reference: the tag of its routes.
+type area struct{ Name, Description string }
+
+// info is what a document says of the whole API.
+type info struct{ Title, Version, Description string }
+
+// openAPIDocument makes the OpenAPI 3.1 document of sets of routes from the Go types that
+// they take and return. Areas and routes have the order of the sets.
+func openAPIDocument(about info, sets ...set) ([]byte, error) {
 	registry := huma.NewMapRegistry("#/components/schemas/", schemaName)
 	doc := &huma.OpenAPI{
-		OpenAPI: "3.1.0",
-		Info: &huma.Info{
-			Title: "Recoup", Version: version,
-			Description: "Failed work is recorded once, classified, retried by policy, parked for people, escalated, replayed, recovered and archived.",
-		},
+		OpenAPI:    "3.1.0",
+		Info:       &huma.Info{Title: about.Title, Version: about.Version, Description: about.Description},
 		Servers:    []*huma.Server{{URL: "/", Description: "The node that serves this document"}},
-		Tags:       areas(),
 		Extensions: map[string]any{"x-errors": byStatus(commonCodes())},
 		Components: &huma.Components{
 			Schemas:         registry,
@@ -39,11 +50,26 @@ func Document(version string) ([]byte, error) {
 	}
 	registry.RegisterTypeAlias(reflect.TypeFor[fault.Error](), reflect.TypeFor[Failure]())
 	registry.RegisterTypeAlias(reflect.TypeFor[recoup.JSON](), reflect.TypeFor[json.RawMessage]())
-	about, answers := manuals(), exampleAnswers()
-	for i, rt := range routes() {
-		op := rt.describe(registry, about[rt.name()], answers[rt.name()])
-		op.Extensions["x-position"] = i // paths have no order of their own
-		doc.AddOperation(op)
+	answers := map[string]json.RawMessage{}
+	for _, s := range sets {
+		for _, a := range s.Areas {
+			doc.Tags = append(doc.Tags, &huma.Tag{Name: a.Name, Description: a.Description})
+		}
+		if s.Answers == nil {
+			continue
+		}
+		if err := json.Unmarshal(s.Answers, &answers); err != nil {
+			return nil, fmt.Errorf("the example answers: %w", err)
+		}
+	}
+	position := 0
+	for _, s := range sets {
+		for _, rt := range s.Routes {
+			op := rt.describe(registry, rt.doc, answers[rt.name()])
+			op.Extensions["x-position"] = position // paths have no order of their own
+			doc.AddOperation(op)
+			position++
+		}
 	}
 	b, err := json.Marshal(doc)
 	if err != nil {
@@ -59,13 +85,13 @@ func schemaName(t reflect.Type, hint string) string {
 }
 
 // name is the route's pattern: its method and path.
-func (r *route) name() string { return r.method + " " + r.path }
+func (r *route) name() string { return r.Info.Method + " " + r.Info.Path }
 
 // describe documents a route: what its types say, what its manual adds, and an answer as
 // a node gave it.
-func (r *route) describe(registry huma.Registry, m routeDoc, answer json.RawMessage) *huma.Operation {
+func (r *route) describe(registry huma.Registry, m Doc, answer json.RawMessage) *huma.Operation {
 	op := &huma.Operation{
-		Method: r.method, Path: r.path, Summary: r.summary, Description: m.about, Tags: []string{r.tag},
+		Method: r.Info.Method, Path: r.Info.Path, Summary: r.Info.Summary, Description: m.About, Tags: []string{r.Info.Tag},
 		OperationID: operationID(r), Responses: map[string]*huma.Response{},
 		Extensions: map[string]any{"x-errors": byStatus(r.codes(m))},
 	}
@@ -73,7 +99,7 @@ func (r *route) describe(registry huma.Registry, m routeDoc, answer json.RawMess
 		op.Security = []map[string][]string{{"key": {}}}
 		op.Extensions["x-roles"] = r.permitted()
 	}
-	r.describeInput(op, registry, r.in)
+	r.describeInput(op, registry, r.Info.In)
 	m.illustrate(op)
 	if op.RequestBody != nil {
 		op.Extensions["x-max-body-bytes"] = r.maxBody
@@ -82,7 +108,7 @@ func (r *route) describe(registry huma.Registry, m routeDoc, answer json.RawMess
 	if answer != nil {
 		content.Example = answer
 	}
-	op.Responses[strconv.Itoa(r.status)] = &huma.Response{Description: http.StatusText(r.status), Content: map[string]*huma.MediaType{fault.MediaJSON: content}}
+	op.Responses[strconv.Itoa(r.Info.Status)] = &huma.Response{Description: http.StatusText(r.Info.Status), Content: map[string]*huma.MediaType{fault.MediaJSON: content}}
 	op.Responses["default"] = describeFailure(registry)
 	return op
 }
@@ -91,7 +117,7 @@ func (r *route) describe(registry huma.Registry, m routeDoc, answer json.RawMess
 // has the id of the request beside its own members: a schema of its own, because the
 // same type is without it where it is read.
 func (r *route) describeAnswer(registry huma.Registry) *huma.Schema {
-	read := registry.Schema(r.out, true, "")
+	read := registry.Schema(r.Info.Out, true, "")
 	own := registry.SchemaFromRef(read.Ref)
 	if !r.writes() || own == nil {
 		return read
@@ -120,8 +146,8 @@ func describeFailure(registry huma.Registry) *huma.Response {
 }
 
 func operationID(r *route) string {
-	words := strings.FieldsFunc(strings.TrimPrefix(r.path, "/v1"), func(c rune) bool { return c == '/' || c == '{' || c == '}' || c == '-' })
-	return strings.ToLower(r.method) + "-" + strings.Join(words, "-")
+	words := strings.FieldsFunc(strings.TrimPrefix(r.Info.Path, "/v1"), func(c rune) bool { return c == '/' || c == '{' || c == '}' || c == '-' })
+	return strings.ToLower(r.Info.Method) + "-" + strings.Join(words, "-")
 }
 
 // describeInput documents parameters and body.
@@ -140,7 +166,7 @@ func (r *route) describeInput(op *huma.Operation, registry huma.Registry, t refl
 				Required: f.Tag.Get("required") == "true", Schema: huma.SchemaFromField(registry, f, "")})
 		case f.Name == "Body":
 			op.RequestBody = r.describeBody(registry, f.Type)
-			if r.repeat == keyed {
+			if r.Info.Repeat == keyed {
 				op.Parameters = append(op.Parameters, &huma.Param{Name: "Idempotency-Key", In: "header",
 					Description: "one of your own, of up to 200 printable ASCII characters; for 24 hours the same request with the same key is carried out once, and another request with it is refused", Schema: &huma.Schema{Type: huma.TypeString}})
 			}
@@ -157,26 +183,10 @@ func (r *route) describeBody(registry huma.Registry, t reflect.Type) *huma.Reque
 		schema = &huma.Schema{AllOf: []*huma.Schema{schema, {Required: r.required}}}
 	}
 	body := &huma.RequestBody{Required: !r.mayLack, Content: map[string]*huma.MediaType{fault.MediaJSON: {Schema: schema}}}
-	if t == reflect.TypeFor[client.EventBatch]() {
-		body.Content = describeEvents(registry)
-	}
-	if t == reflect.TypeFor[client.IntakeImport]() {
-		body.Content = describeIntakes(registry, schema)
+	if r.forms != nil {
+		body.Content = r.forms(registry, schema)
 	}
 	return body
-}
-
-// describeEvents documents the forms in which events come. A header may name the
-// service of all of them.
-func describeEvents(registry huma.Registry) map[string]*huma.MediaType {
-	event := *registry.Schema(reflect.TypeFor[recoup.Event](), false, "")
-	event.Required = []string{"code"}
-	many := &huma.Schema{Type: huma.TypeArray, Description: "the events; each is checked by itself", Items: &event, MaxItems: new(maxEvents)}
-	named := &huma.Schema{Type: huma.TypeObject, Properties: map[string]*huma.Schema{"events": many}, Required: []string{"events"}, AdditionalProperties: false}
-	return map[string]*huma.MediaType{
-		fault.MediaJSON: {Schema: &huma.Schema{OneOf: []*huma.Schema{&event, many, named}}},
-		ndjson:          {Schema: &event},
-	}
 }
 
 // Failure is the contract of spec 001 as JSON has it.

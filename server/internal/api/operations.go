@@ -26,7 +26,7 @@ func operationRoutes() []*route {
 	} {
 		act, summary := verb[0], verb[1]
 		rt := operation(post, "/v1/operations/{id}/"+act, summary, func(a *API, c *call, in *operationActIn) (recoup.Operation, error) {
-			return a.Engine.ActOnOperation(c.r.Context(), c.caller, in.ID, act, in.Body.Reason)
+			return a.Engine.ActOnOperation(c.Context(), c.caller, in.ID, act, in.Body.Reason)
 		})
 		list = append(list, checked(rt, func(a *API, _ *call, in *operationActIn) error { return a.Engine.CheckReason(in.Body.Reason) }).by(Operator).under(priority))
 	}
@@ -78,11 +78,11 @@ func (a *API) createOperation(c *call, in *newOperationIn) (client.FrozenOperati
 	if err != nil {
 		return client.FrozenOperation{}, err
 	}
-	o, err := a.Engine.Freeze(c.r.Context(), c.caller, asked)
+	o, err := a.Engine.Freeze(c.Context(), c.caller, asked)
 	if err != nil {
 		return client.FrozenOperation{}, err
 	}
-	sample, _, err := a.Engine.OperationItems(c.r.Context(), c.caller, o.ID, "", 0, sampleSize)
+	sample, _, err := a.Engine.OperationItems(c.Context(), c.caller, o.ID, "", 0, sampleSize)
 	return client.FrozenOperation{Operation: o, Sample: listed(sample)}, err
 }
 
@@ -91,7 +91,7 @@ func (a *API) checkConfirmation(_ *call, in *confirmationIn) error {
 }
 
 func (a *API) confirmOperation(c *call, in *confirmationIn) (recoup.Operation, error) {
-	return a.Engine.Confirm(c.r.Context(), c.caller, in.ID, in.Body)
+	return a.Engine.Confirm(c.Context(), c.caller, in.ID, in.Body)
 }
 
 type operationsIn struct {
@@ -104,12 +104,12 @@ func (a *API) listOperations(c *call, in *operationsIn) (client.OperationPage, e
 	if err != nil {
 		return client.OperationPage{}, err
 	}
-	found, cursor, err := a.Engine.Operations(c.r.Context(), c.caller, recoup.OperationState(in.State), at)
+	found, cursor, err := a.Engine.Operations(c.Context(), c.caller, recoup.OperationState(in.State), at)
 	return client.OperationPage{Operations: listed(found), Next: next(cursor)}, err
 }
 
 func (a *API) showOperation(c *call, in *idIn) (recoup.Operation, error) {
-	return a.Engine.Operation(c.r.Context(), c.caller, in.ID)
+	return a.Engine.Operation(c.Context(), c.caller, in.ID)
 }
 
 type operationItemsIn struct {
@@ -120,6 +120,6 @@ type operationItemsIn struct {
 }
 
 func (a *API) listOperationItems(c *call, in *operationItemsIn) (client.OperationItems, error) {
-	items, next, err := a.Engine.OperationItems(c.r.Context(), c.caller, in.ID, recoup.OperationResult(in.Result), in.From, in.Limit)
+	items, next, err := a.Engine.OperationItems(c.Context(), c.caller, in.ID, recoup.OperationResult(in.Result), in.From, in.Limit)
 	return client.OperationItems{Items: listed(items), Next: max(next, 0)}, err
 }

@@ -140,8 +140,7 @@ func (a *API) readable(cost func(*http.Request) int, find func(*http.Request) (f
 			w.Header().Set("Content-Security-Policy", pagePolicy)
 			w.Header().Set("Referrer-Policy", "no-referrer")
 		}
-		c := connection{*http.NewResponseController(w), a.Wall}
-		c.writeWithin(at.file.Size())
+		a.allowWrite(w, at.file.Size())
 		at.file.Serve(w, r)
 		return nil
 	})

@@ -16,7 +16,7 @@ type PayloadKeys interface {
 }
 
 func (a *API) listPayloadKeys(c *call, _ *struct{}) (client.PayloadKeyList, error) {
-	keys, err := a.Registrar.PayloadKeys(c.r.Context())
+	keys, err := a.Registrar.PayloadKeys(c.Context())
 	return client.PayloadKeyList{Keys: keys}, err
 }
 
@@ -24,12 +24,12 @@ func (a *API) rotatePayloadKey(c *call, in *whyIn) (client.PayloadKey, error) {
 	if err := check.Reason(in.Body.Reason); err != nil {
 		return client.PayloadKey{}, err
 	}
-	return a.Registrar.RotatePayloadKey(c.r.Context(), c.act(in.Body.Reason))
+	return a.Registrar.RotatePayloadKey(c.Context(), c.act(in.Body.Reason))
 }
 
 func (a *API) wrapKeys(c *call, in *whyIn) (client.KeysWrapped, error) {
 	if err := check.Reason(in.Body.Reason); err != nil {
 		return client.KeysWrapped{}, err
 	}
-	return a.Registrar.WrapKeys(c.r.Context(), c.act(in.Body.Reason))
+	return a.Registrar.WrapKeys(c.Context(), c.act(in.Body.Reason))
 }

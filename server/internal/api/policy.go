@@ -19,7 +19,7 @@ func (a *API) policyVersions(c *call, in *page) (client.PolicyVersionPage, error
 	if err != nil || before < 0 {
 		return client.PolicyVersionPage{}, badCursor()
 	}
-	versions, next, err := a.Store.PolicyVersions(c.r.Context(), before, cmp.Or(in.Limit, 100))
+	versions, next, err := a.Store.PolicyVersions(c.Context(), before, cmp.Or(in.Limit, 100))
 	out := client.PolicyVersionPage{Versions: listed(versions)}
 	if next > 0 {
 		out.Next = strconv.FormatInt(next, 10)
@@ -30,7 +30,7 @@ func (a *API) policyVersions(c *call, in *page) (client.PolicyVersionPage, error
 type planIn struct{ Body client.PolicyFile }
 
 func (a *API) planPolicy(c *call, in *planIn) (engine.Plan, error) {
-	return a.Registrar.PlanPolicy(c.r.Context(), c.caller, []byte(in.Body.Text))
+	return a.Registrar.PlanPolicy(c.Context(), c.caller, []byte(in.Body.Text))
 }
 
 type putPolicyIn struct{ Body client.PolicyChange }
@@ -45,7 +45,7 @@ type appliedOut struct {
 }
 
 func (a *API) putPolicy(c *call, in *putPolicyIn) (appliedOut, error) {
-	done, err := a.Registrar.ApplyPolicy(c.r.Context(), c.caller, []byte(in.Body.Text), in.Body.Rebase, in.Body.Reason)
+	done, err := a.Registrar.ApplyPolicy(c.Context(), c.caller, []byte(in.Body.Text), in.Body.Rebase, in.Body.Reason)
 	v := done.Version
 	if err != nil && done.Rebased != nil {
 		return appliedOut{}, cutShort(err, map[string]any{"version": v.Version, "added": done.Added, "rebased": done.Rebased})

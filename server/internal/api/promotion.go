@@ -21,9 +21,9 @@ type entityIn struct {
 }
 
 func (a *API) gate(c *call, in *entityIn) (recoup.Gate, error) {
-	g, err := a.Engine.Gate(c.r.Context(), in.Entity)
+	g, err := a.Engine.Gate(c.Context(), in.Entity)
 	if err == nil && in.Unknown && !g.Blocked {
-		g.Unknown, err = a.Engine.Unknown(c.r.Context(), in.Entity)
+		g.Unknown, err = a.Engine.Unknown(c.Context(), in.Entity)
 	}
 	return a.gateOf(c, g), err
 }
@@ -60,7 +60,7 @@ func (a *API) promote(c *call, in *promoteIn) (recoup.Promoted, error) {
 	if id != nil {
 		receipt = &store.PromotionReceipt{Scope: id.scope, Key: id.item(0), Hash: id.hash, ExpiresAt: c.now.Add(receiptLife)}
 	}
-	done, gate, err := a.Engine.Promote(c.r.Context(), c.caller, in.Body, receipt)
+	done, gate, err := a.Engine.Promote(c.Context(), c.caller, in.Body, receipt)
 	if errors.Is(err, store.ErrBlocked) {
 		err = blocked(a.gateOf(c, gate))
 	}
@@ -96,7 +96,7 @@ func (a *API) processed(c *call, in *processedIn) (processedOut, error) {
 	counts := make([]store.Processed, len(in.Body.Counts))
 	var found fault.FieldErrors
 	for i, p := range in.Body.Counts {
-		counts[i] = c.processedOf(&p)
+		counts[i] = processedOf(c, &p)
 		if err := a.checkProcessed(c, counts[i]); err != nil {
 			if !found.Merge(located("counts["+strconv.Itoa(i)+"]", err)) {
 				return processedOut{}, err
@@ -110,7 +110,7 @@ func (a *API) processed(c *call, in *processedIn) (processedOut, error) {
 	if err := found.Err(); err != nil {
 		return processedOut{}, err
 	}
-	if err := a.Store.AddProcessed(c.r.Context(), counts); err != nil {
+	if err := a.Store.AddProcessed(c.Context(), counts); err != nil {
 		return processedOut{}, err
 	}
 	return processedOut{Accepted: len(counts)}, nil

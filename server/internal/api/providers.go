@@ -15,7 +15,7 @@ import (
 )
 
 func (a *API) providers(c *call, _ *struct{}) (client.Providers, error) {
-	rows, err := a.Store.Providers(c.r.Context())
+	rows, err := a.Store.Providers(c.Context())
 	return client.Providers{Providers: each(a.Engine.Policies.Current().Providers, func(g policy.ProviderGroup) recoup.Provider {
 		return providerOf(&g, rows)
 	})}, err
@@ -49,7 +49,7 @@ func (a *API) switchProvider(c *call, in *switchIn) (recoup.Provider, error) {
 	if err := checkSwitch(group, in.Body); err != nil {
 		return recoup.Provider{}, err
 	}
-	rows, err := a.Store.Providers(c.r.Context())
+	rows, err := a.Store.Providers(c.Context())
 	if err != nil {
 		return recoup.Provider{}, err
 	}
@@ -61,7 +61,7 @@ func (a *API) switchProvider(c *call, in *switchIn) (recoup.Provider, error) {
 	if row != nil {
 		change.From = row.Active
 	}
-	done, err := a.Store.SwitchProvider(c.r.Context(), change, c.act(in.Body.Reason))
+	done, err := a.Store.SwitchProvider(c.Context(), change, c.act(in.Body.Reason))
 	if errors.Is(err, store.ErrConflict) {
 		return recoup.Provider{}, fault.Wrap(err, fault.CodeConflict, "Somebody else has switched it meanwhile; look again.")
 	}

@@ -120,7 +120,7 @@ type readyIn struct {
 func (a *API) ready(c *call, in *readyIn) (status, error) {
 	carried := in.For == "events" && a.Bus != nil && a.Bus.Up()
 	if a.Ready != nil && !carried {
-		err := a.readiness.ask(c.r.Context())
+		err := a.readiness.ask(c.Context())
 		if said, ok := errors.AsType[*fault.Error](err); ok {
 			return status{}, patient(said)
 		}
@@ -129,7 +129,7 @@ func (a *API) ready(c *call, in *readyIn) (status, error) {
 		}
 	}
 	out := status{Status: "ready"}
-	if a.admission.overloaded() {
+	if a.overloaded() {
 		out.Status = "overloaded"
 	}
 	if a.Standby {
@@ -143,3 +143,6 @@ func (a *API) ready(c *call, in *readyIn) (status, error) {
 	}
 	return out, nil
 }
+
+// standbyWarning is what a standby says of itself.
+const standbyWarning = "this node is a standby: it answers reads, refuses changes, runs no jobs and sends nothing"

@@ -90,7 +90,7 @@ func (a *API) putCode(c *call, in *putCodeIn) (*fault.Definition, error) {
 		return nil, fault.BadField("code", "match", "the body names another code than the address")
 	}
 	def.Code = code
-	if err := a.Registrar.RegisterCode(c.r.Context(), def, c.act("")); err != nil {
+	if err := a.Registrar.RegisterCode(c.Context(), def, c.act("")); err != nil {
 		return nil, err
 	}
 	stored, _ := a.Registrar.Codes().Lookup(code)

@@ -24,7 +24,7 @@ func replayRoutes() []*route {
 	} {
 		act, summary := verb[0], verb[1]
 		list = append(list, checked(operation(post, "/v1/replays/{id}/"+act, summary, func(a *API, c *call, in *replayActIn) (recoup.Replay, error) {
-			return a.Letters.ActOnReplay(c.r.Context(), c.caller, in.ID, act, in.Body.Reason)
+			return a.Letters.ActOnReplay(c.Context(), c.caller, in.ID, act, in.Body.Reason)
 		}), neededReason(func(in *replayActIn) string { return in.Body.Reason })).by(Operator).under(priority))
 	}
 	for _, rt := range list {
@@ -49,13 +49,13 @@ func (in *replayLetterIn) replay() recoup.NewReplay {
 }
 
 func (a *API) replayLetter(c *call, in *replayLetterIn) (recoup.Replay, error) {
-	return a.Letters.Replay(c.r.Context(), c.caller, in.replay())
+	return a.Letters.Replay(c.Context(), c.caller, in.replay())
 }
 
 type replayIn struct{ Body recoup.NewReplay }
 
 func (a *API) createReplay(c *call, in *replayIn) (recoup.Replay, error) {
-	return a.Letters.Replay(c.r.Context(), c.caller, in.Body)
+	return a.Letters.Replay(c.Context(), c.caller, in.Body)
 }
 
 func (a *API) checkReplay(_ *call, in *replayIn) error { return a.Letters.CheckReplay(in.Body) }
@@ -63,7 +63,7 @@ func (a *API) checkReplay(_ *call, in *replayIn) error { return a.Letters.CheckR
 type previewIn struct{ Body recoup.ReplaySelection }
 
 func (a *API) previewReplay(c *call, in *previewIn) (recoup.ReplayPreview, error) {
-	p, err := a.Letters.Preview(c.r.Context(), c.caller, in.Body)
+	p, err := a.Letters.Preview(c.Context(), c.caller, in.Body)
 	explain(p.Refused)
 	return p, err
 }
@@ -80,12 +80,12 @@ func (a *API) listReplays(c *call, in *replaysIn) (client.ReplayPage, error) {
 	if err != nil {
 		return client.ReplayPage{}, err
 	}
-	found, cursor, err := a.Letters.Replays(c.r.Context(), c.caller, recoup.ReplayState(in.State), at)
+	found, cursor, err := a.Letters.Replays(c.Context(), c.caller, recoup.ReplayState(in.State), at)
 	return client.ReplayPage{Replays: found, Next: next(cursor)}, err
 }
 
 func (a *API) showReplay(c *call, in *idIn) (recoup.ReplayDetails, error) {
-	d, err := a.Letters.Status(c.r.Context(), c.caller, in.ID)
+	d, err := a.Letters.Status(c.Context(), c.caller, in.ID)
 	d.Notes = listed(d.Notes)
 	return d, err
 }
@@ -98,6 +98,6 @@ type replayItemsIn struct {
 }
 
 func (a *API) listReplayItems(c *call, in *replayItemsIn) (client.ReplayItems, error) {
-	items, next, err := a.Letters.Items(c.r.Context(), c.caller, in.ID, recoup.ItemState(in.State), in.From, in.Limit)
+	items, next, err := a.Letters.Items(c.Context(), c.caller, in.ID, recoup.ItemState(in.State), in.From, in.Limit)
 	return client.ReplayItems{Items: listed(items), Next: max(next, 0)}, err
 }

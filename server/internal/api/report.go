@@ -19,7 +19,7 @@ import (
 
 // correlated is a report as the engine takes it. One that is correlated with nothing
 // is with its request.
-func (c *call) correlated(r recoup.Report) recoup.Report {
+func correlated(c *call, r recoup.Report) recoup.Report {
 	if r.CorrelationID.IsZero() {
 		r.CorrelationID = c.trace()
 	}
@@ -33,7 +33,7 @@ func (a *API) report(c *call, in *reportIn) (recoup.Reported, error) {
 	if err != nil {
 		return recoup.Reported{}, err
 	}
-	out, err := a.Engine.Report(c.r.Context(), c.caller, []recoup.Report{c.correlated(in.Body)}, receipt)
+	out, err := a.Engine.Report(c.Context(), c.caller, []recoup.Report{correlated(c, in.Body)}, receipt)
 	if err != nil {
 		return recoup.Reported{}, err
 	}
@@ -42,7 +42,7 @@ func (a *API) report(c *call, in *reportIn) (recoup.Reported, error) {
 }
 
 func (a *API) checkReport(c *call, in *reportIn) error {
-	r := c.correlated(in.Body)
+	r := correlated(c, in.Body)
 	return a.Engine.CheckReport(&r)
 }
 
@@ -58,9 +58,7 @@ var (
 // cannot be read at all, takes nothing from the others.
 func reportMany() *route {
 	r := checked(operation(http.MethodPost, "/v1/errors/batch", "Report failures in bulk; items succeed or fail independently", (*API).reportBatch), (*API).checkReports)
-	whole := r.serve
-	r.serve = func(a *API, c *call) (any, error) {
-		out, err := whole(a, c)
+	return amended(r, func(a *API, c *call, out any, err error) (any, error) {
 		var body struct{ Reports []json.RawMessage }
 		if !within(err, "reports") || json.Unmarshal(c.body, &body) != nil {
 			return out, err
@@ -73,14 +71,13 @@ func reportMany() *route {
 			return out, c.illustrated(cmp.Or(joined(wrong), err)) // there is none to be served
 		}
 		return a.reportItems(c, reports, wrong)
-	}
-	return r
+	})
 }
 
 // readReports reads reports of which some are none, each by itself, in turns of the key.
 func (a *API) readReports(c *call, items []json.RawMessage) ([]recoup.Report, []error, error) {
 	reports, wrong, listed := make([]recoup.Report, len(items)), make([]error, len(items)), 0
-	err := turn.Each(c.r.Context(), len(items), func(i int) error {
+	err := turn.Each(c.Context(), len(items), func(i int) error {
 		r := reading{at: reportAt(i), listed: &listed}
 		wrong[i] = r.item(reportShape, items[i], &reports[i])
 		if r.found.Len() > 0 && !r.void && !r.brief() {
@@ -103,7 +100,7 @@ func (a *API) checkItem(c *call, r recoup.Report) error {
 }
 
 func (a *API) checkReports(c *call, in *reportBatchIn) error {
-	return eachItem(c.r.Context(), "reports", in.Body.Reports, reportRules, func(r *recoup.Report) error { return a.checkReport(c, &reportIn{*r}) })
+	return eachItem(c.Context(), "reports", in.Body.Reports, reportRules, func(r *recoup.Report) error { return a.checkReport(c, &reportIn{*r}) })
 }
 
 // joined is everything that is wrong with the items of a batch as one failure.
@@ -124,7 +121,7 @@ func (a *API) reportBatch(c *call, in *reportBatchIn) (client.ReportedBatch, err
 // reportItems records the reports with which nothing is wrong yet.
 func (a *API) reportItems(c *call, items []recoup.Report, wrong []error) (client.ReportedBatch, error) {
 	receipts := make([]*store.Receipt, 0, len(items))
-	answers, err := answerItems(a, c, len(items), func(i int) (r recoup.Report, err error) {
+	answers, err := answerItems(c, len(items), func(i int) (r recoup.Report, err error) {
 		if err = wrong[i]; err == nil {
 			err = checkItemRules(reportRules, &items[i], func(r *recoup.Report) error { return a.checkReport(c, &reportIn{*r}) })
 		}
@@ -133,7 +130,7 @@ func (a *API) reportItems(c *call, items []recoup.Report, wrong []error) (client
 		}
 		receipt, err := c.receipt(i)
 		receipts = append(receipts, receipt)
-		return c.correlated(items[i]), err
+		return correlated(c, items[i]), err
 	}, func(ctx context.Context, reports []recoup.Report) ([]engine.Reported, error) {
 		return a.Engine.Report(ctx, c.caller, reports, receipts...)
 	}, func(i int, o *engine.Reported) (*recoup.Reported, error) {

@@ -24,7 +24,7 @@ type binder struct {
 	params []param
 	body   int // index of the field Body, or -1
 	shape  *shape
-	rules  []ruled // of the body
+	rules  rules // of the body
 }
 
 // param is a parameter: its place in the struct, and the rules that its tags
@@ -67,12 +67,12 @@ func newParam(f reflect.StructField, index []int, name string, path bool) param 
 // read fills in. What is wrong with the request is reported all at once: its parameters,
 // the shape of its body, the rules of its fields and, where something is wrong, what
 // the route's own check says of the rest.
-func (b *binder) read(a *API, c *call, in reflect.Value) error {
+func (b *binder) read(c *call, in reflect.Value) error {
 	var r reading
 	if err := b.readParams(c, in, &r); err != nil {
 		return err
 	}
-	if c.route.repeat == keyed {
+	if c.route.Info.Repeat == keyed {
 		if _, err := c.idempotency(); err != nil && !r.found.Merge(err) {
 			return err
 		}
@@ -87,7 +87,7 @@ func (b *binder) read(a *API, c *call, in reflect.Value) error {
 		return c.illustrated(r.found.Err())
 	}
 	if r.found.Len() > 0 && !r.void {
-		if err := c.checkRest(a, in.Addr().Interface(), &r.found); err != nil {
+		if err := c.checkRest(in.Addr().Interface(), &r.found); err != nil {
 			return err
 		}
 	}
@@ -159,7 +159,7 @@ func (b *binder) readBody(c *call, in reflect.Value, r *reading) error {
 	if r.void {
 		return nil
 	}
-	return turn.Each(c.r.Context(), 1, func(int) error {
+	return turn.Each(c.Context(), 1, func(int) error {
 		r.found.Merge(checkRules(b.rules, body))
 		return nil
 	})
@@ -190,7 +190,7 @@ func (p *param) set(v reflect.Value, values []string) (constraint, broken string
 	if !utf8.ValidString(s) || strings.ContainsRune(s, 0) {
 		return "format", "must be valid UTF-8 without NUL"
 	}
-	if err := set(v, s); err != nil {
+	if err := setText(v, s); err != nil {
 		return "format", err.Error()
 	}
 	if t, isTime := v.Interface().(time.Time); isTime && t.Year() <= 1 {
@@ -199,8 +199,8 @@ func (p *param) set(v reflect.Value, values []string) (constraint, broken string
 	return p.rule.broken(v)
 }
 
-// set reads text into a field.
-func set(v reflect.Value, s string) error {
+// setText reads text into a field.
+func setText(v reflect.Value, s string) error {
 	if u, ok := v.Addr().Interface().(encoding.TextUnmarshaler); ok {
 		if err := u.UnmarshalText([]byte(s)); err != nil {
 			if _, isTime := v.Interface().(time.Time); isTime {
@@ -213,7 +213,7 @@ func set(v reflect.Value, s string) error {
 	switch v.Kind() {
 	case reflect.Pointer:
 		there := reflect.New(v.Type().Elem())
-		if err := set(there.Elem(), s); err != nil {
+		if err := setText(there.Elem(), s); err != nil {
 			return err
 		}
 		v.Set(there)

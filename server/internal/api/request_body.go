@@ -1,6 +1,7 @@
 package api
 
 import (
+	"encoding/hex"
 	"errors"
 	"mime"
 	"net/http"
@@ -9,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/recoup-dev/recoup"
 	"github.com/recoup-dev/recoup/fault"
 	"github.com/recoup-dev/recoup/server/internal/turn"
 )
@@ -63,7 +65,7 @@ func decode(c *call, s *shape, into any, r *reading) error {
 	if _, err := c.media(fault.MediaJSON); err != nil {
 		return err
 	}
-	return turn.Each(c.r.Context(), 1, func(int) error { return r.read(s, c.body, into) })
+	return turn.Each(c.Context(), 1, func(int) error { return r.read(s, c.body, into) })
 }
 
 // plain names a Go type in JSON's words.
@@ -81,4 +83,34 @@ func plain(t reflect.Type) string {
 		return "a number"
 	}
 	return "a whole number"
+}
+
+// ndjson is one value of JSON per line.
+const ndjson = "application/x-ndjson"
+
+// eventMedia are the media types of a body that is JSON or NDJSON, which goes by three names.
+var eventMedia = []string{fault.MediaJSON, ndjson, "application/ndjson", "application/jsonl"}
+
+// prefers reports whether the caller prefers to be answered in a way that there is,
+// and says in the answer that it is.
+func (c *call) prefers(way string) bool {
+	for _, prefer := range c.r.Header.Values("Prefer") {
+		for word := range strings.SplitSeq(prefer, ",") {
+			if strings.EqualFold(strings.TrimSpace(word), way) {
+				c.ResponseHeader().Set("Preference-Applied", way)
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// trace is the request's trace, as an id.
+func (c *call) trace() (id recoup.ID) {
+	if ctx, ok := fault.FromContext(c.Context()); ok {
+		if b, err := hex.DecodeString(ctx.TraceID); err == nil && len(b) == len(id) {
+			return recoup.ID(b)
+		}
+	}
+	return id
 }

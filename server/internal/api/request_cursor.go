@@ -3,8 +3,6 @@ package api
 import (
 	"encoding/base64"
 	"encoding/binary"
-	"strconv"
-	"strings"
 	"time"
 
 	"github.com/recoup-dev/recoup"
@@ -52,32 +50,7 @@ func next(c store.Cursor) string {
 	return base64.RawURLEncoding.EncodeToString(append(b, c.ID[:]...))
 }
 
-// auditCursor is the audit's, which counts.
-func auditCursor(s string) (store.AuditCursor, error) {
-	if s == "" {
-		return store.AuditCursor{}, nil
-	}
-	at, seq, ok := strings.Cut(s, "-")
-	micros, err := strconv.ParseInt(at, 10, 64)
-	n, errSeq := strconv.ParseInt(seq, 10, 64)
-	c := store.AuditCursor{At: time.UnixMicro(micros).UTC(), Seq: n}
-	if !ok || err != nil || errSeq != nil || !plausible(c.At) {
-		return store.AuditCursor{}, badCursor()
-	}
-	return c, nil
-}
-
-func nextAudit(c store.AuditCursor) string {
-	if c.IsZero() {
-		return ""
-	}
-	return strconv.FormatInt(c.At.UnixMicro(), 10) + "-" + strconv.FormatInt(c.Seq, 10)
-}
-
-// visible is an error as lists show it: the token of a lease is its worker's.
-func visible(errs ...recoup.Error) []recoup.Error {
-	for i := range errs {
-		errs[i] = errs[i].Public()
-	}
-	return listed(errs)
+// idIn is the id in a path.
+type idIn struct {
+	ID recoup.ID `path:"id" doc:"a UUID, or a ULID"`
 }

@@ -102,3 +102,12 @@ func malformed(err error) error {
 	}
 	return fault.New(fault.CodeMalformedJSON, "The body is not JSON.")
 }
+
+// readWhole reads a document that is refused as a whole.
+func readWhole(s *shape, document []byte, into any, unknown *int) error {
+	r := reading{unknown: unknown}
+	if err := r.read(s, document, into); err != nil {
+		return err
+	}
+	return r.found.Err()
+}

@@ -67,6 +67,9 @@ func between(least, most *int) string {
 	return fmt.Sprintf("between %d and %d", *least, *most)
 }
 
+// rules are those of a body, by its fields.
+type rules []ruled
+
 // ruled is a field of a body that has a rule.
 type ruled struct {
 	index []int
@@ -76,8 +79,8 @@ type ruled struct {
 
 // rulesOf collects the rules of a body. Those of the items of a list are not among
 // them: where there are many of something, each is answered for itself.
-func rulesOf(t reflect.Type) []ruled {
-	var list []ruled
+func rulesOf(t reflect.Type) rules {
+	var list rules
 	if t.Kind() != reflect.Struct || reads[encoding.TextUnmarshaler](t) {
 		return nil
 	}
@@ -99,7 +102,7 @@ func rulesOf(t reflect.Type) []ruled {
 
 // checkRules holds a body to its rules. What is zero was left out; whether it may
 // be is not theirs to say, unless it is a list that must have items.
-func checkRules(list []ruled, body reflect.Value) error {
+func checkRules(list rules, body reflect.Value) error {
 	var bad []fault.FieldError
 	for _, r := range list {
 		v := body.FieldByIndex(r.index)

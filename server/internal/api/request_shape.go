@@ -276,3 +276,14 @@ func (e *examiner) more(end byte) (bool, error) {
 	}
 	return false, errBroken
 }
+
+// listOf returns the shape of a list of at most so many items. A longer one is answered with
+// tooMany.
+func listOf(items *shape, most int, tooMany func() error) *shape {
+	return &shape{form: listing, items: items, length: rule{utmost: &most}, tooMany: tooMany}
+}
+
+// setMember replaces the shape of a member of a struct.
+func (s *shape) setMember(name string, to *shape) {
+	s.members[name] = member{s.members[name].index, to}
+}

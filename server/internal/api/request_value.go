@@ -88,3 +88,17 @@ func shorten(text string) string {
 	}
 	return text
 }
+
+// maxIgnored is how many columns an answer names.
+const maxIgnored = 20
+
+// plainNames are those that may be repeated.
+func plainNames(names []string) (list []string) {
+	for _, name := range names[:min(len(names), maxIgnored)] {
+		if len(name) > 40 || secretive(name) {
+			name = "?"
+		}
+		list = append(list, name)
+	}
+	return list
+}

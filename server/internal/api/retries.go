@@ -16,7 +16,7 @@ import (
 type claimIn struct{ Body recoup.RetryClaim }
 
 func (a *API) claim(c *call, in *claimIn) (client.Claimed, error) {
-	claimed, err := poll(a, c, func(ctx context.Context) ([]recoup.Error, error) {
+	claimed, err := poll(c, func(ctx context.Context) ([]recoup.Error, error) {
 		return a.Engine.Claim(ctx, c.caller, in.Body)
 	})
 	if claimed == nil {
@@ -43,7 +43,7 @@ func (a *API) result(c *call, in *resultIn, outcome string) (client.Acted, error
 	if err != nil {
 		return client.Acted{}, err
 	}
-	out, err := a.Engine.One(c.r.Context(), c.caller, act)
+	out, err := a.Engine.One(c.Context(), c.caller, act)
 	return keepToken(acted(out), r), err
 }
 
@@ -106,8 +106,8 @@ type resultsIn struct {
 var resultRules = rulesOf(reflect.TypeFor[client.Result]())
 
 func (a *API) results(c *call, in *resultsIn) (client.ActedBatch, error) {
-	results, brief, taken := in.Body.Results, prefers(c, "return=minimal"), &client.Acted{}
-	items, err := answerItems(a, c, len(results), func(i int) (engine.Act, error) {
+	results, brief, taken := in.Body.Results, c.prefers("return=minimal"), &client.Acted{}
+	items, err := answerItems(c, len(results), func(i int) (engine.Act, error) {
 		if err := checkItemRules(resultRules, &results[i], a.checkRetryResult); err != nil {
 			return engine.Act{}, err
 		}

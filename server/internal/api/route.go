@@ -8,10 +8,13 @@ import (
 	"slices"
 	"time"
 
+	"github.com/danielgtaylor/huma/v2"
+
 	"github.com/recoup-dev/recoup"
 	"github.com/recoup-dev/recoup/fault"
-	"github.com/recoup-dev/recoup/server/internal/engine"
+	"github.com/recoup-dev/recoup/server/internal/access"
 	"github.com/recoup-dev/recoup/server/internal/lease"
+	"github.com/recoup-dev/recoup/server/internal/store"
 	"github.com/recoup-dev/recoup/server/internal/turn"
 )
 
@@ -50,38 +53,50 @@ const (
 	notIdempotent               // it is done twice; a request that hopes otherwise is refused
 )
 
+// routeInfo is what a route says of itself.
+type routeInfo struct {
+	Method, Path string
+	Tag, Summary string
+	Status       int    // of the answer
+	Roles        []Role // none: no key is needed
+	AllHubs      bool   // a key that is for some hubs only is refused
+	Repeat       repeat
+	In, Out      reflect.Type
+}
+
 // route is one operation: how it is reached, who may call it, what it takes and
 // returns. The handler, the documentation and the tests of permissions are all
 // made from it.
 type route struct {
-	method, path string
-	tag, summary string
-	status       int
-	roles        []Role // none: no key is needed
-	global       bool   // a key that is for some hubs only is refused
-	load         load
-	repeat       repeat
-	long         bool // it may touch thousands of errors
-	bounded      bool // it ends by itself in time
-	quick        bool // it reads little, and needs no turn for it
-	searches     bool // it reads much though it is no GET
-	pure         bool // it changes nothing though it is no GET
-	mayLack      bool // the body may be left out
-	maxBody      int64
-	carried      bool   // by the bus or the ledger's buffer: it does without the database
-	media        string // of the answer; empty: JSON
-	in, out      reflect.Type
-	required     []string // members that this operation demands of a body that others share
+	Info routeInfo
 
-	serve func(a *API, c *call) (any, error)
+	load     load
+	long     bool // it may touch thousands of errors
+	bounded  bool // it ends by itself in time
+	quick    bool // it reads little, and needs no turn for it
+	searches bool // it reads much though it is no GET
+	pure     bool // it changes nothing though it is no GET
+	mayLack  bool // the body may be left out
+	maxBody  int64
+	carried  bool     // it does without the database
+	media    string   // of the answer; empty: JSON
+	required []string // members that this operation demands of a body that others share
 
-	// stream answers instead who asks for a stream of events; nil: nobody gets one.
-	stream func(a *API, c *call, v *visit) error
+	doc     Doc
+	service reflect.Type // of the first argument of the handler
+
+	serve func(c *call) (any, error)
+
+	// stream answers instead who asks for a stream of events; nil: there is none.
+	stream func(c *call) error
 
 	// check says all that is wrong with a request, in terms of the domain, without doing
-	// anything. It is asked of those alone that are refused anyway, so that what the
-	// operation would say next comes in the same answer; nil: it would say nothing.
-	check func(a *API, c *call, in any) error
+	// anything. It runs only for requests that are refused anyway, so that the failure which the
+	// operation would find next comes in the same answer; nil: it would find nothing.
+	check func(c *call, in any) error
+
+	// forms documents a body that comes in several media types; nil: it is JSON.
+	forms func(huma.Registry, *huma.Schema) map[string]*huma.MediaType
 }
 
 // Limits of a request's body.
@@ -91,32 +106,83 @@ const (
 )
 
 // operation makes a route from a function: In is a struct of parameters, with a
-// Body or without, Out is what is returned as JSON.
-func operation[In, Out any](method, path, summary string, run func(*API, *call, *In) (Out, error)) *route {
+// Body or without, Out is returned as JSON. The first argument of the function is
+// the service that the route is mounted with.
+func operation[S, In, Out any](method, path, summary string, run func(S, *call, *In) (Out, error)) *route {
 	bind := newBinder(reflect.TypeFor[In]())
 	return &route{
-		method: method, path: path, summary: summary, status: http.StatusOK, maxBody: smallBody,
-		in: reflect.TypeFor[In](), out: reflect.TypeFor[Out](),
-		serve: func(a *API, c *call) (any, error) {
+		Info:    routeInfo{Method: method, Path: path, Summary: summary, Status: http.StatusOK, In: reflect.TypeFor[In](), Out: reflect.TypeFor[Out]()},
+		maxBody: smallBody, service: reflect.TypeFor[S](),
+		serve: func(c *call) (any, error) {
 			in := new(In)
-			if err := bind.read(a, c, reflect.ValueOf(in).Elem()); err != nil {
+			if err := bind.read(c, reflect.ValueOf(in).Elem()); err != nil {
 				return nil, err
 			}
-			out, err := run(a, c, in)
-			return out, c.illustrated(c.completed(a, in, err))
+			out, err := run(serviceOf[S](c), c, in)
+			return out, c.illustrated(c.completed(in, err))
 		},
 	}
 }
 
+// operationWithForms is [operation] of a function that reads the body itself, because the
+// body comes in several media types. Only Params are bound; In documents the whole request.
+func operationWithForms[S, Params, In, Out any](method, path, summary string, run func(S, *call, *Params) (Out, error), forms func(huma.Registry, *huma.Schema) map[string]*huma.MediaType) *route {
+	bind := newBinder(reflect.TypeFor[Params]())
+	return &route{
+		Info:    routeInfo{Method: method, Path: path, Summary: summary, Status: http.StatusOK, In: reflect.TypeFor[In](), Out: reflect.TypeFor[Out]()},
+		maxBody: smallBody, forms: forms, service: reflect.TypeFor[S](),
+		serve: func(c *call) (any, error) {
+			params := new(Params)
+			if err := bind.read(c, reflect.ValueOf(params).Elem()); err != nil {
+				return nil, err
+			}
+			return run(serviceOf[S](c), c, params)
+		},
+	}
+}
+
+// operationText makes a route that answers with text of another media type. It reads no
+// parameters.
+func operationText[S any](method, path, media string, run func(S, *call) ([]byte, error)) *route {
+	return &route{
+		Info:  routeInfo{Method: method, Path: path, Status: http.StatusOK},
+		media: media, service: reflect.TypeFor[S](),
+		serve: func(c *call) (any, error) {
+			text, err := run(serviceOf[S](c), c)
+			return raw(text), err
+		},
+	}
+}
+
+// serviceOf returns the service that the route of a call is mounted with; Mount has checked
+// its type.
+func serviceOf[S any](c *call) S { return c.service.(S) } //nolint:errcheck // checked by Mount
+
 // checked gives a route its check.
-func checked[In any](r *route, check func(*API, *call, *In) error) *route {
-	r.check = func(a *API, c *call, in any) error { return check(a, c, in.(*In)) } //nolint:errcheck // the binder has made it
+func checked[S, In any](r *route, check func(S, *call, *In) error) *route {
+	r.check = func(c *call, in any) error { return check(serviceOf[S](c), c, in.(*In)) } //nolint:errcheck // the binder has made it
+	return r
+}
+
+// streams gives a route the stream that it answers with if asked.
+func streams[S any](r *route, run func(S, *call) error) *route {
+	r.stream = func(c *call) error { return run(serviceOf[S](c), c) }
+	return r
+}
+
+// amended has a function look at the answer of a route, and replace it.
+func amended[S any](r *route, amend func(S, *call, any, error) (any, error)) *route {
+	whole := r.serve
+	r.serve = func(c *call) (any, error) {
+		out, err := whole(c)
+		return amend(serviceOf[S](c), c, out, err)
+	}
 	return r
 }
 
 // completed adds to a VALIDATION_ERROR what else the route's check finds: an operation
 // may have stopped at the first thing that is wrong.
-func (c *call) completed(a *API, in any, err error) error {
+func (c *call) completed(in any, err error) error {
 	e, ok := errors.AsType[*fault.Error](err)
 	if !ok || e.Code != fault.CodeValidationError || c.route.check == nil {
 		return err
@@ -124,7 +190,7 @@ func (c *call) completed(a *API, in any, err error) error {
 	var found fault.FieldErrors
 	found.Merge(err)
 	known := found.Len()
-	if late := c.checkRest(a, in, &found); late != nil {
+	if late := c.checkRest(in, &found); late != nil {
 		return late
 	}
 	if found.Len() == known {
@@ -133,14 +199,14 @@ func (c *call) completed(a *API, in any, err error) error {
 	return found.Err()
 }
 
-func (r *route) by(roles ...Role) *route      { r.roles = roles; return r }
-func (r *route) tagged(tag string) *route     { r.tag = tag; return r }
-func (r *route) answers(status int) *route    { r.status = status; return r }
+func (r *route) by(roles ...Role) *route      { r.Info.Roles = roles; return r }
+func (r *route) tagged(tag string) *route     { r.Info.Tag = tag; return r }
+func (r *route) answers(status int) *route    { r.Info.Status = status; return r }
 func (r *route) under(l load) *route          { r.load = l; return r }
 func (r *route) takesUpTo(bytes int64) *route { r.maxBody = bytes; return r }
-func (r *route) forAllHubs() *route           { r.global = true; return r }
-func (r *route) forAdmins() *route            { r.roles = []Role{Admin}; return r }
-func (r *route) repeats(as repeat) *route     { r.repeat = as; return r }
+func (r *route) forAllHubs() *route           { r.Info.AllHubs = true; return r }
+func (r *route) forAdmins() *route            { r.Info.Roles = []Role{Admin}; return r }
+func (r *route) repeats(as repeat) *route     { r.Info.Repeat = as; return r }
 func (r *route) takesLong() *route            { r.long = true; return r }
 func (r *route) endsByItself() *route         { r.bounded = true; return r }
 func (r *route) readsLittle() *route          { r.quick = true; return r }
@@ -151,18 +217,24 @@ func (r *route) demands(members ...string) *route {
 	return r
 }
 
-// streams gives a route the stream that it answers with if asked.
-func (r *route) streams(run func(*API, *call, *visit) error) *route { r.stream = run; return r }
-
 func (r *route) mayBeEmpty() *route { r.mayLack = true; return r }
+
+// worksWithoutStore has a route take keys as they were last known while the store cannot be asked.
+func (r *route) worksWithoutStore() *route { r.carried = true; return r }
+
+// documented gives a route its documentation.
+func (r *route) documented(d Doc) *route { r.doc = d; return r }
 
 // call is one request on its way through a handler.
 type call struct {
 	w        http.ResponseWriter
 	r        *http.Request
+	server   *server
+	service  any // that the route is mounted with
 	route    *route
+	visit    *visit
 	key      *recoup.Key // nil: no key was needed
-	caller   engine.Caller
+	caller   access.Caller
 	body     []byte
 	document any          // the body, once it was read for its values
 	once     *idempotency // nil: not asked for, or not yet read
@@ -170,20 +242,29 @@ type call struct {
 	connection
 }
 
-// handle makes the handler of a route.
-func (a *API) handle(rt *route) http.Handler {
+// Context returns the context of the request.
+func (c *call) Context() context.Context { return c.r.Context() }
+
+// ResponseHeader returns the header of the answer.
+func (c *call) ResponseHeader() http.Header { return c.w.Header() }
+
+// act is the administrative act of the caller.
+func (c *call) act(reason string) store.Act { return c.caller.Act(reason, c.now) }
+
+// handle makes the handler of a route and its service.
+func (s *server) handle(rt *route, service any) http.Handler {
 	return fault.HandlerFunc(func(w http.ResponseWriter, r *http.Request) error {
-		c := &call{w: w, r: r, route: rt, now: a.Now(), connection: connection{*http.NewResponseController(w), a.Wall}}
+		c := &call{w: w, r: r, server: s, service: service, route: rt, now: s.Now(), connection: connection{*http.NewResponseController(w), s.Wall}}
 		end := func(error) {}
-		if a.Trace != nil {
+		if s.Trace != nil {
 			var ctx context.Context
-			ctx, end = a.Trace(r, rt.method+" "+rt.path)
+			ctx, end = s.Trace(r, rt.Info.Method+" "+rt.Info.Path)
 			c.r = r.WithContext(ctx)
 		}
-		err := a.run(c)
+		err := s.run(c)
 		end(err)
 		if err != nil {
-			a.refusals.note(c, a.client(r), err)
+			s.refusals.note(c, s.client(r), err)
 			c.writeWithin(0)
 		}
 		return err
@@ -191,8 +272,8 @@ func (a *API) handle(rt *route) http.Handler {
 }
 
 // timeout is how long a request may take. A claim has it on top of its wait.
-func (a *API) timeout(rt *route) time.Duration {
-	limit := a.admission.limits.Time
+func (s *server) timeout(rt *route) time.Duration {
+	limit := s.admission.limits.Time
 	switch {
 	case rt.load == waiting:
 		return limit + lease.MaxWait
@@ -205,22 +286,23 @@ func (a *API) timeout(rt *route) time.Duration {
 // run takes a request through its route: authorize, receive, admit, serve, answer.
 // It has a slot only while it is served: neither a body that comes slowly nor an
 // answer that is read slowly keeps others out.
-func (a *API) run(c *call) error {
-	if err := a.authorize(c); err != nil {
+func (s *server) run(c *call) error {
+	if err := s.authorize(c); err != nil {
 		return err
 	}
-	v, err := a.admission.admit(c)
+	v, err := s.admission.admit(c)
 	if err != nil {
 		return err
 	}
 	defer v.end()
+	c.visit = v
 	if err := c.readBody(v); err != nil {
 		return err
 	}
 	if c.route.stream != nil && wantsEvents(c.r) {
-		return c.route.stream(a, c, v)
+		return c.route.stream(c)
 	}
-	answer, err := a.serve(c, v)
+	answer, err := s.serve(c, v)
 	if err != nil {
 		return err
 	}
@@ -229,7 +311,7 @@ func (a *API) run(c *call) error {
 }
 
 // serve runs a request that is complete and returns its answer.
-func (a *API) serve(c *call, v *visit) ([]byte, error) {
+func (s *server) serve(c *call, v *visit) ([]byte, error) {
 	if err := v.enter(c.route.load); err != nil {
 		return nil, err
 	}
@@ -237,22 +319,22 @@ func (a *API) serve(c *call, v *visit) ([]byte, error) {
 	defer func() { v.leave(len(answer)) }()
 	ctx := c.r.Context()
 	if c.route.writes() && c.key != nil {
-		ctx = turn.With(ctx, a.turns, c.key.ID)
+		ctx = turn.With(ctx, s.turns, c.key.ID)
 	}
 	if !c.route.bounded {
 		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeout(ctx, a.timeout(c.route))
+		ctx, cancel = context.WithTimeout(ctx, s.timeout(c.route))
 		defer cancel()
 	}
 	c.r = c.r.WithContext(ctx)
 	if c.body != nil { // which may have taken its time
-		c.now = a.Now()
+		c.now = s.Now()
 	}
-	if c.route.repeat == notIdempotent && c.r.Header.Get("Idempotency-Key") != "" {
+	if c.route.Info.Repeat == notIdempotent && c.r.Header.Get("Idempotency-Key") != "" {
 		return nil, fault.BadField("Idempotency-Key", "unsupported", "what is sent here twice is done twice, whatever its Idempotency-Key; send it without")
 	}
-	err := a.inTurn(c, func() (err error) {
-		answer, err = a.produce(c)
+	err := s.inTurn(c, func() (err error) {
+		answer, err = s.produce(c)
 		return err
 	})
 	return answer, err
@@ -264,19 +346,19 @@ const longReads = 2
 // inTurn serves a request that may read much once its key has a turn. One key has all turns but one,
 // so that its lists do not delay those of another, and connections to the database are left for
 // everything else. Long reads have turns of their own.
-func (a *API) inTurn(c *call, do func() error) error {
+func (s *server) inTurn(c *call, do func() error) error {
 	if rt := c.route; c.key == nil || rt.writes() && !rt.searches || rt.bounded || rt.quick {
 		return do()
 	}
-	turns := a.reads
+	turns := s.reads
 	if c.route.long {
-		turns = a.longReads
+		turns = s.longReads
 	}
-	return a.inTurnOf(c, turns, do)
+	return s.inTurnOf(c, turns, do)
 }
 
 // inTurnOf serves a request once its key has one of these turns.
-func (a *API) inTurnOf(c *call, turns *turn.Turns, do func() error) error {
+func (s *server) inTurnOf(c *call, turns *turn.Turns, do func() error) error {
 	var failed error
 	err := turn.Each(turn.With(c.r.Context(), turns, c.key.ID), 1, func(int) error {
 		failed = do()
@@ -288,26 +370,21 @@ func (a *API) inTurnOf(c *call, turns *turn.Turns, do func() error) error {
 	return failed
 }
 
-// bulk does an act on many errors or dead letters. A preview reads up to 10,000 rows and
-// changes nothing, so it takes a turn of the long reads.
-func (a *API) bulk(c *call, preview bool, do func() (recoup.BulkResult, error)) (result recoup.BulkResult, err error) {
-	if !preview || c.key == nil {
-		return bulkAnswer(do())
+// inLongTurn does something that may read much once the key of the call has a turn of the long reads.
+func (c *call) inLongTurn(do func() error) error {
+	if c.key == nil {
+		return do()
 	}
-	err = a.inTurnOf(c, a.longReads, func() error {
-		result, err = bulkAnswer(do())
-		return err
-	})
-	return result, err
+	return c.server.inTurnOf(c, c.server.longReads, do)
 }
 
 // produce does what a request asks for and returns the answer.
-func (a *API) produce(c *call) ([]byte, error) {
-	out, err := c.route.serve(a, c)
+func (s *server) produce(c *call) ([]byte, error) {
+	out, err := c.route.serve(c)
 	if err != nil {
 		return nil, c.failure(err)
 	}
-	answer, err := encode(out)
+	answer, err := s.encode(out)
 	if err == nil && c.route.writes() {
 		answer = withRequestID(answer, c.w.Header().Get(fault.RequestIDHeader))
 	}
@@ -324,7 +401,7 @@ func (c *call) answer(body []byte) {
 		h["Content-Type"] = []string{c.route.media}
 	}
 	c.writeWithin(len(body))
-	c.w.WriteHeader(c.route.status)
+	c.w.WriteHeader(c.route.Info.Status)
 	if c.route.media == "" {
 		body = append(body, '\n')
 	}
@@ -333,10 +410,10 @@ func (c *call) answer(body []byte) {
 
 // writes reports whether the route does something, so that its answer names the
 // request.
-func (r *route) writes() bool { return r.method != http.MethodGet }
+func (r *route) writes() bool { return r.Info.Method != http.MethodGet }
 
 // open reports whether a route needs no key.
-func (r *route) open() bool { return len(r.roles) == 0 }
+func (r *route) open() bool { return len(r.Info.Roles) == 0 }
 
 // permits reports whether a role may call the route. An admin may call all.
-func (r *route) permits(role Role) bool { return role == Admin || slices.Contains(r.roles, role) }
+func (r *route) permits(role Role) bool { return role == Admin || slices.Contains(r.Info.Roles, role) }

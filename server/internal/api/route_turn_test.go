@@ -18,12 +18,12 @@ import (
 func TestWritesTakeTurns(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		a := &API{admission: newGatekeeper(Limits{}, time.Now), turns: turn.New(0, time.Now), reads: turn.New(1, time.Now)}
+		a := &server{admission: newGatekeeper(Limits{}, time.Now), turns: turn.New(0, time.Now), reads: turn.New(1, time.Now)}
 		a.Now = time.Now
 		serve := func(method string) (done bool, err error) {
 			c := &call{
 				r: httptest.NewRequest(method, "/", http.NoBody), w: httptest.NewRecorder(), key: &recoup.Key{ID: recoup.ID{1}}, now: time.Now(),
-				route: &route{method: method, serve: func(_ *API, c *call) (any, error) {
+				route: &route{Info: routeInfo{Method: method}, serve: func(c *call) (any, error) {
 					return nil, turn.Each(c.r.Context(), 1, func(int) error { done = true; return nil })
 				}},
 			}

@@ -5,10 +5,28 @@ import (
 	"slices"
 )
 
-// routes is everything that the API offers: the one place where it is said what
-// there is and who may call it. Admins may call all of it.
+// sets is everything that the API offers, in the order of its documents: routes of the core,
+// those of slices, and the rest of the core. Admins may call all of it.
+func sets(more []set) []set {
+	first := slices.Concat(workRoutes(), errorGroupRoutes(), viewRoutes(), ledgerRoutes(), adminRoutes(), alertRoutes(), noticeRoutes(), receiverRoutes())
+	last := slices.Concat(letterRoutes(), idRoutes(), acts(), operationRoutes())
+	documented(slices.Concat(first, last), manuals())
+	all := []set{{Areas: areas(), Routes: first, Answers: answersJSON}, gateZeroSet()}
+	return append(append(all, more...), set{Areas: lastAreas(), Routes: last})
+}
+
+// gateZeroSet are the routes of Gate Zero.
+func gateZeroSet() set {
+	return set{Areas: gateZeroAreas(), Routes: documented(gateZeroRoutes(), gateZeroManuals())}
+}
+
+// routes lists the routes of this package.
 func routes() []*route {
-	return slices.Concat(workRoutes(), errorGroupRoutes(), viewRoutes(), ledgerRoutes(), adminRoutes(), alertRoutes(), noticeRoutes(), receiverRoutes(), gateZeroRoutes(), letterRoutes(), idRoutes(), acts(), operationRoutes())
+	var list []*route
+	for _, s := range sets(nil) {
+		list = append(list, s.Routes...)
+	}
+	return list
 }
 
 const get, post, put, del = http.MethodGet, http.MethodPost, http.MethodPut, http.MethodDelete
@@ -32,7 +50,7 @@ func workRoutes() []*route {
 		operation(get, "/v1/errors/counts", "Count errors by table and state", (*API).counts).by(readers()...).under(priority).tagged("errors"),
 		checked(operation(get, "/v1/series", "Count what happened to errors, hour by hour", (*API).series), (*API).checkSeries).by(readers()...).under(priority).tagged("operations"),
 		operation(get, "/v1/forecast", "Forecast when queues are empty and which deadlines are missed", (*API).forecast).by(readers()...).under(priority).tagged("operations"),
-		operation(get, "/v1/stream", "Follow what changes, as server-sent events", (*API).showStream).streams((*API).stream).by(readers()...).under(priority).tagged("operations"),
+		streams(operation(get, "/v1/stream", "Follow what changes, as server-sent events", (*API).showStream), (*API).stream).by(readers()...).under(priority).tagged("operations"),
 		operation(get, "/v1/errors/{id}", "Show an error", (*API).showError).by(readers()...).under(priority).readsLittle().tagged("errors"),
 		operation(get, "/v1/errors/{id}/history", "Show what happened to an error", (*API).history).by(readers()...).under(priority).tagged("errors"),
 		operation(get, "/v1/errors/{id}/source", "Show what an error keeps of its row of an adopted table", (*API).showSource).by(readers()...).under(priority).tagged("errors"),

@@ -18,25 +18,8 @@ type topIn struct {
 func (a *API) topCodes(c *call, in *topIn) (client.TopCodes, error) {
 	hours, limit := cmp.Or(in.Hours, 24), cmp.Or(in.Limit, 20)
 	span := store.Span{From: c.now.Add(-time.Duration(hours) * time.Hour), To: c.now}
-	codes, err := a.Store.TopCodes(c.r.Context(), span, limit)
+	codes, err := a.Store.TopCodes(c.Context(), span, limit)
 	return client.TopCodes{From: span.From, To: span.To, Codes: listed(codes)}, err
-}
-
-// each turns what a store returns into what is sent: a list that is never null.
-func each[S, T any](list []S, turn func(S) T) []T {
-	out := make([]T, len(list))
-	for i := range list {
-		out[i] = turn(list[i])
-	}
-	return out
-}
-
-// listed is a list as it is sent: never null.
-func listed[T any](list []T) []T {
-	if list == nil {
-		return []T{}
-	}
-	return list
 }
 
 type daysIn struct{ client.Days }
@@ -61,7 +44,7 @@ func (a *API) retryableRate(c *call, in *daysIn) (client.RetryableRates, error) 
 	if err != nil {
 		return client.RetryableRates{}, err
 	}
-	found, err := a.Store.RetryableRates(c.r.Context(), from, to)
+	found, err := a.Store.RetryableRates(c.Context(), from, to)
 	out := client.RetryableRates{Services: []recoup.ServiceRate{}}
 	for _, r := range found {
 		if in.Service == "" || in.Service == r.Service {
@@ -97,7 +80,7 @@ func (a *API) dailyFilter(in *daysIn) (store.DailyFilter, error) {
 }
 
 func (a *API) dailyCounts(c *call, filter store.DailyFilter, from, to time.Time) (client.Daily, error) {
-	days, err := a.Store.Daily(c.r.Context(), filter, from, to)
+	days, err := a.Store.Daily(c.Context(), filter, from, to)
 	return client.Daily{Days: each(days, dailyCount)}, err
 }
 
@@ -113,6 +96,6 @@ func (a *API) drops(c *call, in *daysIn) (client.Drops, error) {
 	if err != nil {
 		return client.Drops{}, err
 	}
-	drops, err := a.Store.Drops(c.r.Context(), from, to)
+	drops, err := a.Store.Drops(c.Context(), from, to)
 	return client.Drops{Drops: each(drops, func(n store.Drop) client.Drop { return client.Drop{Day: date(n.Day), Reason: n.Reason, N: n.N} })}, err
 }

@@ -7,7 +7,7 @@ import (
 
 // tables lists the error tables that the caller may see, and what has their names.
 func (a *API) tables(c *call, _ *struct{}) (client.Tables, error) {
-	names, err := a.Store.TableNames(c.r.Context())
+	names, err := a.Store.TableNames(c.Context())
 	if err != nil {
 		return client.Tables{}, err
 	}

@@ -16,7 +16,7 @@ type TenantKeys interface {
 }
 
 func (a *API) listTenantKeys(c *call, _ *struct{}) (client.TenantKeyList, error) {
-	keys, err := a.Registrar.TenantKeys(c.r.Context())
+	keys, err := a.Registrar.TenantKeys(c.Context())
 	return client.TenantKeyList{Keys: keys}, err
 }
 
@@ -30,7 +30,7 @@ func (a *API) rotateTenantKey(c *call, in *whyIn) (client.TenantKey, error) {
 	if err := check.Reason(in.Body.Reason); err != nil {
 		return client.TenantKey{}, err
 	}
-	return a.Registrar.RotateTenantKey(c.r.Context(), c.act(in.Body.Reason))
+	return a.Registrar.RotateTenantKey(c.Context(), c.act(in.Body.Reason))
 }
 
 type tenantKeyIn struct {
@@ -44,7 +44,7 @@ func (a *API) deleteTenantKey(c *call, in *tenantKeyIn) (client.TenantKeyList, e
 	if err := check.Reason(in.Body.Reason); err != nil {
 		return client.TenantKeyList{}, err
 	}
-	if err := a.Registrar.DeleteTenantKey(c.r.Context(), in.KeyID, c.act(in.Body.Reason)); err != nil {
+	if err := a.Registrar.DeleteTenantKey(c.Context(), in.KeyID, c.act(in.Body.Reason)); err != nil {
 		return client.TenantKeyList{}, err
 	}
 	return a.listTenantKeys(c, nil)

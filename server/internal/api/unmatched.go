@@ -11,8 +11,8 @@ import (
 
 // unmatched answers what no route of the mux matches, in the contract, where the mux
 // would answer in plain text.
-func (a *API) unmatched(mux *http.ServeMux) http.Handler {
-	answer := a.paid(func(w http.ResponseWriter, r *http.Request) error {
+func (s *server) unmatched(mux *http.ServeMux) http.Handler {
+	answer := s.paid(func(w http.ResponseWriter, r *http.Request) error {
 		allow := strings.Join(slices.DeleteFunc(methods(), func(method string) bool {
 			probe := *r
 			probe.Method = method
@@ -37,14 +37,14 @@ func (a *API) unmatched(mux *http.ServeMux) http.Handler {
 
 // redirected charges requests that the mux answers with a redirect, without a handler: those
 // for a path that is not in its shortest form, and for a folder without its slash.
-func (a *API) redirected(mux *http.ServeMux) http.Handler {
-	charged := a.paid(func(w http.ResponseWriter, r *http.Request) error {
+func (s *server) redirected(mux *http.ServeMux) http.Handler {
+	charged := s.paid(func(w http.ResponseWriter, r *http.Request) error {
 		mux.ServeHTTP(w, r)
 		return nil
 	})
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		clean := path.Clean(r.URL.Path)
-		if clean == r.URL.Path && clean != "/console" || clean != "/" && clean+"/" == r.URL.Path {
+		if clean == r.URL.Path && !s.folders[clean] || clean != "/" && clean+"/" == r.URL.Path {
 			mux.ServeHTTP(w, r)
 			return
 		}
@@ -54,15 +54,15 @@ func (a *API) redirected(mux *http.ServeMux) http.Handler {
 
 // paid makes the handler of an answer that no key is needed for. A request with a valid key
 // takes from the rate of that key, and any other from the rates of requests without a key.
-func (a *API) paid(answer fault.HandlerFunc) http.Handler {
+func (s *server) paid(answer fault.HandlerFunc) http.Handler {
 	return fault.HandlerFunc(func(w http.ResponseWriter, r *http.Request) error {
-		if key := a.holder(r); key != nil {
-			if err := a.admission.keyRate(key, a.Now()); err != nil {
+		if key := s.holder(r); key != nil {
+			if err := s.admission.keyRate(key, s.Now()); err != nil {
 				return err
 			}
 			return answer(w, r)
 		}
-		leave, err := a.Anonymous(r, costPage)
+		leave, err := s.Anonymous(r, costPage)
 		if err != nil {
 			return err
 		}

@@ -29,7 +29,7 @@ func (a *API) listViews(c *call, in *page) (client.ViewPage, error) {
 	if err != nil {
 		return client.ViewPage{}, err
 	}
-	found, cursor, err := a.Store.Views(c.r.Context(), c.caller.Key, c.caller.Hubs, at)
+	found, cursor, err := a.Store.Views(c.Context(), c.caller.Key, c.caller.Hubs, at)
 	for i := range found {
 		found[i].Tokens = listed(found[i].Tokens)
 	}
@@ -41,7 +41,7 @@ type newViewIn struct{ Body client.NewView }
 func (a *API) addView(c *call, in *newViewIn) (recoup.View, error) {
 	wrong := a.checkView(c, in)
 	v := recoup.View{ID: a.IDs.New(c.now), Name: in.Body.Name, Tokens: in.Body.Tokens, Hub: in.Body.Hub}
-	return a.saveView(c, v, wrong, func(by store.Act) (recoup.View, error) { return a.Store.AddView(c.r.Context(), v, by) })
+	return a.saveView(c, v, wrong, func(by store.Act) (recoup.View, error) { return a.Store.AddView(c.Context(), v, by) })
 }
 
 type changeViewIn struct {
@@ -53,7 +53,7 @@ func (a *API) changeView(c *call, in *changeViewIn) (recoup.View, error) {
 	wrong := a.checkChangedView(c, in)
 	v := recoup.View{ID: in.ID, Name: in.Body.Name, Tokens: in.Body.Tokens, Hub: in.Body.Hub}
 	return a.saveView(c, v, wrong, func(by store.Act) (recoup.View, error) {
-		return a.Store.ChangeView(c.r.Context(), v, c.caller.Of, by)
+		return a.Store.ChangeView(c.Context(), v, c.caller.Of, by)
 	})
 }
 
@@ -77,7 +77,7 @@ func (a *API) saveView(c *call, v recoup.View, wrong error, save func(store.Act)
 }
 
 func (a *API) deleteView(c *call, in *idIn) (recoup.View, error) {
-	gone, err := a.Store.DeleteView(c.r.Context(), in.ID, c.caller.Of, c.act(""))
+	gone, err := a.Store.DeleteView(c.Context(), in.ID, c.caller.Of, c.act(""))
 	gone.Tokens = listed(gone.Tokens)
 	return gone, err
 }

@@ -58,16 +58,16 @@ type submitIn struct{ Body client.NewWorkBatch }
 var newWorkRules = rulesOf(reflect.TypeFor[recoup.NewWork]())
 
 func (a *API) submitWork(c *call, in *submitIn) (client.WorkBatch, error) {
-	receipts, err := c.letterReceipts()
+	receipts, err := letterReceipts(c)
 	if err != nil {
 		return client.WorkBatch{}, err
 	}
 	var place []int
-	items, err := answerItems(a, c, len(in.Body.Work), func(i int) (recoup.NewWork, error) {
+	items, err := answerItems(c, len(in.Body.Work), func(i int) (recoup.NewWork, error) {
 		w := &in.Body.Work[i]
 		err := checkItemRules(newWorkRules, w, deadletter.CheckSubmission)
 		if err == nil {
-			err = a.checkLane(c, w.Pipeline, w.Stage)
+			err = checkLane(c, w.Pipeline, w.Stage)
 		}
 		if err == nil {
 			place = append(place, i)
@@ -85,7 +85,7 @@ func (a *API) submitWork(c *call, in *submitIn) (client.WorkBatch, error) {
 type claimWorkIn struct{ Body recoup.WorkClaim }
 
 func (a *API) claimWork(c *call, in *claimWorkIn) (client.WorkClaimed, error) {
-	claimed, err := poll(a, c, func(ctx context.Context) ([]recoup.ClaimedWork, error) {
+	claimed, err := poll(c, func(ctx context.Context) ([]recoup.ClaimedWork, error) {
 		return a.Letters.Claim(ctx, c.caller, in.Body)
 	})
 	return client.WorkClaimed{Work: listed(claimed)}, err
@@ -104,12 +104,12 @@ func (in *workResultIn) of(outcome string) *recoup.WorkResult {
 }
 
 func (a *API) workResult(c *call, in *workResultIn, outcome string) (recoup.WorkDone, error) {
-	receipts, err := c.letterReceipts()
+	receipts, err := letterReceipts(c)
 	if err != nil {
 		return recoup.WorkDone{}, err
 	}
 	r := in.of(outcome)
-	done, err := a.Letters.Results(c.r.Context(), c.caller, []recoup.WorkResult{*r}, receipts)
+	done, err := a.Letters.Results(c.Context(), c.caller, []recoup.WorkResult{*r}, receipts)
 	if err != nil {
 		return recoup.WorkDone{}, err
 	}
@@ -122,12 +122,12 @@ type workResultsIn struct{ Body client.WorkResultBatch }
 var workResultRules = rulesOf(reflect.TypeFor[recoup.WorkResult]())
 
 func (a *API) workResults(c *call, in *workResultsIn) (client.WorkDoneBatch, error) {
-	receipts, err := c.letterReceipts()
+	receipts, err := letterReceipts(c)
 	if err != nil {
 		return client.WorkDoneBatch{}, err
 	}
 	var place []int
-	items, err := answerItems(a, c, len(in.Body.Results), func(i int) (recoup.WorkResult, error) {
+	items, err := answerItems(c, len(in.Body.Results), func(i int) (recoup.WorkResult, error) {
 		r := &in.Body.Results[i]
 		err := checkItemRules(workResultRules, r, a.Letters.CheckResult)
 		if err == nil {
@@ -150,7 +150,7 @@ type leaseIn struct {
 
 // sent refuses a body of null where every member may be left out: it would pass
 // for an empty object.
-func (c *call) sent() error {
+func sent(c *call) error {
 	if bytes.Equal(bytes.TrimSpace(c.body), []byte("null")) {
 		return fault.New(fault.CodeMalformedJSON, "The body must be a JSON object, not null.")
 	}
@@ -158,10 +158,10 @@ func (c *call) sent() error {
 }
 
 func (a *API) workProgress(c *call, in *leaseIn) (recoup.WorkProgress, error) {
-	if err := c.sent(); err != nil {
+	if err := sent(c); err != nil {
 		return recoup.WorkProgress{}, err
 	}
-	return a.Letters.Progress(c.r.Context(), c.caller, in.ID, in.Body.LeaseToken)
+	return a.Letters.Progress(c.Context(), c.caller, in.ID, in.Body.LeaseToken)
 }
 
 type checkpointIn struct {
@@ -171,28 +171,28 @@ type checkpointIn struct {
 }
 
 func (a *API) saveCheckpoint(c *call, in *checkpointIn) (Acknowledged, error) {
-	if err := c.sent(); err != nil {
+	if err := sent(c); err != nil {
 		return Acknowledged{}, err
 	}
-	return Acknowledged{}, a.Letters.SaveCheckpoint(c.r.Context(), c.caller, in.ID, in.Body.LeaseToken, in.Stage, in.Body.Output)
+	return Acknowledged{}, a.Letters.SaveCheckpoint(c.Context(), c.caller, in.ID, in.Body.LeaseToken, in.Stage, in.Body.Output)
 }
 
 func (a *API) forgetCheckpoints(c *call, in *leaseIn) (Acknowledged, error) {
-	if err := c.sent(); err != nil {
+	if err := sent(c); err != nil {
 		return Acknowledged{}, err
 	}
-	return Acknowledged{}, a.Letters.Forget(c.r.Context(), c.caller, in.ID, in.Body.LeaseToken)
+	return Acknowledged{}, a.Letters.Forget(c.Context(), c.caller, in.ID, in.Body.LeaseToken)
 }
 
 func (a *API) listPauses(c *call, _ *struct{}) (client.WorkPauses, error) {
-	pauses, err := a.Letters.Pauses(c.r.Context(), c.caller)
+	pauses, err := a.Letters.Pauses(c.Context(), c.caller)
 	return client.WorkPauses{Pauses: listed(pauses)}, err
 }
 
 type pauseIn struct{ Body recoup.NewPause }
 
 func (a *API) addPause(c *call, in *pauseIn) (recoup.WorkPause, error) {
-	return a.Letters.Pause(c.r.Context(), c.caller, in.Body)
+	return a.Letters.Pause(c.Context(), c.caller, in.Body)
 }
 
 type unpauseIn struct {
@@ -201,5 +201,11 @@ type unpauseIn struct {
 }
 
 func (a *API) liftPause(c *call, in *unpauseIn) (Acknowledged, error) {
-	return Acknowledged{}, a.Letters.Unpause(c.r.Context(), c.caller, in.PauseScope, in.Reason)
+	return Acknowledged{}, a.Letters.Unpause(c.Context(), c.caller, in.PauseScope, in.Reason)
+}
+
+// checkLane refuses a pipeline or a stage that the key may not make up any more:
+// work under another name would be claimed by nobody.
+func checkLane(c *call, pipeline, stage string) error {
+	return c.checkName("lane", pipeline+"\x00"+stage)
 }

@@ -9,7 +9,7 @@ import (
 // workers says of the tables and lanes that the caller may see whether workers keep up.
 func (a *API) workers(c *call, _ *struct{}) (client.Workers, error) {
 	p := a.Engine.Policies.Current()
-	levels, err := a.Store.QueueLevels(c.r.Context(), c.now, p.ClaimedTables())
+	levels, err := a.Store.QueueLevels(c.Context(), c.now, p.ClaimedTables())
 	var list []recoup.WorkerQueue
 	for i := range levels {
 		q := &levels[i]
