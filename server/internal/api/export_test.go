@@ -3,7 +3,6 @@ package api
 import (
 	"cmp"
 	"context"
-	"reflect"
 	"slices"
 	"strings"
 
@@ -54,22 +53,10 @@ func opened(b *eventBatch, err error) ([]ledger.Incoming, int, error) {
 	return b.events, b.unknown, nil
 }
 
-// CheckBody compares a body with the type that it is to be read into.
-func CheckBody(t reflect.Type, body []byte) error {
-	return readWhole(shapeOf(t), body, reflect.New(t).Interface(), nil)
-}
-
-// Examine is CheckBody's walk alone: it is true for what it takes for no JSON.
-func Examine(t reflect.Type, body []byte) (broken bool) {
-	return (&examiner{b: body}).examine(shapeOf(t)) == errBroken
-}
-
 // EventLimits are the bounds of a batch of events.
 const (
 	MaxEvents    = maxEvents
 	MaxEventLine = maxEventLine
-	SmallBody    = smallBody
-	MaxLookups   = maxLookups
 )
 
 // DecodeLines reads a body of lines.

@@ -52,13 +52,13 @@ func (a *API) mayTouch(c *call, table string) bool {
 type promoteIn struct{ Body recoup.Promotion }
 
 func (a *API) promote(c *call, in *promoteIn) (recoup.Promoted, error) {
-	id, err := c.idempotency()
+	sent, err := c.receipt(0)
 	if err != nil {
 		return recoup.Promoted{}, err
 	}
 	var receipt *store.PromotionReceipt
-	if id != nil {
-		receipt = &store.PromotionReceipt{Scope: id.scope, Key: id.item(0), Hash: id.hash, ExpiresAt: c.now.Add(receiptLife)}
+	if sent != nil {
+		receipt = &store.PromotionReceipt{Scope: sent.Scope, Key: sent.Key, Hash: sent.Hash, ExpiresAt: sent.ExpiresAt}
 	}
 	done, gate, err := a.Engine.Promote(c.Context(), c.caller, in.Body, receipt)
 	if errors.Is(err, store.ErrBlocked) {
@@ -103,7 +103,7 @@ func (a *API) processed(c *call, in *processedIn) (processedOut, error) {
 			}
 			continue
 		}
-		if found.Len() == 0 && !a.names.admit(c, "service", p.Service) {
+		if found.Len() == 0 && c.checkName("service", p.Service) != nil {
 			counts[i].Service = alert.Other
 		}
 	}

@@ -1,8 +1,6 @@
 package api
 
 import (
-	"reflect"
-
 	"github.com/recoup-dev/recoup"
 	"github.com/recoup-dev/recoup/client"
 )
@@ -21,16 +19,4 @@ func receiverRoutes() []*route {
 
 func (a *API) listReceivers(*call, *struct{}) (client.Receivers, error) {
 	return client.Receivers{Node: a.Node, Receivers: a.Receivers.Receivers()}, nil
-}
-
-// Read reads a document as a request's body of that type is read: strictly, and held
-// to the rules of its fields.
-func Read(document []byte, into any) error {
-	t := reflect.TypeOf(into).Elem()
-	var r reading
-	if err := r.read(shapeOf(t), document, into); err != nil {
-		return err
-	}
-	r.found.Merge(checkRules(rulesOf(t), reflect.ValueOf(into).Elem()))
-	return r.found.Err()
 }

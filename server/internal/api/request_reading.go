@@ -111,3 +111,15 @@ func readWhole(s *shape, document []byte, into any, unknown *int) error {
 	}
 	return r.found.Err()
 }
+
+// Read reads a document as a request's body of that type is read: strictly, and held
+// to the rules of its fields.
+func Read(document []byte, into any) error {
+	t := reflect.TypeOf(into).Elem()
+	var r reading
+	if err := r.read(shapeOf(t), document, into); err != nil {
+		return err
+	}
+	r.found.Merge(checkRules(rulesOf(t), reflect.ValueOf(into).Elem()))
+	return r.found.Err()
+}
