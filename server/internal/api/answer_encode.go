@@ -7,6 +7,7 @@ import (
 
 	"github.com/recoup-dev/recoup"
 	"github.com/recoup-dev/recoup/client"
+	"github.com/recoup-dev/recoup/server/internal/httpapi"
 )
 
 // encode writes an answer as JSON. What is asked for so often, or in such numbers,
@@ -47,7 +48,7 @@ func (w *writer) name(name string) {
 
 // string writes a text.
 func (w *writer) string(s string) {
-	b, err := appendString(w.b, s)
+	b, err := httpapi.AppendString(w.b, s)
 	w.b = b
 	if w.err == nil {
 		w.err = err

@@ -21,6 +21,7 @@ import (
 	"github.com/recoup-dev/recoup/server/internal/api/reference"
 	"github.com/recoup-dev/recoup/server/internal/deadletter"
 	"github.com/recoup-dev/recoup/server/internal/engine"
+	"github.com/recoup-dev/recoup/server/internal/httpapi"
 	"github.com/recoup-dev/recoup/server/internal/ledger"
 	"github.com/recoup-dev/recoup/server/internal/recovery"
 	"github.com/recoup-dev/recoup/server/internal/store"
@@ -29,7 +30,7 @@ import (
 
 // Store is what the API asks of a store itself; the rest goes through the engine.
 type Store interface {
-	KeyStore
+	httpapi.KeyStore
 	store.KeyWriter
 	store.AuditReader
 	store.AuditWriter
@@ -117,7 +118,7 @@ type Options struct {
 	// Proxies are the addresses whose X-Forwarded headers are believed; nobody's else.
 	Proxies []netip.Prefix
 
-	Limits Limits
+	Limits httpapi.Limits
 
 	// Version, Revision and Date say what the program was built from, as far as it knows.
 	Version, Revision, Date string
@@ -151,13 +152,13 @@ type Options struct {
 // their handlers.
 type Slice struct {
 	Service any
-	Set     set
+	Set     httpapi.Set
 }
 
 // API answers requests.
 type API struct {
 	Options
-	*server
+	*httpapi.Server
 	readiness *readiness
 	pages     *pageCache
 	streams   *stream.Watcher
@@ -173,18 +174,18 @@ func New(o Options) (*API, error) {
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
-	server, err := newServer(serverOptions{
+	server, err := httpapi.New(httpapi.Options{
 		Keys: o.Store, Now: o.Now, Wall: o.Wall, Random: o.Random, Open: o.Open, Standby: o.Standby, URL: o.URL, Proxies: o.Proxies,
 		Limits: o.Limits, Node: o.Node, Logger: o.Logger, Trace: o.Trace, Count: o.Count, Encode: encode,
 	})
 	if err != nil {
 		return nil, err
 	}
-	a := &API{Options: o, server: server}
+	a := &API{Options: o, Server: server}
 	a.streams = a.newStreams()
 	a.pages = newPageCache()
 	a.readiness = &readiness{check: o.Ready, now: server.Wall}
-	var added []set
+	var added []httpapi.Set
 	for _, m := range o.Slices {
 		added = append(added, m.Set)
 	}

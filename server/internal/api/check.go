@@ -8,6 +8,7 @@ import (
 	"github.com/recoup-dev/recoup/fault"
 	"github.com/recoup-dev/recoup/server/internal/check"
 	"github.com/recoup-dev/recoup/server/internal/deadletter"
+	"github.com/recoup-dev/recoup/server/internal/httpapi"
 	"github.com/recoup-dev/recoup/server/internal/recovery"
 	"github.com/recoup-dev/recoup/server/internal/store"
 )
@@ -16,27 +17,27 @@ import (
 // [route].
 
 // reasonOf is the check of an operation whose reason goes into the audit.
-func reasonOf[In any](reason func(*In) string) func(*API, *call, *In) error {
-	return func(_ *API, _ *call, in *In) error { return check.Reason(reason(in)) }
+func reasonOf[In any](reason func(*In) string) func(*API, *httpapi.Call, *In) error {
+	return func(_ *API, _ *httpapi.Call, in *In) error { return check.Reason(reason(in)) }
 }
 
 // why is [reasonOf] of a body that is a reason.
-func why() func(*API, *call, *whyIn) error {
+func why() func(*API, *httpapi.Call, *whyIn) error {
 	return reasonOf(func(in *whyIn) string { return in.Body.Reason })
 }
 
 // neededReason is the check of an operation that must be given a reason.
-func neededReason[In any](reason func(*In) string) func(*API, *call, *In) error {
-	return func(_ *API, _ *call, in *In) error { return deadletter.CheckReason(reason(in)) }
+func neededReason[In any](reason func(*In) string) func(*API, *httpapi.Call, *In) error {
+	return func(_ *API, _ *httpapi.Call, in *In) error { return deadletter.CheckReason(reason(in)) }
 }
 
-func (a *API) checkClaim(c *call, in *claimIn) error {
-	_, err := a.Engine.CheckClaim(c.caller, in.Body)
+func (a *API) checkClaim(c *httpapi.Call, in *claimIn) error {
+	_, err := a.Engine.CheckClaim(c.Caller, in.Body)
 	return err
 }
 
-func (a *API) checkResults(c *call, in *resultsIn) error {
-	return eachItem(c.Context(), "results", in.Body.Results, resultRules, a.checkRetryResult)
+func (a *API) checkResults(c *httpapi.Call, in *resultsIn) error {
+	return httpapi.CheckItems(c.Context(), "results", in.Body.Results, resultRules, a.checkRetryResult)
 }
 
 func (a *API) checkRetryResult(r *client.Result) error {
@@ -44,114 +45,118 @@ func (a *API) checkRetryResult(r *client.Result) error {
 	return err
 }
 
-func (a *API) checkPromotion(_ *call, in *promoteIn) error {
+func (a *API) checkPromotion(_ *httpapi.Call, in *promoteIn) error {
 	return a.Engine.CheckPromotion(in.Body)
 }
 
-func (a *API) checkCounts(c *call, in *processedIn) error {
-	return eachItem(c.Context(), "counts", in.Body.Counts, nil, func(p *client.Processed) error { return a.checkProcessed(c, processedOf(c, p)) })
+func (a *API) checkCounts(c *httpapi.Call, in *processedIn) error {
+	return httpapi.CheckItems(c.Context(), "counts", in.Body.Counts, nil, func(p *client.Processed) error { return a.checkProcessed(c, processedOf(c, p)) })
 }
 
-func (a *API) checkPlan(_ *call, in *planIn) error {
+func (a *API) checkPlan(_ *httpapi.Call, in *planIn) error {
 	return a.Registrar.CheckPolicy([]byte(in.Body.Text))
 }
 
-func (a *API) checkPolicy(_ *call, in *putPolicyIn) error {
+func (a *API) checkPolicy(_ *httpapi.Call, in *putPolicyIn) error {
 	var bad fault.FieldErrors
 	bad.Merge(a.Registrar.CheckPolicy([]byte(in.Body.Text)))
 	bad.Merge(check.Reason(in.Body.Reason))
 	return bad.Err()
 }
 
-func (a *API) checkTriage(c *call, in *triageIn) error {
-	return a.Letters.CheckAction(c.Context(), c.caller, in.ID, deadletter.Triage(in.Body))
+func (a *API) checkTriage(c *httpapi.Call, in *triageIn) error {
+	return a.Letters.CheckAction(c.Context(), c.Caller, in.ID, deadletter.Triage(in.Body))
 }
 
-func (a *API) checkRemediation(c *call, in *remediateIn) error {
-	return a.Letters.CheckAction(c.Context(), c.caller, in.ID, deadletter.Remediation(in.Body))
+func (a *API) checkRemediation(c *httpapi.Call, in *remediateIn) error {
+	return a.Letters.CheckAction(c.Context(), c.Caller, in.ID, deadletter.Remediation(in.Body))
 }
 
-func (a *API) checkValidation(c *call, in *validateIn) error {
-	return a.Letters.CheckAction(c.Context(), c.caller, in.ID, deadletter.Validation(in.Body))
+func (a *API) checkValidation(c *httpapi.Call, in *validateIn) error {
+	return a.Letters.CheckAction(c.Context(), c.Caller, in.ID, deadletter.Validation(in.Body))
 }
 
-func (a *API) checkVerification(c *call, in *verifyIn) error {
-	return a.Letters.CheckAction(c.Context(), c.caller, in.ID, deadletter.Verification(in.Body))
+func (a *API) checkVerification(c *httpapi.Call, in *verifyIn) error {
+	return a.Letters.CheckAction(c.Context(), c.Caller, in.ID, deadletter.Verification(in.Body))
 }
 
-func (a *API) checkGroupTriage(c *call, in *groupTriageIn) error {
-	return a.Letters.CheckGroupAction(c.Context(), c.caller, in.ID, deadletter.Triage(in.Body.Triage))
+func (a *API) checkGroupTriage(c *httpapi.Call, in *groupTriageIn) error {
+	return a.Letters.CheckGroupAction(c.Context(), c.Caller, in.ID, deadletter.Triage(in.Body.Triage))
 }
 
-func (a *API) checkGroupRemediation(c *call, in *groupRemediateIn) error {
-	return a.Letters.CheckGroupAction(c.Context(), c.caller, in.ID, deadletter.Remediation(in.Body.Remediation))
+func (a *API) checkGroupRemediation(c *httpapi.Call, in *groupRemediateIn) error {
+	return a.Letters.CheckGroupAction(c.Context(), c.Caller, in.ID, deadletter.Remediation(in.Body.Remediation))
 }
 
-func (a *API) checkGroupValidation(c *call, in *groupValidateIn) error {
-	return a.Letters.CheckGroupAction(c.Context(), c.caller, in.ID, deadletter.Validation(in.Body.Validation))
+func (a *API) checkGroupValidation(c *httpapi.Call, in *groupValidateIn) error {
+	return a.Letters.CheckGroupAction(c.Context(), c.Caller, in.ID, deadletter.Validation(in.Body.Validation))
 }
 
-func (a *API) checkGroupVerification(c *call, in *groupVerifyIn) error {
-	return a.Letters.CheckGroupAction(c.Context(), c.caller, in.ID, deadletter.Verification(in.Body.Verification))
+func (a *API) checkGroupVerification(c *httpapi.Call, in *groupVerifyIn) error {
+	return a.Letters.CheckGroupAction(c.Context(), c.Caller, in.ID, deadletter.Verification(in.Body.Verification))
 }
 
-func (a *API) checkGroupNote(_ *call, in *groupNoteIn) error {
+func (a *API) checkGroupNote(_ *httpapi.Call, in *groupNoteIn) error {
 	return deadletter.CheckGroupNote(in.Body.Owner, in.Body.Note)
 }
 
-func (a *API) checkSingleReplay(_ *call, in *replayLetterIn) error {
+func (a *API) checkSingleReplay(_ *httpapi.Call, in *replayLetterIn) error {
 	return a.Letters.CheckReplay(in.replay())
 }
 
-func (a *API) checkSubmissions(c *call, in *submitIn) error {
-	return eachItem(c.Context(), "work", in.Body.Work, newWorkRules, deadletter.CheckSubmission)
+func (a *API) checkSubmissions(c *httpapi.Call, in *submitIn) error {
+	return httpapi.CheckItems(c.Context(), "work", in.Body.Work, newWorkRules, deadletter.CheckSubmission)
 }
 
-func (a *API) checkWorkClaim(_ *call, in *claimWorkIn) error {
+func (a *API) checkWorkClaim(_ *httpapi.Call, in *claimWorkIn) error {
 	return deadletter.CheckClaim(in.Body)
 }
 
-func (a *API) checkWorkResults(c *call, in *workResultsIn) error {
-	return eachItem(c.Context(), "results", in.Body.Results, workResultRules, a.Letters.CheckResult)
+func (a *API) checkWorkResults(c *httpapi.Call, in *workResultsIn) error {
+	return httpapi.CheckItems(c.Context(), "results", in.Body.Results, workResultRules, a.Letters.CheckResult)
 }
 
 // checkOneWorkResult is the check of a result whose outcome its path names.
-func checkOneWorkResult(outcome string) func(*API, *call, *workResultIn) error {
-	return func(a *API, _ *call, in *workResultIn) error { return a.Letters.CheckResult(in.of(outcome)) }
+func checkOneWorkResult(outcome string) func(*API, *httpapi.Call, *workResultIn) error {
+	return func(a *API, _ *httpapi.Call, in *workResultIn) error { return a.Letters.CheckResult(in.of(outcome)) }
 }
 
-func (a *API) checkCheckpoint(_ *call, in *checkpointIn) error {
+func (a *API) checkCheckpoint(_ *httpapi.Call, in *checkpointIn) error {
 	return deadletter.CheckCheckpoint(in.Stage, in.Body.Output)
 }
 
-func (a *API) checkPause(c *call, in *pauseIn) error {
+func (a *API) checkPause(c *httpapi.Call, in *pauseIn) error {
 	p := in.Body
-	return a.Letters.CheckPause(c.caller, &p)
+	return a.Letters.CheckPause(c.Caller, &p)
 }
 
-func (a *API) checkUnpause(c *call, in *unpauseIn) error {
+func (a *API) checkUnpause(c *httpapi.Call, in *unpauseIn) error {
 	p, reason := in.PauseScope, in.Reason
-	return a.Letters.CheckUnpause(c.caller, &p, &reason)
+	return a.Letters.CheckUnpause(c.Caller, &p, &reason)
 }
 
-func (a *API) checkBatch(_ *call, in *newBatchIn) error { return recovery.CheckBatch(in.Body.ID) }
-
-func (a *API) checkGateClaim(_ *call, in *gateClaimIn) error { return recovery.CheckClaim(in.Body) }
-
-func (a *API) checkGateResults(c *call, in *gateResultsIn) error {
-	return eachItem(c.Context(), "results", in.Body.Results, gateResultRules, func(r *recoup.GateZeroResult) error { return a.checkGateResult(c, r) })
+func (a *API) checkBatch(_ *httpapi.Call, in *newBatchIn) error {
+	return recovery.CheckBatch(in.Body.ID)
 }
 
-func (a *API) checkGateResult(c *call, r *recoup.GateZeroResult) error {
+func (a *API) checkGateClaim(_ *httpapi.Call, in *gateClaimIn) error {
+	return recovery.CheckClaim(in.Body)
+}
+
+func (a *API) checkGateResults(c *httpapi.Call, in *gateResultsIn) error {
+	return httpapi.CheckItems(c.Context(), "results", in.Body.Results, gateResultRules, func(r *recoup.GateZeroResult) error { return a.checkGateResult(c, r) })
+}
+
+func (a *API) checkGateResult(c *httpapi.Call, r *recoup.GateZeroResult) error {
 	result := verified(c, *r)
 	return a.GateZero.CheckResult(&result)
 }
 
 // processedOf is a count of work as it is kept.
-func processedOf(c *call, p *client.Processed) store.Processed {
+func processedOf(c *httpapi.Call, p *client.Processed) store.Processed {
 	minute := p.Minute
 	if minute.IsZero() {
-		minute = c.now
+		minute = c.Now
 	}
 	return store.Processed{
 		Minute: store.Minute(minute), Table: p.Table, Service: p.Service, N: p.Count, Failed: p.Failed,
@@ -161,7 +166,7 @@ func processedOf(c *call, p *client.Processed) store.Processed {
 
 // verified is a result of a verification; its worker is the caller, unless it says
 // otherwise.
-func verified(c *call, r recoup.GateZeroResult) recoup.GateZeroResult {
-	r.Worker = cmp.Or(r.Worker, c.caller.Name)
+func verified(c *httpapi.Call, r recoup.GateZeroResult) recoup.GateZeroResult {
+	r.Worker = cmp.Or(r.Worker, c.Caller.Name)
 	return r
 }

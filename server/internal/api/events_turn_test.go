@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/recoup-dev/recoup/fault"
+	"github.com/recoup-dev/recoup/server/internal/httpapi"
 	"github.com/recoup-dev/recoup/server/internal/turn"
 )
 
@@ -15,7 +16,7 @@ func TestReadingEndsWithItsClient(t *testing.T) {
 	ctx, hangUp := context.WithCancel(t.Context())
 	hangUp()
 	for media, body := range map[string]string{
-		fault.MediaJSON: `[{"code":"TIMEOUT","service":1}]`, ndjson: `{"code":"TIMEOUT","service":"s"}`,
+		fault.MediaJSON: `[{"code":"TIMEOUT","service":1}]`, httpapi.MediaNDJSON: `{"code":"TIMEOUT","service":"s"}`,
 	} {
 		if _, err := newEventDecoder().decode(ctx, media, []byte(body)); !errors.Is(err, turn.ErrUnfinished) {
 			t.Errorf("events as %s: %v", media, err)

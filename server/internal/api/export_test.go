@@ -6,19 +6,22 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/recoup-dev/recoup/server/internal/httpapi"
 	"github.com/recoup-dev/recoup/server/internal/ledger"
 )
 
 // RouteInfo is what the tests see of a route.
 type RouteInfo struct {
-	routeInfo
+	httpapi.RouteInfo
 	Open         bool
 	Global       bool
 	Keyed, Twice bool
 }
 
 // Permits reports whether a role may call the route, by the table alone.
-func (r RouteInfo) Permits(role Role) bool { return role == Admin || slices.Contains(r.Roles, role) }
+func (r RouteInfo) Permits(role httpapi.Role) bool {
+	return role == httpapi.RoleAdmin || slices.Contains(r.Roles, role)
+}
 
 // Name names the route as http.ServeMux does.
 func (r RouteInfo) Name() string { return r.Method + " " + r.Path }
@@ -28,8 +31,8 @@ func RouteInfos() []RouteInfo {
 	var list []RouteInfo
 	for _, r := range routes() {
 		list = append(list, RouteInfo{
-			routeInfo: r.Info, Open: len(r.Info.Roles) == 0, Global: r.Info.AllHubs,
-			Keyed: r.Info.Repeat == keyed, Twice: r.Info.Repeat == notIdempotent,
+			RouteInfo: r.Info, Open: len(r.Info.Roles) == 0, Global: r.Info.AllHubs,
+			Keyed: r.Info.Repeat == httpapi.RepeatKeyed, Twice: r.Info.Repeat == httpapi.RepeatNotIdempotent,
 		})
 	}
 	return list
@@ -61,7 +64,7 @@ const (
 
 // DecodeLines reads a body of lines.
 func DecodeLines(body string) ([]ledger.Incoming, int, error) {
-	return DecodeEvents(ndjson, []byte(body))
+	return DecodeEvents(httpapi.MediaNDJSON, []byte(body))
 }
 
 // DecodeLinesSlowly reads a body of lines by encoding/json alone.

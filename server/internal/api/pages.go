@@ -8,6 +8,7 @@ import (
 
 	"github.com/recoup-dev/recoup/fault"
 	"github.com/recoup-dev/recoup/server/internal/api/reference"
+	"github.com/recoup-dev/recoup/server/internal/httpapi"
 	"github.com/recoup-dev/recoup/server/internal/webfile"
 )
 
@@ -36,7 +37,7 @@ func (a *API) addConsole() error {
 		return err
 	}
 	a.Handle("/console/", pages)
-	a.Handle("GET /{$}", a.paid(func(w http.ResponseWriter, _ *http.Request) error {
+	a.Handle("GET /{$}", a.Paid(func(w http.ResponseWriter, _ *http.Request) error {
 		w.Header().Set("Location", "console/") // relative: a proxy may have put us anywhere
 		w.WriteHeader(http.StatusSeeOther)
 		return nil
@@ -46,10 +47,10 @@ func (a *API) addConsole() error {
 
 // metricsRoute is for whoever scrapes the node with a key. It is no part of the
 // document: what it answers is Prometheus's.
-func metricsRoute() *route {
-	return operationText(http.MethodGet, "/metrics", "text/plain; version=0.0.4; charset=utf-8", func(a *API, c *call) ([]byte, error) {
-		return a.Metrics(c.caller.Hubs)
-	}).by(Operator, Reader)
+func metricsRoute() *httpapi.Route {
+	return httpapi.OpText(http.MethodGet, "/metrics", "text/plain; version=0.0.4; charset=utf-8", func(a *API, c *httpapi.Call) ([]byte, error) {
+		return a.Metrics(c.Caller.Hubs)
+	}).Roles(httpapi.RoleOperator, httpapi.RoleReader)
 }
 
 func (a *API) openAPI(r *http.Request) (found, error) {
@@ -60,7 +61,7 @@ func (a *API) openAPI(r *http.Request) (found, error) {
 func (a *API) page(r *http.Request, name, media, origin string, render func() ([]byte, error)) (found, error) {
 	file, written, err := a.pages.page(a.pageVersion(), name, media, origin, render)
 	if written {
-		a.chargeAnonymous(r, costHost-costPage)
+		a.ChargeAnonymous(r, costHost-httpapi.CostPage)
 	}
 	return found{file: file}, err
 }
@@ -80,7 +81,7 @@ func (a *API) assetFile(r *http.Request) (found, error) {
 
 // query is what a reader searches for; empty: nothing.
 func query(r *http.Request) string {
-	all, err := parseQuery(r.URL.RawQuery)
+	all, err := httpapi.ParseQuery(r.URL.RawQuery)
 	if err != nil {
 		return ""
 	}
@@ -99,7 +100,7 @@ func searchCost(r *http.Request) int {
 	if query(r) != "" {
 		return costSearch
 	}
-	return costPage
+	return httpapi.CostPage
 }
 
 // docsPage is the reference's first page, or what a search finds.
@@ -141,7 +142,7 @@ func (a *API) docsArea(r *http.Request) (found, error) {
 }
 
 // address is where examples send their calls: to the address that the page was found at.
-func (a *API) address(r *http.Request) string { return cmp.Or(a.origin(r), "http://localhost:8080") }
+func (a *API) address(r *http.Request) string { return cmp.Or(a.Origin(r), "http://localhost:8080") }
 
 // codePage is the documentation of a code, where documentation_url points to.
 func (a *API) codePage(r *http.Request) (found, error) {
@@ -193,11 +194,11 @@ func (a *API) codesPage(r *http.Request) (found, error) {
 
 // AnonymousFigures are how requests without a key do.
 type AnonymousFigures struct {
-	anonymousFigures
+	httpapi.AnonymousFigures
 	Rendered int64 // pages
 }
 
 // AnonymousFigures returns how requests without a key do.
 func (a *API) AnonymousFigures() AnonymousFigures {
-	return AnonymousFigures{a.server.AnonymousFigures(), a.pages.rendered.Load()}
+	return AnonymousFigures{a.Server.AnonymousFigures(), a.pages.rendered.Load()}
 }

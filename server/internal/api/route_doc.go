@@ -3,12 +3,14 @@ package api
 import (
 	_ "embed"
 	"maps"
+
+	"github.com/recoup-dev/recoup/server/internal/httpapi"
 )
 
 // manuals has the documentation of every route of the core, by its name. A route without one fails the tests.
-func manuals() map[string]Doc {
-	all := map[string]Doc{}
-	for _, list := range []map[string]Doc{
+func manuals() map[string]httpapi.Doc {
+	all := map[string]httpapi.Doc{}
+	for _, list := range []map[string]httpapi.Doc{
 		errorManuals(), actManuals(), retryManuals(), promotionManuals(), workManuals(), deadLetterManuals(), groupManuals(), replayManuals(), bulkManuals(),
 		eventManuals(), codeManuals(), policyManuals(), alertManuals(), notificationManuals(), operationManuals(), keyManuals(),
 	} {
@@ -18,8 +20,8 @@ func manuals() map[string]Doc {
 }
 
 // areas are the tags, in the order in which they are read, before those of slices.
-func areas() []area {
-	return []area{
+func areas() []httpapi.Area {
+	return []httpapi.Area{
 		{Name: "errors", Description: "An error is one governed failure of one entity: it is reported once, classified by its code, retried by policy, parked for people, escalated, resolved and archived."},
 		{Name: "acts", Description: "What people do with errors. Each verb takes one error by its id, or many: preview a filter, look at the count, and send the preview's `token` to act on exactly that set. An act that the error's state does not allow is refused with `INVALID_TRANSITION`, whose details name the acts that it allows."},
 		{Name: "bulk operations", Description: "Acts on up to 100,000 errors as recorded objects: a filter freezes a set, somebody confirms it, and the server carries the act out with a result for each error. It can be paused, resumed and cancelled."},
@@ -37,15 +39,15 @@ func areas() []area {
 }
 
 // gateZeroAreas are those of Gate Zero.
-func gateZeroAreas() []area {
-	return []area{
+func gateZeroAreas() []httpapi.Area {
+	return []httpapi.Area{
 		{Name: "Gate Zero", Description: "Company candidates before they enter: imported in batches, verified, retried within a window, and stopped by a kill switch."},
 	}
 }
 
 // lastAreas are the tags that are read after those of slices.
-func lastAreas() []area {
-	return []area{
+func lastAreas() []httpapi.Area {
+	return []httpapi.Area{
 		{Name: "operations", Description: "Scheduled jobs, receivers, the audit, and whether the node is well."},
 		{Name: "keys", Description: "API keys of programs and people, and the platform's own keys. For admins."},
 	}
@@ -61,8 +63,8 @@ const exampleTomorrow = "2026-02-06T12:00:00Z"
 var answersJSON []byte
 
 // Document makes the OpenAPI document of the routes of this package and of slices.
-func Document(version string, slices ...set) ([]byte, error) {
-	return openAPIDocument(info{
+func Document(version string, slices ...httpapi.Set) ([]byte, error) {
+	return httpapi.Document(httpapi.Info{
 		Title: "Recoup", Version: version,
 		Description: "Failed work is recorded once, classified, retried by policy, parked for people, escalated, replayed, recovered and archived.",
 	}, sets(slices)...)

@@ -3,12 +3,13 @@ package api
 import (
 	"github.com/recoup-dev/recoup"
 	"github.com/recoup-dev/recoup/fault"
+	"github.com/recoup-dev/recoup/server/internal/httpapi"
 )
 
 var notFound = []recoup.Code{fault.CodeNotFound}
 
-func errorManuals() map[string]Doc {
-	return map[string]Doc{
+func errorManuals() map[string]httpapi.Doc {
+	return map[string]httpapi.Doc{
 		"POST /v1/errors": {
 			About: "Records that work on an entity failed. The code decides the class, and the policy what happens next: retry, park or ignore. A repeat of a failure that is still open does not make a second error: it continues the one there is, or replaces it, and `superseded` says which. Report a failed retry with its `lease_token`, or submit it as a result.",
 			Body: `{"table": "outreach.dol_errors", "entity_id": "CO-20260205-000001", "code": "NETWORK_TIMEOUT",
@@ -80,14 +81,14 @@ var actText = map[string]struct{ about, body string }{
 	"review":   {"Records that a person has looked at a parked error: the deadline for a review starts again.", `"reason": "still waiting for the register"`},
 }
 
-func actManuals() map[string]Doc {
-	list := map[string]Doc{}
+func actManuals() map[string]httpapi.Doc {
+	list := map[string]httpapi.Doc{}
 	for verb, text := range actText {
-		list["POST /v1/errors/{id}/"+verb] = Doc{
+		list["POST /v1/errors/{id}/"+verb] = httpapi.Doc{
 			About: text.about, Body: "{" + text.body + "}",
 			Fails: []recoup.Code{fault.CodeNotFound, fault.CodeInvalidTransition, fault.CodeConflict},
 		}
-		list["POST /v1/errors/"+verb] = Doc{
+		list["POST /v1/errors/"+verb] = httpapi.Doc{
 			About: text.about + "\n\nFor many errors at once: send a `filter` with `preview` to see how many match and which the act does not apply to. Then send the answer's `token` instead of the filter: exactly that set is meant, and what changed meanwhile is refused by itself. Or name errors with `ids`.",
 			Body:  "{" + text.body + `, "filter": {"table": "outreach.dol_errors", "code": "EIN_MISMATCH"}, "preview": true}`,
 			Fails: []recoup.Code{fault.CodeStaleRead},
@@ -96,10 +97,10 @@ func actManuals() map[string]Doc {
 	return list
 }
 
-func retryManuals() map[string]Doc {
+func retryManuals() map[string]httpapi.Doc {
 	result := []recoup.Code{fault.CodeNotFound, fault.CodeLeaseLost, fault.CodeInvalidTransition}
 	const lease = `"lease_token": "0198f2a5-11d0-7c22-8a4b-3e9d6f7a1c05"`
-	return map[string]Doc{
+	return map[string]httpapi.Doc{
 		"POST /v1/retries/claim": {
 			About: "Leases errors whose retry is due, the longest due first. With `wait_seconds` the call waits until something is due, so that a worker needs no polling interval. Each error carries the `lease_token` that its result must name.",
 			Body:  `{"tables": ["outreach.dol_errors"], "worker": "dol-sync-1", "limit": 10}`,
@@ -123,8 +124,8 @@ func retryManuals() map[string]Doc {
 	}
 }
 
-func promotionManuals() map[string]Doc {
-	return map[string]Doc{
+func promotionManuals() map[string]httpapi.Doc {
+	return map[string]httpapi.Doc{
 		"GET /v1/promotion/{entity}": {
 			About: "The gate of an entity: open, or blocked by which errors, who has to act on each, and when each would end by itself. Blockers in a hub that the key is not for are counted as well, without their codes. With `unknown=true` an open gate says whether anybody has ever named the entity: a misspelt one is open, too.",
 		},

@@ -3,10 +3,11 @@ package api
 import (
 	"github.com/recoup-dev/recoup"
 	"github.com/recoup-dev/recoup/fault"
+	"github.com/recoup-dev/recoup/server/internal/httpapi"
 )
 
-func bulkManuals() map[string]Doc {
-	list := map[string]Doc{
+func bulkManuals() map[string]httpapi.Doc {
+	list := map[string]httpapi.Doc{
 		"POST /v1/operations": {
 			About: "Writes down which errors a filter selects now, up to 100000, each as it is. What matches later is not among them; those to which the act does not apply are `refused` at once, and listed with their reason by `/items`. Nothing is done until somebody confirms the operation, within 15 minutes. A key for some hubs gets errors of one of them. One key may have 10 operations that wait for their confirmation.",
 			Body:  `{"act": "park", "filter": {"table": "outreach.dol_errors", "state": "RETRY_PENDING"}, "input": {"reason": "the register is down"}}`,
@@ -26,7 +27,7 @@ func bulkManuals() map[string]Doc {
 		"resume": "Continues a paused operation where it stood.",
 		"cancel": "Ends an operation for good. What is done stays done, and members without a result are as they were.",
 	} {
-		list["POST /v1/operations/{id}/"+act] = Doc{About: about, Body: `{"reason": "look first"}`, Fails: []recoup.Code{fault.CodeNotFound, fault.CodeInvalidTransition}}
+		list["POST /v1/operations/{id}/"+act] = httpapi.Doc{About: about, Body: `{"reason": "look first"}`, Fails: []recoup.Code{fault.CodeNotFound, fault.CodeInvalidTransition}}
 	}
 	return list
 }

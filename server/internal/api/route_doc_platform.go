@@ -3,11 +3,12 @@ package api
 import (
 	"github.com/recoup-dev/recoup"
 	"github.com/recoup-dev/recoup/fault"
+	"github.com/recoup-dev/recoup/server/internal/httpapi"
 )
 
-func eventManuals() map[string]Doc {
+func eventManuals() map[string]httpapi.Doc {
 	week := map[string]string{"from": "2026-02-01T00:00:00Z", "to": "2026-02-08T00:00:00Z"}
-	return map[string]Doc{
+	return map[string]httpapi.Doc{
 		"POST /v1/events": {
 			About: "Adds failures to the ledger: one event, a list, an object with `events`, or NDJSON with an event on each line. Each is checked by itself, and the answer names the first hundred that were refused. Without `Prefer: respond-sync` the answer comes before they are on disk. An `event_id` that is known is not counted twice.",
 			Body:  `{"events": [{"code": "NETWORK_TIMEOUT", "service": "dol-sync", "endpoint": "/filings", "http_status": 504}]}`,
@@ -24,8 +25,8 @@ func eventManuals() map[string]Doc {
 	}
 }
 
-func codeManuals() map[string]Doc {
-	return map[string]Doc{
+func codeManuals() map[string]httpapi.Doc {
+	return map[string]httpapi.Doc{
 		"GET /v1/codes":        {About: "Every registered code: those that Recoup ships, and your own."},
 		"GET /v1/codes/{code}": {About: "A code by its name or an alias, in either case. The same for people is at `/errors/CODE`.", Params: map[string]string{"code": "NETWORK_TIMEOUT"}, Fails: notFound},
 		"PUT /v1/codes/{code}": {
@@ -44,8 +45,8 @@ func codeManuals() map[string]Doc {
 // examplePolicy is a small one.
 const examplePolicy = `"text": "version: 2\ntables:\n  payments.capture_errors: {entity: order_id}\n"`
 
-func policyManuals() map[string]Doc {
-	return map[string]Doc{
+func policyManuals() map[string]httpapi.Doc {
+	return map[string]httpapi.Doc{
 		"GET /v1/policy":          {About: "The policy in force, as the text of its file."},
 		"GET /v1/tables":          {About: "The error tables of the policy, and what has their names in the database. A name that something else has is `TAKEN`: the errors of that table are governed and kept, without a view of that name."},
 		"GET /v1/policy/versions": {About: "Every version that was in force, newest first: when, by whom and why. Errors record the version that judged them.", Params: map[string]string{"limit": "20"}},
@@ -61,8 +62,8 @@ func policyManuals() map[string]Doc {
 	}
 }
 
-func alertManuals() map[string]Doc {
-	return map[string]Doc{
+func alertManuals() map[string]httpapi.Doc {
+	return map[string]httpapi.Doc{
 		"GET /v1/stats/metrics": {About: "The figures that alert rules judge, as they are now, each with its threshold and whether it is above."},
 		"GET /v1/alerts":        {About: "Every episode of a rule, firing or over. `open` lists those that are PENDING or FIRING.", Params: map[string]string{"open": "true"}},
 		"GET /v1/alerts/{id}":   {About: "One alert: what held, since when, and who was notified.", Fails: notFound},
@@ -80,8 +81,8 @@ func alertManuals() map[string]Doc {
 	}
 }
 
-func notificationManuals() map[string]Doc {
-	return map[string]Doc{
+func notificationManuals() map[string]httpapi.Doc {
+	return map[string]httpapi.Doc{
 		"GET /v1/notices": {About: "Notifications and what became of them. One that goes to several channels is listed once for each.", Params: map[string]string{"state": "GIVEN_UP"}},
 		"POST /v1/notices/resend": {
 			About: "Sends notifications again that were given up. Ids of others are left alone, and the answer counts what was requeued.",
@@ -94,9 +95,9 @@ func notificationManuals() map[string]Doc {
 	}
 }
 
-func gateZeroManuals() map[string]Doc {
+func gateZeroManuals() map[string]httpapi.Doc {
 	batch := map[string]string{"batch_id": "2026-02-05-west"}
-	return map[string]Doc{
+	return map[string]httpapi.Doc{
 		"GET /v1/gate-zero/status":             {About: "Totals: batches, intakes by status, and recoveries by status and reason."},
 		"GET /v1/gate-zero/batches":            {About: "Batches with how many of their intakes and recoveries are in which status."},
 		"POST /v1/gate-zero/batches":           {About: "Makes a batch under a name of your own. A batch of that name that exists is returned as it is.", Body: `{"batch_id": "2026-02-05-west"}`},
@@ -135,8 +136,8 @@ func gateZeroManuals() map[string]Doc {
 	}
 }
 
-func operationManuals() map[string]Doc {
-	return map[string]Doc{
+func operationManuals() map[string]httpapi.Doc {
+	return map[string]httpapi.Doc{
 		"GET /v1/workers":        {About: "Whether anybody works: of each error table and each lane of staged work how much is due and held by nobody, since when, how many workers have claimed lately on all nodes, and when the last claim was. Something due and no worker alive is `unattended`."},
 		"GET /v1/adoptions":      {About: "The tables that were there before and are governed where they are (`recoup adopt`): which column means what, how far the backfill is, and how many changes wait for a node. A healthy node looks at a change within a second."},
 		"GET /v1/jobs":           {About: "What the leading node does on a schedule: how often, how it went, and whether it is behind."},
@@ -169,10 +170,10 @@ func operationManuals() map[string]Doc {
 	}
 }
 
-func keyManuals() map[string]Doc {
+func keyManuals() map[string]httpapi.Doc {
 	const reason = `{"reason": "every quarter"}`
 	tenantKey := map[string]string{"key_id": "t20260202-0198f2a4"}
-	return map[string]Doc{
+	return map[string]httpapi.Doc{
 		"GET /v1/keys":      {About: "Every API key with its role, hubs and when it was last used. Secrets are not shown.", Params: map[string]string{"limit": "20"}},
 		"GET /v1/keys/self": {About: "The key that the call was made with: who it belongs to, what it may do, for which hubs and until when."},
 		"POST /v1/keys": {

@@ -3,6 +3,7 @@ package api
 import (
 	"github.com/recoup-dev/recoup"
 	"github.com/recoup-dev/recoup/fault"
+	"github.com/recoup-dev/recoup/server/internal/httpapi"
 )
 
 // stageFailed is an example of how a stage failed.
@@ -10,10 +11,10 @@ const stageFailed = `"stage": "llm", "error_class": "NETWORK_TIMEOUT", "exhauste
 	"last_stack": "llm: POST /v1/complete: context deadline exceeded", "sanitized_context": {"attempts": {"fetch": 1, "llm": 5}},
 	"first_failure_at": "2026-02-05T15:04:05Z", "last_failure_at": "2026-02-05T15:21:40Z"`
 
-func workManuals() map[string]Doc {
+func workManuals() map[string]httpapi.Doc {
 	lost := []recoup.Code{fault.CodeLeaseLost}
 	const lease = `"lease_token": "0198f2a5-11d0-7c22-8a4b-3e9d6f7a1c05"`
-	return map[string]Doc{
+	return map[string]httpapi.Doc{
 		"POST /v1/work": {
 			About: "Puts up to 1000 pieces of work into the queue, each at its first stage. A `payload` is kept encrypted; or keep it yourself and give a `payload_ref`. With a `work_id` of your own, work that is in the queue already is not added twice. Work that names an `entity_id` closes the gate of that entity if it becomes a dead letter.",
 			Body:  `{"work": [{"pipeline": "criticizer", "stage": "fetch", "entity_id": "CO-20260205-000001", "payload_ref": "s3://in/page-1.html"}]}`,
@@ -77,8 +78,8 @@ var stepText = map[string]struct{ about, body string }{
 	},
 }
 
-func deadLetterManuals() map[string]Doc {
-	list := map[string]Doc{
+func deadLetterManuals() map[string]httpapi.Doc {
+	list := map[string]httpapi.Doc{
 		"POST /v1/dead-letters": {
 			About: "Records a dead letter of work that is not in the queue: one that a pipeline of your own has given up. A `work_id` that has one already gets another round of the same dead letter.",
 			Body:  `{"work_id": "0198f2a3-9e40-7d11-b6c8-72e05a9f4d13", "pipeline": "criticizer", ` + stageFailed + `, "payload_ref": "s3://in/page-1.html"}`,
@@ -97,7 +98,7 @@ func deadLetterManuals() map[string]Doc {
 		},
 	}
 	for step, text := range stepText {
-		list["POST /v1/dead-letters/{id}/"+step] = Doc{
+		list["POST /v1/dead-letters/{id}/"+step] = httpapi.Doc{
 			About: text.about, Body: "{" + text.body + "}",
 			Fails: []recoup.Code{fault.CodeNotFound, fault.CodeInvalidTransition, fault.CodeConflict},
 		}
@@ -105,14 +106,14 @@ func deadLetterManuals() map[string]Doc {
 	return list
 }
 
-func groupManuals() map[string]Doc {
-	list := map[string]Doc{
+func groupManuals() map[string]httpapi.Doc {
+	list := map[string]httpapi.Doc{
 		"GET /v1/dead-letter-groups":            {About: "Dead letters with the same pipeline, stage, class and signature are one group: one defect, usually, however many it hit.", Params: map[string]string{"pipeline": "criticizer"}},
 		"GET /v1/dead-letter-groups/{id}":       {About: "A group with its trend by day and what people noted.", Fails: notFound},
 		"POST /v1/dead-letter-groups/{id}/note": {About: "Sets the owner and the note of a group; what was there before stays in its notes.", Body: `{"owner": "ada", "note": "the model rejects pages above 200 kB"}`, Fails: notFound},
 	}
 	for step, text := range stepText {
-		list["POST /v1/dead-letter-groups/{id}/"+step] = Doc{
+		list["POST /v1/dead-letter-groups/{id}/"+step] = httpapi.Doc{
 			About: text.about + "\n\nFor all open dead letters of the group that are at this step. With `preview` nothing is changed, and the answer's `token` stands for the set that was shown.",
 			Body:  "{" + text.body + `, "preview": true}`, Fails: []recoup.Code{fault.CodeNotFound, fault.CodeStaleRead},
 		}
@@ -120,8 +121,8 @@ func groupManuals() map[string]Doc {
 	return list
 }
 
-func replayManuals() map[string]Doc {
-	list := map[string]Doc{
+func replayManuals() map[string]httpapi.Doc {
+	list := map[string]httpapi.Doc{
 		"POST /v1/replays/preview": {
 			About: "Says which dead letters a selection would replay and, for the others, why not. The `token` stands for the eligible ones as they are now.",
 			Body:  `{"pipeline": "criticizer", "error_class": "NETWORK_TIMEOUT"}`,
@@ -140,7 +141,7 @@ func replayManuals() map[string]Doc {
 		"resume": "Continues a paused replay, or one that has stopped itself, where it was.",
 		"cancel": "Ends a replay for good. Members that no worker has go back to where they were; results of the others still count.",
 	} {
-		list["POST /v1/replays/{id}/"+act] = Doc{About: about, Body: `{"reason": "the upstream is slow"}`, Fails: []recoup.Code{fault.CodeNotFound, fault.CodeInvalidTransition}}
+		list["POST /v1/replays/{id}/"+act] = httpapi.Doc{About: about, Body: `{"reason": "the upstream is slow"}`, Fails: []recoup.Code{fault.CodeNotFound, fault.CodeInvalidTransition}}
 	}
 	return list
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/recoup-dev/recoup"
 	"github.com/recoup-dev/recoup/client"
 	"github.com/recoup-dev/recoup/server/internal/engine"
+	"github.com/recoup-dev/recoup/server/internal/httpapi"
 	"github.com/recoup-dev/recoup/server/internal/store"
 	"github.com/recoup-dev/recoup/server/internal/stream"
 )
@@ -57,28 +58,28 @@ func (a *API) newStreams() *stream.Watcher {
 func (a *API) StopStreaming() { a.streams.Stop() }
 
 // showStream answers who does not ask for events with what a stream begins with.
-func (a *API) showStream(c *call, _ *struct{}) (client.StreamEvent, error) {
-	counts, err := a.Engine.Counts(c.Context(), c.caller)
-	return client.StreamEvent{Event: client.StreamHello, Version: a.Version, Counts: listed(counts)}, err
+func (a *API) showStream(c *httpapi.Call, _ *struct{}) (client.StreamEvent, error) {
+	counts, err := a.Engine.Counts(c.Context(), c.Caller)
+	return client.StreamEvent{Event: client.StreamHello, Version: a.Version, Counts: httpapi.Listed(counts)}, err
 }
 
 // stream sends events until the caller has gone, its key ends or the node stops.
-func (a *API) stream(c *call) error {
-	if err := c.enterStream(); err != nil {
+func (a *API) stream(c *httpapi.Call) error {
+	if err := c.EnterStream(); err != nil {
 		return err
 	}
 	hello, err := a.opening(c)
 	if err != nil {
-		return c.failure(err)
+		return c.Failure(err)
 	}
 	listener := a.streams.Listen(stream.Eyes{
-		Table:  func(name string) bool { return a.Engine.Sees(c.caller, name) },
+		Table:  func(name string) bool { return a.Engine.Sees(c.Caller, name) },
 		Object: func(m store.Moving) bool { return a.mayFind(c, m.Kind) == nil && a.maySee(c, m.Kind, m.Of) },
 	})
 	defer listener.Close()
-	ctx, leave := c.watchKey()
+	ctx, leave := c.WatchKey()
 	defer leave()
-	c.startStream()
+	c.StartStream()
 	if err := sendEvent(c, hello); err == nil {
 		a.follow(ctx, c, listener)
 	}
@@ -87,22 +88,22 @@ func (a *API) stream(c *call) error {
 
 // opening is the first event, read before the stream begins, so that a database that does
 // not answer is a failure and no empty stream.
-func (a *API) opening(c *call) (client.StreamEvent, error) {
-	ctx, cancel := c.withTimeLimit()
+func (a *API) opening(c *httpapi.Call) (client.StreamEvent, error) {
+	ctx, cancel := c.WithTimeLimit()
 	defer cancel()
-	counts, err := a.Engine.Counts(ctx, c.caller)
+	counts, err := a.Engine.Counts(ctx, c.Caller)
 	return client.StreamEvent{Event: client.StreamHello, Version: a.Version, Counts: counts}, err
 }
 
 // follow sends what a listener hears. It returns when that cannot be written any more.
-func (a *API) follow(ctx context.Context, c *call, listener *stream.Listener) {
+func (a *API) follow(ctx context.Context, c *httpapi.Call, listener *stream.Listener) {
 	beat := time.NewTicker(heartbeat)
 	defer beat.Stop()
 	for {
 		var err error
 		select {
 		case <-ctx.Done():
-			if errors.Is(context.Cause(ctx), errKeyEnded) {
+			if errors.Is(context.Cause(ctx), httpapi.ErrKeyEnded) {
 				_ = sendEvent(c, client.StreamEvent{Event: client.StreamEnd, Reason: endedByKey})
 			}
 			return
@@ -110,7 +111,7 @@ func (a *API) follow(ctx context.Context, c *call, listener *stream.Listener) {
 			_ = sendEvent(c, client.StreamEvent{Event: client.StreamEnd, Reason: endedByShutdown})
 			return
 		case <-beat.C:
-			err = c.push([]byte(":\n\n"))
+			err = c.Push([]byte(":\n\n"))
 		case <-listener.Ready():
 			err = pass(c, listener.Take())
 		}
@@ -121,7 +122,7 @@ func (a *API) follow(ctx context.Context, c *call, listener *stream.Listener) {
 }
 
 // pass sends what a listener has heard.
-func pass(c *call, b stream.Batch) error {
+func pass(c *httpapi.Call, b stream.Batch) error {
 	var failed []error
 	if b.Lost {
 		failed = append(failed, sendEvent(c, client.StreamEvent{Event: client.StreamLost, Reason: lostReason}))
@@ -139,10 +140,10 @@ func pass(c *call, b stream.Batch) error {
 }
 
 // sendEvent sends one event.
-func sendEvent(c *call, e client.StreamEvent) error {
+func sendEvent(c *httpapi.Call, e client.StreamEvent) error {
 	data, err := json.Marshal(e)
 	if err != nil {
 		return err
 	}
-	return c.push(fmt.Appendf(nil, "event: %s\ndata: %s\n\n", e.Event, data))
+	return c.Push(fmt.Appendf(nil, "event: %s\ndata: %s\n\n", e.Event, data))
 }

@@ -335,8 +335,15 @@ var layers = []layer{
 		why:     "it makes pages of the OpenAPI document, and can show nothing that is not in it",
 	},
 	{
+		pkg: "recoup/server/internal/httpapi",
+		imports: []string{"recoup", "recoup/fault", "recoup/client", "recoup/internal/redact", "recoup/server/internal/access", "recoup/server/internal/batch", "recoup/server/internal/check", "recoup/server/internal/lease",
+			"recoup/server/internal/store", "recoup/server/internal/stream", "recoup/server/internal/suggest", "recoup/server/internal/turn"},
+		libraries: []string{"github.com/danielgtaylor/huma/v2"},
+		why:       "it serves the routes of the core and of slices, and imports no service",
+	},
+	{
 		pkg: "recoup/server/internal/api",
-		imports: []string{"recoup", "recoup/retry", "recoup/fault", "recoup/client", "recoup/server/internal/api/reference", "recoup/server/internal/batch", "recoup/server/internal/check", "recoup/internal/redact", "recoup/server/internal/suggest", "recoup/server/internal/lease", "recoup/server/internal/store", "recoup/server/internal/turn",
+		imports: []string{"recoup", "recoup/retry", "recoup/fault", "recoup/client", "recoup/server/internal/api/reference", "recoup/server/internal/check", "recoup/server/internal/httpapi", "recoup/server/internal/lease", "recoup/server/internal/store", "recoup/server/internal/turn",
 			"recoup/server/internal/policy", "recoup/server/internal/lifecycle", "recoup/server/internal/engine", "recoup/server/internal/ledger", "recoup/server/internal/notify", "recoup/server/internal/scheduler",
 			"recoup/server/internal/alert", "recoup/server/internal/recovery", "recoup/server/internal/deadletter", "recoup/server/internal/backfill", "recoup/server/internal/rowfile", "recoup/server/internal/stream", "recoup/server/internal/forecast", "recoup/server/internal/webfile"},
 		libraries: []string{"github.com/danielgtaylor/huma/v2"},
