@@ -1,9 +1,8 @@
-// Package api is Recoup over HTTP: it says who may call what, reads requests,
-// asks the engine and the ledger, and writes answers and errors in the contract
-// of package fault. It decides nothing about errors.
+// Package api has the HTTP routes of the core: their handlers, their documentation and the
+// reference. It decides nothing about errors. Package httpapi serves the routes.
 //
-// Everything that it offers is one table of routes (routes.go), from which the
-// handler, the OpenAPI document and the tests of permissions are made.
+// The routes are one list (routes.go), from which the handler, the OpenAPI document and the tests
+// of permissions are made. Slices add routes of their own.
 package api
 
 import (
@@ -148,8 +147,7 @@ type Options struct {
 	Console func(api http.Handler) (http.Handler, error)
 }
 
-// Slice is the API of a feature: its routes, and the service that is the first argument of
-// their handlers.
+// Slice has the routes of a feature, and the service that is the first argument of their handlers.
 type Slice struct {
 	Service any
 	Set     httpapi.Set

@@ -14,7 +14,7 @@ import (
 )
 
 // What the operations find wrong with their requests, without doing anything: see
-// [route].
+// [httpapi.WithCheck].
 
 // reasonOf is the check of an operation whose reason goes into the audit.
 func reasonOf[In any](reason func(*In) string) func(*API, *httpapi.Call, *In) error {

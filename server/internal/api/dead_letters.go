@@ -45,7 +45,7 @@ func letterRoutes() []*httpapi.Route {
 // letterBody is room for a payload in base64 and a stack.
 const letterBody = 1 << 20
 
-// letterReceipts is [call.receipt] of acts on dead letters; nil: the request has no key.
+// letterReceipts returns the receipts of acts on dead letters; nil: the request has no key.
 func letterReceipts(c *httpapi.Call) (deadletter.Receipts, error) {
 	if first, err := c.Receipt(0); first == nil || err != nil {
 		return nil, err

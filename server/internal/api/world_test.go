@@ -167,7 +167,11 @@ func begin(t *testing.T, s app.Store, options ...option) *world {
 		t.Fatal(err)
 	}
 	w.handler = node.Handler()
-	w.document = theDocument(t, w.handler)
+	if len(o.Slices) > 0 {
+		w.document = readDocument(t, w.handler, o.Slices...)
+	} else {
+		w.document = theDocument(t, w.handler)
+	}
 	t.Cleanup(func() {
 		if err := node.Close(context.Background()); err != nil {
 			t.Error(err)

@@ -13,6 +13,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/recoup-dev/recoup/server/internal/api"
 	"github.com/recoup-dev/recoup/server/internal/bus"
 	"github.com/recoup-dev/recoup/server/internal/doctor"
 	"github.com/recoup-dev/recoup/server/internal/httpapi"
@@ -51,6 +52,7 @@ type Options struct {
 
 	Traces   string // the address of an OpenTelemetry collector; empty: none
 	Limits   httpapi.Limits
+	Slices   []api.Slice // features whose routes are served beside those of the core
 	Timeouts Timeouts
 	Grace    time.Duration // how long a stop waits for requests
 	Idle     Idle

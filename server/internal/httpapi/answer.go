@@ -41,7 +41,7 @@ func withRequestID(object []byte, id string) []byte {
 	return append(object, '}')
 }
 
-// AppendString appends a text as encoding/json writes it.
+// AppendString appends a string as encoding/json writes it.
 func AppendString(b []byte, s string) ([]byte, error) {
 	for i := range len(s) {
 		switch c := s[i]; {
@@ -53,7 +53,7 @@ func AppendString(b []byte, s string) ([]byte, error) {
 	return append(append(append(b, '"'), s...), '"'), nil
 }
 
-// Each turns what a store returns into what is sent: a list that is never null.
+// Each converts the items of a list. The result is never null in JSON.
 func Each[S, T any](list []S, turn func(S) T) []T {
 	out := make([]T, len(list))
 	for i := range list {
@@ -62,7 +62,7 @@ func Each[S, T any](list []S, turn func(S) T) []T {
 	return out
 }
 
-// Listed is a list as it is sent: never null.
+// Listed returns a list that is never null in JSON.
 func Listed[T any](list []T) []T {
 	if list == nil {
 		return []T{}
@@ -105,7 +105,7 @@ func wantsEvents(r *http.Request) bool {
 	return slices.ContainsFunc(r.Header.Values("Accept"), func(s string) bool { return strings.Contains(s, mediaEvents) })
 }
 
-// EnterStream takes one of the places that open streams have.
+// EnterStream admits the call as an open stream, whose number is limited.
 func (c *Call) EnterStream() error { return c.visit.enter(LoadStreaming) }
 
 // StartStream begins an answer of server-sent events.
@@ -116,12 +116,12 @@ func (c *Call) StartStream() {
 	c.w.WriteHeader(http.StatusOK)
 }
 
-// WithTimeLimit returns the context of a request that is bounded as an ordinary one is.
+// WithTimeLimit returns the context of the call with the deadline of an ordinary request.
 func (c *Call) WithTimeLimit() (context.Context, context.CancelFunc) {
 	return context.WithTimeout(c.Context(), c.server.admission.limits.Time)
 }
 
-// Push writes at once, and not for long: who reads too slowly is cut off.
+// Push writes a part of a stream at once. A client that reads too slowly is disconnected.
 func (c *Call) Push(data []byte) error {
 	c.writeWithin(len(data))
 	if _, err := c.w.Write(data); err != nil {

@@ -90,14 +90,14 @@ func plain(t reflect.Type) string {
 	return "a whole number"
 }
 
-// ndjson is one value of JSON per line.
+// MediaNDJSON is the media type of NDJSON: one JSON value per line.
 const MediaNDJSON = "application/x-ndjson"
 
-// MediaLines are the media types of a body that is JSON or NDJSON, which goes by three names.
+// MediaLines lists the media types of a body that is JSON or NDJSON. NDJSON has three names.
 var MediaLines = []string{fault.MediaJSON, MediaNDJSON, "application/ndjson", "application/jsonl"}
 
-// Prefers reports whether the caller prefers to be answered in a way that there is,
-// and says in the answer that it is.
+// Prefers reports whether the header Prefer of the request asks for a kind of answer. If it
+// does, the answer says that the preference is applied.
 func (c *Call) Prefers(way string) bool {
 	for _, prefer := range c.Request.Header.Values("Prefer") {
 		for word := range strings.SplitSeq(prefer, ",") {
@@ -110,7 +110,7 @@ func (c *Call) Prefers(way string) bool {
 	return false
 }
 
-// TraceID is the request's trace, as an id.
+// TraceID returns the trace of the request as an id; zero: it has none.
 func (c *Call) TraceID() (id recoup.ID) {
 	if ctx, ok := fault.FromContext(c.Context()); ok {
 		if b, err := hex.DecodeString(ctx.TraceID); err == nil && len(b) == len(id) {
@@ -131,8 +131,8 @@ type idempotency struct {
 	hash  [32]byte
 }
 
-// Receipt returns what makes the i-th item of the request harmless to repeat, if
-// the request has an idempotency key.
+// Receipt returns the receipt under which the i-th item of the request is carried out once;
+// nil: the request has no idempotency key.
 func (c *Call) Receipt(i int) (*store.Receipt, error) {
 	id, err := c.idempotency()
 	if id == nil || err != nil {

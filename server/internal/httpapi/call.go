@@ -14,20 +14,21 @@ import (
 	"github.com/recoup-dev/recoup/server/internal/turn"
 )
 
-// Call is one request on its way through a handler.
+// Call is one request to a route. Handlers use its exported fields and methods.
 type Call struct {
+	Request *http.Request
+	Key     *recoup.Key // nil: no key was needed
+	Caller  access.Caller
+	Body    []byte
+	Now     time.Time
+
 	w        http.ResponseWriter
-	Request  *http.Request
 	server   *Server
 	service  any // that the route is mounted with
 	route    *Route
 	visit    *visit
-	Key      *recoup.Key // nil: no key was needed
-	Caller   access.Caller
-	Body     []byte
 	document any          // the body, once it was read for its values
 	once     *idempotency // nil: not asked for, or not yet read
-	Now      time.Time
 	connection
 }
 
@@ -37,7 +38,7 @@ func (c *Call) Context() context.Context { return c.Request.Context() }
 // ResponseHeader returns the header of the answer.
 func (c *Call) ResponseHeader() http.Header { return c.w.Header() }
 
-// Act is the administrative act of the caller.
+// Act returns an administrative act of the caller, for the audit.
 func (c *Call) Act(reason string) store.Act { return c.Caller.Act(reason, c.Now) }
 
 // handle makes the handler of a route and its service.

@@ -10,13 +10,13 @@ import (
 	"github.com/recoup-dev/recoup/server/internal/store"
 )
 
-// Page is what every list takes.
+// Page has the parameters of a list.
 type Page struct {
 	Limit  int    `query:"limit" minimum:"1" maximum:"1000" default:"100" doc:"rows of a page"`
 	Cursor string `query:"cursor" doc:"where the last page ended: its next"`
 }
 
-// StorePage returns where a list goes on.
+// StorePage returns the page that the store is asked for.
 func (p Page) StorePage() (store.Page, error) {
 	if p.Cursor == "" {
 		return store.Page{Limit: p.Limit}, nil
@@ -33,15 +33,16 @@ func (p Page) StorePage() (store.Page, error) {
 	return store.Page{Limit: p.Limit, Cursor: c}, nil
 }
 
-// PlausibleTime reports whether a store can have given a time to a cursor: one that
-// was made up may be beyond what the database can hold.
+// PlausibleTime reports whether the time of a cursor can come from a store. A made-up time may
+// be out of the database's range.
 func PlausibleTime(t time.Time) bool { return t.Year() >= 1970 && t.Year() < 10000 }
 
+// BadCursor returns the failure of a cursor that no list has returned.
 func BadCursor() error {
 	return fault.BadField("cursor", "format", "cursor must be the next of the page before")
 }
 
-// NextCursor returns the cursor of the following page; empty: there is none.
+// NextCursor returns the cursor of the next page; empty: this page is the last.
 func NextCursor(c store.Cursor) string {
 	if c.IsZero() {
 		return ""
@@ -50,7 +51,7 @@ func NextCursor(c store.Cursor) string {
 	return base64.RawURLEncoding.EncodeToString(append(b, c.ID[:]...))
 }
 
-// IDParam is the id in a path.
+// IDParam has the id of a path.
 type IDParam struct {
 	ID recoup.ID `path:"id" doc:"a UUID, or a ULID"`
 }

@@ -73,7 +73,7 @@ func byStatus(codes []recoup.Code) map[string][]recoup.Code {
 	return sorted
 }
 
-// Examples of what paths name. The ids are made up: nothing has them.
+// Example ids for documentation. They do not exist.
 const (
 	ExampleID     = "0198f2a4-7c31-7b4e-9d52-5a1f0c3e8b67"
 	ExampleEntity = "CO-20260205-000001"

@@ -12,8 +12,9 @@ import (
 	"github.com/recoup-dev/recoup/server/internal/turn"
 )
 
-// AsFault gives an error the code and the details that callers see. What is not
-// known here is classified by package fault, which discloses nothing of its cause.
+// AsFault gives an error the code and the details that callers see. An error of a service has
+// a method Fault that returns them. Other errors are classified by package fault, which discloses
+// nothing of their cause.
 func AsFault(err error) error {
 	var known interface{ Fault() *fault.Error }
 	var ours *fault.Error
@@ -44,8 +45,7 @@ func AsFault(err error) error {
 	return RetryLater(e)
 }
 
-// RetryLater says when to try again, where a failure passes by itself and
-// does not say when.
+// RetryLater sets Retry-After on a temporary failure that has none.
 func RetryLater(e *fault.Error) *fault.Error {
 	if e.RetryAfter > 0 {
 		return e
@@ -66,7 +66,8 @@ const (
 	comeBackLater = 30 * time.Second
 )
 
-// Failure is that of a request.
+// Failure returns the failure that the caller gets for an error. A failed read has changed
+// nothing, and the failure says so.
 func (c *Call) Failure(err error) error {
 	if c.Request.Method == http.MethodGet {
 		return unread(err)

@@ -12,7 +12,7 @@ import (
 	"github.com/recoup-dev/recoup"
 )
 
-// Keys are rdb_ and 32 characters (spec 001), 160 random bits, and last 90 days.
+// Keys are rdb_ and 32 characters (spec 001), 160 random bits. They are valid for 90 days.
 const (
 	keyPrefix  = "rdb_"
 	keyChars   = 32

@@ -218,8 +218,7 @@ func (s *Server) FlushKeyUse(ctx context.Context) error {
 // ForgetKeys makes a change of keys take effect on this node at once.
 func (s *Server) ForgetKeys() { s.keys.forget() }
 
-// ErrKeyEnded is why a long poll or a stream ends: its key was revoked, has expired or is no
-// longer what it was.
+// ErrKeyEnded ends a long poll or a stream whose key was revoked, has expired or was changed.
 var ErrKeyEnded = errors.New("httpapi: the key has ended")
 
 // watch returns a context that ends with the key: revoking it must end its long polls too, or a
@@ -245,7 +244,7 @@ func (k *keyring) check(ctx context.Context, watched *recoup.Key, now func() tim
 	return ErrKeyEnded
 }
 
-// WatchKey returns a context that ends, with errKeyEnded as its cause, when the key of the
+// WatchKey returns a context that ends, with ErrKeyEnded as its cause, when the key of the
 // call ends. leave is to be called when the caller no longer waits.
 func (c *Call) WatchKey() (_ context.Context, leave func()) {
 	if c.Key == nil {
@@ -254,8 +253,8 @@ func (c *Call) WatchKey() (_ context.Context, leave func()) {
 	return c.server.keys.watch(c.Context(), c.Key, c.server.Now)
 }
 
-// Poll runs a claim for as long as the caller's key holds. One that ends empty
-// because its key did is answered as any call with that key now is.
+// Poll runs a claim for as long as the caller's key is valid. A claim that ends empty because
+// its key ended gets the answer of a call without a valid key.
 func Poll[T any](c *Call, claim func(context.Context) ([]T, error)) ([]T, error) {
 	ctx, leave := c.WatchKey()
 	defer leave()

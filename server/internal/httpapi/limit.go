@@ -122,8 +122,8 @@ func newNames(limit int) *names {
 	return &names{limit: limit, seed: maphash.MakeSeed(), known: map[uint64]struct{}{}, made: map[recoup.ID]int{}}
 }
 
-// CheckName refuses a name that the key may not make up any more. The name of a kind is known to
-// the node once it was used.
+// CheckName refuses a new name, such as that of a service, once the key has used up its number of
+// new names of the day. Names that the node has seen are allowed.
 func (c *Call) CheckName(kind, name string) error {
 	n := c.server.names
 	if n.admit(c, kind, name) {

@@ -18,7 +18,7 @@ import (
 	"github.com/recoup-dev/recoup/fault"
 )
 
-// Set is a group of routes with their documentation.
+// Set groups the routes of one service with their documentation.
 type Set struct {
 	Areas  []Area
 	Routes []*Route
@@ -31,7 +31,7 @@ type Set struct {
 // Area is a section of the reference: the tag of its routes.
 type Area struct{ Name, Description string }
 
-// Info is what a document says of the whole API.
+// Info describes the API as a whole.
 type Info struct{ Title, Version, Description string }
 
 // Document makes the OpenAPI 3.1 document of sets of routes from the Go types that

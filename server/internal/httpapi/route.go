@@ -1,6 +1,7 @@
 package httpapi
 
 import (
+	"fmt"
 	"net/http"
 	"reflect"
 	"slices"
@@ -8,7 +9,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 )
 
-// Role is what a key may do: the routes say which of them each is for.
+// Role is the role of a key. Each route lists the roles that may call it.
 type Role string
 
 // The roles of keys.
@@ -23,7 +24,7 @@ const (
 // Roles lists every role.
 func Roles() []Role { return []Role{RoleIngest, RoleWorker, RoleOperator, RoleAdmin, RoleReader} }
 
-// Load says how a request is treated when there are too many.
+// Load says how calls are treated under overload.
 type Load int
 
 const (
@@ -34,7 +35,7 @@ const (
 	LoadAlways                // liveness: a node that does not answer is killed
 )
 
-// Repeat says what comes of a request that is sent twice.
+// Repeat says what a request does that is sent twice.
 type Repeat int
 
 const (
@@ -43,7 +44,7 @@ const (
 	RepeatNotIdempotent               // it is done twice; a request that hopes otherwise is refused
 )
 
-// RouteInfo is what a route says of itself.
+// RouteInfo describes a route.
 type RouteInfo struct {
 	Method, Path string
 	Tag, Summary string
@@ -54,9 +55,9 @@ type RouteInfo struct {
 	In, Out      reflect.Type
 }
 
-// Route is one operation: how it is reached, who may call it, what it takes and
-// returns. The handler, the documentation and the tests of permissions are all
-// made from it.
+// Route is one operation: its address, who may call it, its input and its output. The handler,
+// the documentation and the tests of permissions are made from it. [Op] makes a route, and the
+// methods of Route set its options.
 type Route struct {
 	Info RouteInfo
 
@@ -95,9 +96,9 @@ const (
 	BatchBody = 8 << 20
 )
 
-// Op makes a route from a function: In is a struct of parameters, with a
-// Body or without, Out is returned as JSON. The first argument of the function is
-// the service that the route is mounted with.
+// Op returns a route whose handler is run. In is a struct with the parameters of the request, and
+// with a field Body if it has a body. Out is returned as JSON. The first argument of run is the
+// service that the route is mounted with.
 func Op[S, In, Out any](method, path, summary string, run func(S, *Call, *In) (Out, error)) *Route {
 	bind := newBinder(reflect.TypeFor[In]())
 	return &Route{
@@ -114,8 +115,8 @@ func Op[S, In, Out any](method, path, summary string, run func(S, *Call, *In) (O
 	}
 }
 
-// OpForms is [Op] of a function that reads the body itself, because the
-// body comes in several media types. Only Params are bound; In documents the whole request.
+// OpForms returns a route that reads its body itself, because the body may have several media
+// types. Only Params are bound; In documents the whole request, and forms its bodies.
 func OpForms[S, Params, In, Out any](method, path, summary string, run func(S, *Call, *Params) (Out, error), forms func(huma.Registry, *huma.Schema) map[string]*huma.MediaType) *Route {
 	bind := newBinder(reflect.TypeFor[Params]())
 	return &Route{
@@ -131,7 +132,7 @@ func OpForms[S, Params, In, Out any](method, path, summary string, run func(S, *
 	}
 }
 
-// OpText makes a route that answers with text of another media type. It reads no
+// OpText returns a route that answers with text of another media type than JSON. It reads no
 // parameters.
 func OpText[S any](method, path, media string, run func(S, *Call) ([]byte, error)) *Route {
 	return &Route{
@@ -144,24 +145,37 @@ func OpText[S any](method, path, media string, run func(S, *Call) ([]byte, error
 	}
 }
 
+// mustTake panics unless the handler takes a service and a request of these types. It is a
+// mistake of the program.
+func (r *Route) mustTake(service, in reflect.Type) {
+	if r.service != service || r.Info.In != in {
+		panic(fmt.Sprintf("httpapi: %s takes %v and %v, not %v and %v", r.name(), r.service, r.Info.In, service, in))
+	}
+}
+
 // serviceOf returns the service that the route of a call is mounted with; Mount has checked
 // its type.
 func serviceOf[S any](c *Call) S { return c.service.(S) } //nolint:errcheck // checked by Mount
 
-// WithCheck gives a route its check.
+// WithCheck sets a function that finds everything wrong with a request, in terms of the domain and
+// without doing anything. It runs only for requests that are refused anyway, so that one answer
+// lists all mistakes. The handler must make the same checks.
 func WithCheck[S, In any](r *Route, check func(S, *Call, *In) error) *Route {
+	r.mustTake(reflect.TypeFor[S](), reflect.TypeFor[In]())
 	r.check = func(c *Call, in any) error { return check(serviceOf[S](c), c, in.(*In)) } //nolint:errcheck // the binder has made it
 	return r
 }
 
-// WithStream gives a route the stream that it answers with if asked.
+// WithStream sets a function that answers requests for text/event-stream.
 func WithStream[S any](r *Route, run func(S, *Call) error) *Route {
+	r.mustTake(reflect.TypeFor[S](), r.Info.In)
 	r.stream = func(c *Call) error { return run(serviceOf[S](c), c) }
 	return r
 }
 
-// WithAnswer has a function look at the answer of a route, and replace it.
+// WithAnswer sets a function that may replace the answer of a route, or its error.
 func WithAnswer[S any](r *Route, amend func(S, *Call, any, error) (any, error)) *Route {
+	r.mustTake(reflect.TypeFor[S](), r.Info.In)
 	whole := r.serve
 	r.serve = func(c *Call) (any, error) {
 		out, err := whole(c)
@@ -170,30 +184,56 @@ func WithAnswer[S any](r *Route, amend func(S, *Call, any, error) (any, error)) 
 	return r
 }
 
+// Roles lets these roles call the route, beside admins. A route without roles needs no key.
 func (r *Route) Roles(roles ...Role) *Route { r.Info.Roles = roles; return r }
-func (r *Route) Tag(tag string) *Route      { r.Info.Tag = tag; return r }
-func (r *Route) Status(status int) *Route   { r.Info.Status = status; return r }
-func (r *Route) Load(l Load) *Route         { r.load = l; return r }
-func (r *Route) MaxBody(bytes int64) *Route { r.maxBody = bytes; return r }
-func (r *Route) AllHubs() *Route            { r.Info.AllHubs = true; return r }
-func (r *Route) AdminsOnly() *Route         { r.Info.Roles = []Role{RoleAdmin}; return r }
-func (r *Route) Repeat(as Repeat) *Route    { r.Info.Repeat = as; return r }
-func (r *Route) Long() *Route               { r.long = true; return r }
-func (r *Route) NoTimeout() *Route          { r.bounded = true; return r }
-func (r *Route) ReadsLittle() *Route        { r.quick = true; return r }
-func (r *Route) ReadsMuch() *Route          { r.searches = true; return r }
-func (r *Route) ReadOnly() *Route           { r.pure = true; return r }
-func (r *Route) Require(members ...string) *Route {
-	r.required = members
-	return r
-}
 
+// AdminsOnly lets admins alone call the route.
+func (r *Route) AdminsOnly() *Route { return r.Roles(RoleAdmin) }
+
+// AllHubs refuses keys that are for some hubs only.
+func (r *Route) AllHubs() *Route { r.Info.AllHubs = true; return r }
+
+// Tag sets the area of the reference that the route belongs to.
+func (r *Route) Tag(area string) *Route { r.Info.Tag = area; return r }
+
+// Status sets the status of a successful answer; the default is 200.
+func (r *Route) Status(status int) *Route { r.Info.Status = status; return r }
+
+// Load sets how calls are treated under overload; the default is [LoadSheddable].
+func (r *Route) Load(l Load) *Route { r.load = l; return r }
+
+// Repeat sets the result of a repeated request; the default is [RepeatIdempotent].
+func (r *Route) Repeat(as Repeat) *Route { r.Info.Repeat = as; return r }
+
+// MaxBody sets the longest body in bytes; the default is [SmallBody].
+func (r *Route) MaxBody(bytes int64) *Route { r.maxBody = bytes; return r }
+
+// OptionalBody allows requests without a body.
 func (r *Route) OptionalBody() *Route { r.mayLack = true; return r }
 
-// StaleKeys has a route take keys as they were last known while the store cannot be asked.
+// Require documents members that this route requires of a body that it shares with other routes.
+func (r *Route) Require(members ...string) *Route { r.required = members; return r }
+
+// Long triples the time limit of calls. It is for routes that may touch thousands of rows.
+func (r *Route) Long() *Route { r.long = true; return r }
+
+// NoTimeout sets no time limit. It is for handlers that end in time by themselves.
+func (r *Route) NoTimeout() *Route { r.bounded = true; return r }
+
+// ReadsLittle serves calls without a turn of the reads.
+func (r *Route) ReadsLittle() *Route { r.quick = true; return r }
+
+// ReadsMuch serves calls in a turn of the reads although the method is not GET.
+func (r *Route) ReadsMuch() *Route { r.searches = true; return r }
+
+// ReadOnly serves calls on a standby although the method is not GET.
+func (r *Route) ReadOnly() *Route { r.pure = true; return r }
+
+// StaleKeys accepts keys as they were last known while the store cannot be reached. It is for
+// routes that work without the store.
 func (r *Route) StaleKeys() *Route { r.carried = true; return r }
 
-// Doc gives a route its documentation.
+// Doc sets the documentation of the route.
 func (r *Route) Doc(d Doc) *Route { r.doc = d; return r }
 
 // writes reports whether the route does something, so that its answer names the

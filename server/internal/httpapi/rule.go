@@ -67,7 +67,7 @@ func between(least, most *int) string {
 	return fmt.Sprintf("between %d and %d", *least, *most)
 }
 
-// Rules are those of a body, by its fields.
+// Rules has the rules of a type, by its fields.
 type Rules []ruled
 
 // ruled is a field of a body that has a rule.

@@ -1,3 +1,18 @@
+// Package httpapi serves routes over HTTP. It authenticates callers by their API keys, limits
+// what one caller takes, reads requests strictly, answers in the contract of package fault and
+// describes the routes as an OpenAPI document. It imports no service.
+//
+// A package that has an API declares its routes as a [Set]. A route is made of a method, a path
+// and a function, whose first argument is the service of that package:
+//
+//	httpapi.Op(http.MethodGet, "/v1/books/{title}", "Show a book",
+//		func(s *Service, c *httpapi.Call, in *titleIn) (Book, error) {
+//			return s.Book(c.Context(), c.Caller, in.Title)
+//		}).Roles(httpapi.RoleReader).Tag("books")
+//
+// The second argument describes the request: fields tagged path and query are parameters, and a
+// field Body is read as JSON. Tags such as maximum, maxLength and enum are rules that the request
+// is held to and that the document states. [Server.Mount] serves routes with their service.
 package httpapi
 
 import (
@@ -19,7 +34,7 @@ import (
 	"github.com/recoup-dev/recoup/server/internal/turn"
 )
 
-// Options are what a server is made of. Keys, Now and Random are required.
+// Options configure a [Server]. Keys, Now and Random are required.
 type Options struct {
 	Keys   KeyStore
 	Now    func() time.Time

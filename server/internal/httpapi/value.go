@@ -96,7 +96,8 @@ func shorten(text string) string {
 // maxIgnored is how many columns an answer names.
 const maxIgnored = 20
 
-// PlainNames are those that may be repeated.
+// PlainNames returns names as an answer may repeat them: at most 20, and a question mark in place
+// of a name that is long or looks like a secret.
 func PlainNames(names []string) (list []string) {
 	for _, name := range names[:min(len(names), maxIgnored)] {
 		if len(name) > 40 || secretive(name) {
@@ -140,8 +141,8 @@ func showsValue(constraint string) bool {
 	return !slices.Contains([]string{"no_secret", "required", "unknown", "unique"}, constraint)
 }
 
-// Parsed is the body if it is one document of JSON and small enough to be read for its
-// values. It is read once, however many items of it are refused.
+// Parsed returns the body if it is one JSON document and small enough to be read for its
+// values; nil: it is not. It is read once, however many items of it are refused.
 func (c *Call) Parsed() any {
 	if c.document == nil && len(c.Body) <= SmallBody {
 		c.document = Parse(c.Body)
