@@ -29,7 +29,7 @@ import (
 
 // Store is what the API asks of a store itself; the rest goes through the engine.
 type Store interface {
-	httpapi.KeyStore
+	store.KeyReader
 	store.KeyWriter
 	store.AuditReader
 	store.AuditWriter

@@ -221,7 +221,7 @@ type gateResultsIn struct{ Body client.GateZeroResults }
 var gateResultRules = httpapi.RulesOf[recoup.GateZeroResult]()
 
 func (a *API) gateZeroResults(c *httpapi.Call, in *gateResultsIn) (client.GateZeroRecordedBatch, error) {
-	items, err := httpapi.Items(c, len(in.Body.Results), func(i int) (recoup.GateZeroResult, error) {
+	items, err := answerItems(c, len(in.Body.Results), func(i int) (recoup.GateZeroResult, error) {
 		r := &in.Body.Results[i]
 		return verified(c, *r), httpapi.CheckItem(gateResultRules, r, func(r *recoup.GateZeroResult) error { return a.checkGateResult(c, r) })
 	}, a.GateZero.Record, func(_ int, o *store.CaseOutcome) (*client.GateZeroRecorded, error) {

@@ -122,7 +122,7 @@ func (a *API) reportBatch(c *httpapi.Call, in *reportBatchIn) (client.ReportedBa
 // reportItems records the reports with which nothing is wrong yet.
 func (a *API) reportItems(c *httpapi.Call, items []recoup.Report, wrong []error) (client.ReportedBatch, error) {
 	receipts := make([]*store.Receipt, 0, len(items))
-	answers, err := httpapi.Items(c, len(items), func(i int) (r recoup.Report, err error) {
+	answers, err := answerItems(c, len(items), func(i int) (r recoup.Report, err error) {
 		if err = wrong[i]; err == nil {
 			err = httpapi.CheckItem(reportRules, &items[i], func(r *recoup.Report) error { return a.checkReport(c, &reportIn{*r}) })
 		}

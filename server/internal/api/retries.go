@@ -111,7 +111,7 @@ var resultRules = httpapi.RulesOf[client.Result]()
 
 func (a *API) results(c *httpapi.Call, in *resultsIn) (client.ActedBatch, error) {
 	results, brief, taken := in.Body.Results, c.Prefers("return=minimal"), &client.Acted{}
-	items, err := httpapi.Items(c, len(results), func(i int) (engine.Act, error) {
+	items, err := answerItems(c, len(results), func(i int) (engine.Act, error) {
 		if err := httpapi.CheckItem(resultRules, &results[i], a.checkRetryResult); err != nil {
 			return engine.Act{}, err
 		}

@@ -63,7 +63,7 @@ func (a *API) submitWork(c *httpapi.Call, in *submitIn) (client.WorkBatch, error
 		return client.WorkBatch{}, err
 	}
 	var place []int
-	items, err := httpapi.Items(c, len(in.Body.Work), func(i int) (recoup.NewWork, error) {
+	items, err := answerItems(c, len(in.Body.Work), func(i int) (recoup.NewWork, error) {
 		w := &in.Body.Work[i]
 		err := httpapi.CheckItem(newWorkRules, w, deadletter.CheckSubmission)
 		if err == nil {
@@ -127,7 +127,7 @@ func (a *API) workResults(c *httpapi.Call, in *workResultsIn) (client.WorkDoneBa
 		return client.WorkDoneBatch{}, err
 	}
 	var place []int
-	items, err := httpapi.Items(c, len(in.Body.Results), func(i int) (recoup.WorkResult, error) {
+	items, err := answerItems(c, len(in.Body.Results), func(i int) (recoup.WorkResult, error) {
 		r := &in.Body.Results[i]
 		err := httpapi.CheckItem(workResultRules, r, a.Letters.CheckResult)
 		if err == nil {

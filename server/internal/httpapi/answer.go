@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/recoup-dev/recoup/client"
 	"github.com/recoup-dev/recoup/server/internal/batch"
 )
 
@@ -70,21 +69,22 @@ func Listed[T any](list []T) []T {
 	return list
 }
 
-// Items answers each of the n items of a request for itself: step makes of an
-// item what the verb takes, and result of an outcome what is shown; an error of
-// either is the item's own. An error of the verb is the request's.
-func Items[S, O, T any](c *Call, n int, step func(i int) (S, error),
-	verb func(context.Context, []S) ([]O, error), result func(i int, o *O) (*T, error),
-) ([]client.Item[T], error) {
-	return batch.Each(c.Context(), n, step, verb, func(i int, o *O, err error) (client.Item[T], error) {
+// Items answers each of the n items of a request by itself. step converts an item for verb, and
+// result converts an outcome for the answer; an error of either fails the item alone. item makes
+// the item of the answer from its result or, if that is nil, its failure. An error of verb fails
+// the request.
+func Items[S, O, T, I any](c *Call, n int, step func(i int) (S, error),
+	verb func(context.Context, []S) ([]O, error), result func(i int, o *O) (*T, error), item func(*T, json.RawMessage) I,
+) ([]I, error) {
+	return batch.Each(c.Context(), n, step, verb, func(i int, o *O, err error) (I, error) {
 		var shown *T
 		if err == nil {
 			shown, err = result(i, o)
 		}
 		if err != nil {
-			return client.Item[T]{Failure: c.ItemFailure(err)}, nil
+			return item(nil, c.ItemFailure(err)), nil
 		}
-		return client.Item[T]{Result: shown}, nil
+		return item(shown, nil), nil
 	})
 }
 

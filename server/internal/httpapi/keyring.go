@@ -14,13 +14,10 @@ import (
 	"github.com/recoup-dev/recoup/server/internal/stream"
 )
 
-// KeyStore has the keys that calls are authenticated with.
-type KeyStore = store.KeyReader
-
 // keyring remembers keys for a few seconds, so that a request costs no query. A
 // key that is revoked on another node works that long at most.
 type keyring struct {
-	store KeyStore
+	store store.KeyReader
 
 	mu      sync.Mutex
 	known   map[[32]byte]remembered
@@ -64,7 +61,7 @@ const (
 // errNoKey is the answer to a hash that was of no key a moment ago.
 var errNoKey = fmt.Errorf("key: %w", store.ErrNotFound)
 
-func newKeyring(s KeyStore) *keyring {
+func newKeyring(s store.KeyReader) *keyring {
 	return &keyring{
 		store: s, known: map[[32]byte]remembered{}, seen: map[[32]byte]bool{}, unknown: map[[32]byte]time.Time{}, running: map[[32]byte]*lookup{}, used: map[recoup.ID]time.Time{},
 	}

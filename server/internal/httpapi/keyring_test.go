@@ -13,7 +13,7 @@ import (
 
 // fickle is a store that may be away, slow, or know a key no more.
 type fickle struct {
-	KeyStore
+	store.KeyReader
 	key   recoup.Key
 	err   error
 	takes time.Duration

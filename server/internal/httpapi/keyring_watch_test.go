@@ -9,11 +9,12 @@ import (
 	"time"
 
 	"github.com/recoup-dev/recoup"
+	"github.com/recoup-dev/recoup/server/internal/store"
 )
 
 // oneKey answers about a key, which may be revoked.
 type oneKey struct {
-	KeyStore
+	store.KeyReader
 
 	revoked atomic.Bool
 	asked   atomic.Int64

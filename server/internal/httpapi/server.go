@@ -31,12 +31,13 @@ import (
 	"time"
 
 	"github.com/recoup-dev/recoup/fault"
+	"github.com/recoup-dev/recoup/server/internal/store"
 	"github.com/recoup-dev/recoup/server/internal/turn"
 )
 
 // Options configure a [Server]. Keys, Now and Random are required.
 type Options struct {
-	Keys   KeyStore
+	Keys   store.KeyReader
 	Now    func() time.Time
 	Wall   func() time.Time // for deadlines of connections; nil: time.Now
 	Random io.Reader
