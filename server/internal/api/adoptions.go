@@ -8,16 +8,17 @@ import (
 	"github.com/recoup-dev/recoup/client"
 	"github.com/recoup-dev/recoup/server/internal/check"
 	"github.com/recoup-dev/recoup/server/internal/engine"
+	"github.com/recoup-dev/recoup/server/internal/httpapi"
 )
 
 // listAdoptions lists the adopted tables of the caller's hubs.
-func (a *API) listAdoptions(c *call, _ *struct{}) (client.Adoptions, error) {
+func (a *API) listAdoptions(c *httpapi.Call, _ *struct{}) (client.Adoptions, error) {
 	if a.Adoptions == nil {
 		return client.Adoptions{Adoptions: []recoup.Adoption{}}, nil
 	}
-	list, err := a.Adoptions(c.r.Context())
+	list, err := a.Adoptions(c.Context())
 	list = slices.DeleteFunc(list, func(o recoup.Adoption) bool { return !a.mayTouch(c, o.Table) })
-	return client.Adoptions{Adoptions: listed(list)}, err
+	return client.Adoptions{Adoptions: httpapi.Listed(list)}, err
 }
 
 // Sources has what errors keep of their rows of adopted tables.
@@ -26,31 +27,31 @@ type Sources interface {
 	DecryptSource(ctx context.Context, c engine.Caller, id recoup.ID, reason string) (recoup.DecryptedSource, error)
 }
 
-func (a *API) showSource(c *call, in *idIn) (recoup.ErrorSource, error) {
+func (a *API) showSource(c *httpapi.Call, in *httpapi.IDParam) (recoup.ErrorSource, error) {
 	if a.Sources == nil { // this store has no adopted tables, so that errors keep nothing
-		_, err := a.Engine.Error(c.r.Context(), c.caller, in.ID)
+		_, err := a.Engine.Error(c.Context(), c.Caller, in.ID)
 		return recoup.ErrorSource{}, err
 	}
-	return a.Sources.Source(c.r.Context(), c.caller, in.ID)
+	return a.Sources.Source(c.Context(), c.Caller, in.ID)
 }
 
 type sourceLookIn struct {
-	idIn
+	httpapi.IDParam
 	Body client.SourceLook
 }
 
-func (a *API) decryptSource(c *call, in *sourceLookIn) (recoup.DecryptedSource, error) {
+func (a *API) decryptSource(c *httpapi.Call, in *sourceLookIn) (recoup.DecryptedSource, error) {
 	if a.Sources == nil {
 		var f check.Fields
 		reason := f.RequiredText("reason", in.Body.Reason, 1000)
 		err := f.Err()
 		if err == nil {
-			_, err = a.Engine.Error(c.r.Context(), c.caller, in.ID)
+			_, err = a.Engine.Error(c.Context(), c.Caller, in.ID)
 		}
 		if err == nil {
-			err = a.Store.AppendAudit(c.r.Context(), c.act(reason).On("error.source", in.ID.String(), nil))
+			err = a.Store.AppendAudit(c.Context(), c.Act(reason).On("error.source", in.ID.String(), nil))
 		}
 		return recoup.DecryptedSource{}, err
 	}
-	return a.Sources.DecryptSource(c.r.Context(), c.caller, in.ID, in.Body.Reason)
+	return a.Sources.DecryptSource(c.Context(), c.Caller, in.ID, in.Body.Reason)
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/recoup-dev/recoup/fault"
 	"github.com/recoup-dev/recoup/server/internal/alert"
 	"github.com/recoup-dev/recoup/server/internal/check"
+	"github.com/recoup-dev/recoup/server/internal/httpapi"
 	"github.com/recoup-dev/recoup/server/internal/policy"
 	"github.com/recoup-dev/recoup/server/internal/store"
 )
@@ -24,26 +25,26 @@ type AlertStore interface {
 }
 
 // alertRoutes are about what is measured, who is notified, and which provider is used.
-func alertRoutes() []*route {
-	return []*route{
-		operation(get, "/v1/stats/metrics", "List metrics with their thresholds", (*API).metrics).by(Operator, Reader).under(priority).tagged("alerts"),
-		operation(get, "/v1/alerts", "List alerts, newest first", (*API).listAlerts).by(Operator, Reader).forAllHubs().under(priority).tagged("alerts"),
-		operation(get, "/v1/alerts/{id}", "Show an alert", (*API).showAlert).by(Operator, Reader).forAllHubs().under(priority).tagged("alerts"),
-		operation(get, "/v1/silences", "List silences, newest first", (*API).listSilences).by(Operator, Reader).forAllHubs().under(priority).tagged("alerts"),
-		checked(operation(post, "/v1/silences", "Silence alerts by rule, by scope or both", (*API).addSilence), (*API).checkSilence).answers(201).by(Operator).forAllHubs().under(priority).repeats(notIdempotent).tagged("alerts"),
-		operation(del, "/v1/silences/{id}", "End a silence before its time", (*API).endSilence).by(Operator).forAllHubs().under(priority).tagged("alerts"),
-		operation(get, "/v1/providers", "List the provider to use in each group", (*API).providers).by(everyone()...).under(priority).tagged("alerts"),
-		checked(operation(post, "/v1/providers/{group}/switch", "Switch a group to another provider", (*API).switchProvider), (*API).checkProvider).by(Operator).forAllHubs().under(priority).tagged("alerts"),
+func alertRoutes() []*httpapi.Route {
+	return []*httpapi.Route{
+		httpapi.Op(get, "/v1/stats/metrics", "List metrics with their thresholds", (*API).metrics).Roles(httpapi.RoleOperator, httpapi.RoleReader).Load(httpapi.LoadPriority).Tag("alerts"),
+		httpapi.Op(get, "/v1/alerts", "List alerts, newest first", (*API).listAlerts).Roles(httpapi.RoleOperator, httpapi.RoleReader).AllHubs().Load(httpapi.LoadPriority).Tag("alerts"),
+		httpapi.Op(get, "/v1/alerts/{id}", "Show an alert", (*API).showAlert).Roles(httpapi.RoleOperator, httpapi.RoleReader).AllHubs().Load(httpapi.LoadPriority).Tag("alerts"),
+		httpapi.Op(get, "/v1/silences", "List silences, newest first", (*API).listSilences).Roles(httpapi.RoleOperator, httpapi.RoleReader).AllHubs().Load(httpapi.LoadPriority).Tag("alerts"),
+		httpapi.WithCheck(httpapi.Op(post, "/v1/silences", "Silence alerts by rule, by scope or both", (*API).addSilence), (*API).checkSilence).Status(201).Roles(httpapi.RoleOperator).AllHubs().Load(httpapi.LoadPriority).Repeat(httpapi.RepeatNotIdempotent).Tag("alerts"),
+		httpapi.Op(del, "/v1/silences/{id}", "End a silence before its time", (*API).endSilence).Roles(httpapi.RoleOperator).AllHubs().Load(httpapi.LoadPriority).Tag("alerts"),
+		httpapi.Op(get, "/v1/providers", "List the provider to use in each group", (*API).providers).Roles(everyone()...).Load(httpapi.LoadPriority).Tag("alerts"),
+		httpapi.WithCheck(httpapi.Op(post, "/v1/providers/{group}/switch", "Switch a group to another provider", (*API).switchProvider), (*API).checkProvider).Roles(httpapi.RoleOperator).AllHubs().Load(httpapi.LoadPriority).Tag("alerts"),
 	}
 }
 
 type alertsIn struct {
 	client.AlertFilter
-	page
+	httpapi.Page
 }
 
-func (a *API) listAlerts(c *call, in *alertsIn) (client.AlertPage, error) {
-	at, err := in.read()
+func (a *API) listAlerts(c *httpapi.Call, in *alertsIn) (client.AlertPage, error) {
+	at, err := in.StorePage()
 	if err != nil {
 		return client.AlertPage{}, err
 	}
@@ -56,15 +57,15 @@ func (a *API) listAlerts(c *call, in *alertsIn) (client.AlertPage, error) {
 	case in.State != "":
 		f.States = []recoup.AlertState{in.State}
 	}
-	found, cursor, err := a.Store.Alerts(c.r.Context(), f, at)
+	found, cursor, err := a.Store.Alerts(c.Context(), f, at)
 	if err != nil {
 		return client.AlertPage{}, err
 	}
-	return client.AlertPage{Alerts: listed(found), Next: next(cursor)}, a.markSilenced(c, found)
+	return client.AlertPage{Alerts: httpapi.Listed(found), Next: httpapi.NextCursor(cursor)}, a.markSilenced(c, found)
 }
 
-func (a *API) showAlert(c *call, in *idIn) (recoup.Alert, error) {
-	found, err := a.Store.Alert(c.r.Context(), in.ID)
+func (a *API) showAlert(c *httpapi.Call, in *httpapi.IDParam) (recoup.Alert, error) {
+	found, err := a.Store.Alert(c.Context(), in.ID)
 	if err != nil {
 		return found, err
 	}
@@ -74,10 +75,10 @@ func (a *API) showAlert(c *call, in *idIn) (recoup.Alert, error) {
 }
 
 // markSilenced says of which alerts nobody is notified at the moment.
-func (a *API) markSilenced(c *call, list []recoup.Alert) error {
-	silences, _, err := a.Store.Silences(c.r.Context(), c.now, store.Page{Limit: store.MaxPage})
+func (a *API) markSilenced(c *httpapi.Call, list []recoup.Alert) error {
+	silences, _, err := a.Store.Silences(c.Context(), c.Now, store.Page{Limit: store.MaxPage})
 	for i := range list {
-		covered := func(s recoup.Silence) bool { return s.Covers(&list[i], c.now) }
+		covered := func(s recoup.Silence) bool { return s.Covers(&list[i], c.Now) }
 		list[i].Silenced = list[i].State != recoup.AlertResolved && slices.ContainsFunc(silences, covered)
 	}
 	return err
@@ -85,20 +86,20 @@ func (a *API) markSilenced(c *call, list []recoup.Alert) error {
 
 type silencesIn struct {
 	Past bool `query:"past" doc:"those that are over too"`
-	page
+	httpapi.Page
 }
 
-func (a *API) listSilences(c *call, in *silencesIn) (client.SilencePage, error) {
-	at, err := in.read()
+func (a *API) listSilences(c *httpapi.Call, in *silencesIn) (client.SilencePage, error) {
+	at, err := in.StorePage()
 	if err != nil {
 		return client.SilencePage{}, err
 	}
-	now := c.now
+	now := c.Now
 	if in.Past {
 		now = time.Time{}
 	}
-	found, cursor, err := a.Store.Silences(c.r.Context(), now, at)
-	return client.SilencePage{Silences: listed(found), Next: next(cursor)}, err
+	found, cursor, err := a.Store.Silences(c.Context(), now, at)
+	return client.SilencePage{Silences: httpapi.Listed(found), Next: httpapi.NextCursor(cursor)}, err
 }
 
 // maxSilence is how long a silence lasts at most: one that is forgotten ends.
@@ -106,15 +107,15 @@ const maxSilence = 30 * 24 * time.Hour
 
 type newSilenceIn struct{ Body client.NewSilence }
 
-func (a *API) addSilence(c *call, in *newSilenceIn) (recoup.Silence, error) {
+func (a *API) addSilence(c *httpapi.Call, in *newSilenceIn) (recoup.Silence, error) {
 	if err := a.checkSilence(c, in); err != nil {
 		return recoup.Silence{}, err
 	}
-	s := recoup.Silence{ID: a.IDs.New(c.now), Rule: in.Body.Rule, Scope: in.Body.Scope, Until: in.Body.Until}
-	return a.Store.AddSilence(c.r.Context(), s, c.act(in.Body.Reason))
+	s := recoup.Silence{ID: a.IDs.New(c.Now), Rule: in.Body.Rule, Scope: in.Body.Scope, Until: in.Body.Until}
+	return a.Store.AddSilence(c.Context(), s, c.Act(in.Body.Reason))
 }
 
-func (a *API) checkSilence(c *call, in *newSilenceIn) error {
+func (a *API) checkSilence(c *httpapi.Call, in *newSilenceIn) error {
 	var bad fault.FieldErrors
 	complain := func(field, constraint, message string) {
 		bad.Addf(field, constraint, "%s", message)
@@ -125,7 +126,7 @@ func (a *API) checkSilence(c *call, in *newSilenceIn) error {
 		complain("rule", "required", "name a rule or a scope, or say with all that everything is meant")
 	}
 	p := a.Engine.Policies.Current()
-	if names := each(p.Alerts, func(r policy.Alert) string { return r.Name }); s.Rule != "" && !slices.Contains(names, s.Rule) {
+	if names := httpapi.Each(p.Alerts, func(r policy.Alert) string { return r.Name }); s.Rule != "" && !slices.Contains(names, s.Rule) {
 		complain("rule", "known", "the policy has no alert rule of that name; it has "+strings.Join(names, ", "))
 	} else if scopes, finite := scopesOf(p, s.Rule); s.Scope != "" && check.Identifier("scope", s.Scope) == nil && finite && !slices.Contains(scopes, s.Scope) {
 		message := "what is to be silenced is counted for everything together, and has no scope"
@@ -134,7 +135,7 @@ func (a *API) checkSilence(c *call, in *newSilenceIn) error {
 		}
 		complain("scope", "known", message)
 	}
-	if !s.Until.After(c.now) || s.Until.Sub(c.now) > maxSilence {
+	if !s.Until.After(c.Now) || s.Until.Sub(c.Now) > maxSilence {
 		complain("until", "range", "until must be a time of the next 30 days")
 	}
 	if strings.TrimSpace(s.Reason) == "" {
@@ -165,25 +166,25 @@ func scopesOf(p *policy.Policy, rule string) (scopes []string, finite bool) {
 		case r.Hub != "":
 			scopes = append(scopes, r.Hub)
 		default:
-			scopes = append(scopes, each(p.Hubs, func(h *policy.Hub) string { return h.ID })...)
+			scopes = append(scopes, httpapi.Each(p.Hubs, func(h *policy.Hub) string { return h.ID })...)
 		}
 	}
 	slices.Sort(scopes)
 	return slices.Compact(scopes), true
 }
 
-func (a *API) endSilence(c *call, in *idIn) (recoup.Silence, error) {
-	return a.Store.EndSilence(c.r.Context(), in.ID, c.act(""))
+func (a *API) endSilence(c *httpapi.Call, in *httpapi.IDParam) (recoup.Silence, error) {
+	return a.Store.EndSilence(c.Context(), in.ID, c.Act(""))
 }
 
-func (a *API) metrics(c *call, _ *struct{}) (client.Metrics, error) {
-	figures, err := alert.Load(c.r.Context(), a.Store, a.Engine.Policies.Current(), a.Registrar.Codes(), c.now)
+func (a *API) metrics(c *httpapi.Call, _ *struct{}) (client.Metrics, error) {
+	figures, err := alert.Load(c.Context(), a.Store, a.Engine.Policies.Current(), a.Registrar.Codes(), c.Now)
 	if err != nil {
 		return client.Metrics{}, err
 	}
-	out := client.Metrics{At: c.now, Metrics: []client.Metric{}}
+	out := client.Metrics{At: c.Now, Metrics: []client.Metric{}}
 	for _, r := range figures.Readings() {
-		if len(c.caller.Hubs) > 0 && !slices.Contains(c.caller.Hubs, r.Hub) {
+		if len(c.Caller.Hubs) > 0 && !slices.Contains(c.Caller.Hubs, r.Hub) {
 			continue // what belongs to no hub is for those who see all
 		}
 		m := client.Metric{

@@ -7,6 +7,7 @@ import (
 
 	"github.com/recoup-dev/recoup"
 	"github.com/recoup-dev/recoup/client"
+	"github.com/recoup-dev/recoup/server/internal/httpapi"
 )
 
 // encode writes an answer as JSON. What is asked for so often, or in such numbers,
@@ -15,8 +16,6 @@ import (
 func encode(out any) ([]byte, error) {
 	var w writer
 	switch v := out.(type) {
-	case raw:
-		return v, nil
 	case recoup.Gate:
 		w.b = make([]byte, 0, 512)
 		w.gate(&v)
@@ -31,21 +30,6 @@ func encode(out any) ([]byte, error) {
 	}
 	return w.b, w.err
 }
-
-// withRequestID adds the id of the request as the last member of an object, which is
-// the writer's to change. An answer that is no object stays as it is.
-func withRequestID(object []byte, id string) []byte {
-	last := len(object) - 1
-	if last < 1 || object[0] != '{' || id == "" {
-		return object
-	}
-	w := writer{b: object[:last]}
-	w.text(`"request_id":`, id)
-	return append(w.b, '}')
-}
-
-// raw is an answer that is written already.
-type raw []byte
 
 // writer writes JSON as encoding/json does, a member at a time. Names come with
 // their quotes and the colon. Methods that end in Or leave out what is not set.
@@ -62,17 +46,13 @@ func (w *writer) name(name string) {
 	w.b = append(w.b, name...)
 }
 
-// string writes a text. One in which something is to be escaped is left to
-// encoding/json.
+// string writes a text.
 func (w *writer) string(s string) {
-	for i := range len(s) {
-		switch c := s[i]; {
-		case c < ' ', c >= 0x7f, c == '"', c == '\\', c == '<', c == '>', c == '&':
-			w.any(s)
-			return
-		}
+	b, err := httpapi.AppendString(w.b, s)
+	w.b = b
+	if w.err == nil {
+		w.err = err
 	}
-	w.b = append(append(append(w.b, '"'), s...), '"')
 }
 
 // any writes what is rare.

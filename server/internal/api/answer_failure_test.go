@@ -12,8 +12,8 @@ import (
 	"github.com/recoup-dev/recoup"
 	"github.com/recoup-dev/recoup/client"
 	"github.com/recoup-dev/recoup/fault"
-	"github.com/recoup-dev/recoup/server/internal/api"
 	"github.com/recoup-dev/recoup/server/internal/app"
+	"github.com/recoup-dev/recoup/server/internal/httpapi"
 	"github.com/recoup-dev/recoup/server/internal/store"
 )
 
@@ -38,7 +38,7 @@ func TestRefusals(t *testing.T) {
 		"another method":        {"DELETE", "/v1/errors", nil, nil, 405, fault.CodeMethodNotAllowed},
 		"a method of one's own": {"BREW", "/v1/policy", nil, nil, 405, fault.CodeMethodNotAllowed},
 		"no id":                 {"GET", "/v1/errors/latest", nil, nil, 400, fault.CodeValidationError},
-		"too large":             {"POST", "/v1/errors", strings.Repeat(" ", api.SmallBody+1), nil, 413, fault.CodePayloadTooLarge},
+		"too large":             {"POST", "/v1/errors", strings.Repeat(" ", httpapi.SmallBody+1), nil, 413, fault.CodePayloadTooLarge},
 		"a form":                {"POST", "/v1/errors", "table=x", []string{"Content-Type", "application/x-www-form-urlencoded"}, 415, fault.CodeUnsupportedContentType},
 		"plain text":            {"POST", "/v1/errors", report, []string{"Content-Type", "text/plain"}, 415, fault.CodeUnsupportedContentType},
 		"another charset":       {"POST", "/v1/errors", report, []string{"Content-Type", "application/json; charset=latin1"}, 415, fault.CodeUnsupportedContentType},

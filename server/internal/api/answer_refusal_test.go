@@ -11,8 +11,8 @@ import (
 
 	"github.com/recoup-dev/recoup"
 	"github.com/recoup-dev/recoup/fault"
-	"github.com/recoup-dev/recoup/server/internal/api"
 	"github.com/recoup-dev/recoup/server/internal/app"
+	"github.com/recoup-dev/recoup/server/internal/httpapi"
 	"github.com/recoup-dev/recoup/server/internal/test/node"
 )
 
@@ -38,7 +38,7 @@ func TestRefusalsAreSampled(t *testing.T) {
 	t.Parallel()
 	var j journal
 	var s stuck
-	w := newWorld(t, stick(&s), logged(&j), limits(api.Limits{InFlight: 1, PerKey: 50}))
+	w := newWorld(t, stick(&s), logged(&j), limits(httpapi.Limits{InFlight: 1, PerKey: 50}))
 	running := w.later("operator", "POST", "/v1/errors", recoup.Report{Table: dol, EntityID: "CO-1", Code: "TIMEOUT"})
 	<-s.arrived
 	j.lines()
@@ -110,7 +110,7 @@ func TestReadyUnderOverload(t *testing.T) {
 	t.Parallel()
 	l := &lazy{pinged: make(chan struct{})}
 	var s stuck
-	w := newWorld(t, stick(&s), wrapped(func(under app.Store) app.Store { l.Store = under; return l }), limits(api.Limits{InFlight: 1}))
+	w := newWorld(t, stick(&s), wrapped(func(under app.Store) app.Store { l.Store = under; return l }), limits(httpapi.Limits{InFlight: 1}))
 	says := func(want string) {
 		t.Helper()
 		var out struct{ Status string }

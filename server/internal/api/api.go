@@ -1,9 +1,8 @@
-// Package api is Recoup over HTTP: it says who may call what, reads requests,
-// asks the engine and the ledger, and writes answers and errors in the contract
-// of package fault. It decides nothing about errors.
+// Package api has the HTTP routes of the core: their handlers, their documentation and the
+// reference. It decides nothing about errors. Package httpapi serves the routes.
 //
-// Everything that it offers is one table of routes (routes.go), from which the
-// handler, the OpenAPI document and the tests of permissions are made.
+// The routes are one list (routes.go), from which the handler, the OpenAPI document and the tests
+// of permissions are made. Slices add routes of their own.
 package api
 
 import (
@@ -13,7 +12,6 @@ import (
 	"log/slog"
 	"net/http"
 	"net/netip"
-	"runtime"
 	"sync"
 	"time"
 
@@ -22,16 +20,16 @@ import (
 	"github.com/recoup-dev/recoup/server/internal/api/reference"
 	"github.com/recoup-dev/recoup/server/internal/deadletter"
 	"github.com/recoup-dev/recoup/server/internal/engine"
+	"github.com/recoup-dev/recoup/server/internal/httpapi"
 	"github.com/recoup-dev/recoup/server/internal/ledger"
 	"github.com/recoup-dev/recoup/server/internal/recovery"
 	"github.com/recoup-dev/recoup/server/internal/store"
 	"github.com/recoup-dev/recoup/server/internal/stream"
-	"github.com/recoup-dev/recoup/server/internal/turn"
 )
 
 // Store is what the API asks of a store itself; the rest goes through the engine.
 type Store interface {
-	KeyStore
+	store.KeyReader
 	store.KeyWriter
 	store.AuditReader
 	store.AuditWriter
@@ -119,7 +117,7 @@ type Options struct {
 	// Proxies are the addresses whose X-Forwarded headers are believed; nobody's else.
 	Proxies []netip.Prefix
 
-	Limits Limits
+	Limits httpapi.Limits
 
 	// Version, Revision and Date say what the program was built from, as far as it knows.
 	Version, Revision, Date string
@@ -141,25 +139,27 @@ type Options struct {
 
 	Count func(fault.Request) // called for every request
 
+	// Slices are served beside the routes of this package.
+	Slices []Slice
+
 	// Console makes the pages for people at /console/, which ask this API in process;
 	// nil: there are none.
 	Console func(api http.Handler) (http.Handler, error)
 }
 
+// Slice has the routes of a feature, and the service that is the first argument of their handlers.
+type Slice struct {
+	Service any
+	Set     httpapi.Set
+}
+
 // API answers requests.
 type API struct {
 	Options
-	keys      *keyring
-	admission *admissionControl
-	turns     *turn.Turns // of work that callers can make expensive; one processor is left for the rest
-	reads     *turn.Turns // of lists and other requests that may read much
-	longReads *turn.Turns // of reads that may take several times as long, such as the doctor
-	refusals  *refusals
+	*httpapi.Server
 	readiness *readiness
-	names     *names
 	pages     *pageCache
 	streams   *stream.Watcher
-	handler   http.Handler
 	document  func() ([]byte, error)
 	reference func() (*reference.Reference, error)
 }
@@ -172,18 +172,22 @@ func New(o Options) (*API, error) {
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
-	if o.Wall == nil {
-		o.Wall = time.Now
+	server, err := httpapi.New(httpapi.Options{
+		Keys: o.Store, Now: o.Now, Wall: o.Wall, Random: o.Random, Open: o.Open, Standby: o.Standby, URL: o.URL, Proxies: o.Proxies,
+		Limits: o.Limits, Node: o.Node, Logger: o.Logger, Trace: o.Trace, Count: o.Count, Encode: encode,
+	})
+	if err != nil {
+		return nil, err
 	}
-	a := &API{Options: o, keys: newKeyring(o.Store), admission: newGatekeeper(o.Limits, o.Wall), turns: turn.New(max(1, runtime.GOMAXPROCS(0)-1), o.Wall)}
-	a.reads = turn.NewShared(a.admission.limits.Reads, o.Wall)
-	a.longReads = turn.NewShared(longReads, o.Wall)
-	a.refusals = &refusals{logger: o.Logger, kinds: map[refusalKind]*refusal{}}
+	a := &API{Options: o, Server: server}
 	a.streams = a.newStreams()
-	a.names = newNames(a.admission.limits.Names)
 	a.pages = newPageCache()
-	a.readiness = &readiness{check: o.Ready, now: o.Wall}
-	a.document = sync.OnceValues(func() ([]byte, error) { return Document(o.Version) }) // few ask, and a start need not wait for it
+	a.readiness = &readiness{check: o.Ready, now: server.Wall}
+	var added []httpapi.Set
+	for _, m := range o.Slices {
+		added = append(added, m.Set)
+	}
+	a.document = sync.OnceValues(func() ([]byte, error) { return Document(o.Version, added...) }) // few ask, and a start need not wait for it
 	a.reference = sync.OnceValues(func() (*reference.Reference, error) {
 		document, err := a.document()
 		if err != nil {
@@ -191,49 +195,24 @@ func New(o Options) (*API, error) {
 		}
 		return reference.New(document)
 	})
-	mux := http.NewServeMux()
-	for _, rt := range routes() {
-		mux.Handle(rt.method+" "+rt.path, a.handle(rt))
-	}
-	a.addPages(mux)
-	if err := a.addConsole(mux); err != nil {
+	if err := a.mount(); err != nil {
 		return nil, err
 	}
-	around, err := fault.NewMiddleware(fault.Options{
-		Service: "recoup", ServerID: o.Node, APIVersion: "v1", Now: o.Now, Random: o.Random, Logger: slog.New(quiet{o.Logger.Handler()}), Count: o.Count,
-		Origin: a.origin, Client: func(r *http.Request) string { return named(a.client(r)) },
-	})
-	if err != nil {
-		return nil, err
-	}
-	mux.Handle(anywhere, a.unmatched(mux))
-	handler := a.redirected(mux)
-	if o.Open != "" {
-		handler = local(handler)
-	}
-	a.handler = forgetful(around(handler))
 	return a, nil
 }
 
-// ServeHTTP answers a request.
-func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) { a.handler.ServeHTTP(w, r) }
-
-// local answers requests of this machine only, whatever their path: without keys,
-// that is all that protects what is behind it.
-func local(next http.Handler) http.Handler {
-	return fault.HandlerFunc(func(w http.ResponseWriter, r *http.Request) error {
-		if err := fromHere(r); err != nil {
+// mount adds the routes of this package, those of slices, and the pages.
+func (a *API) mount() error {
+	if err := a.Mount(a, routes()...); err != nil {
+		return err
+	}
+	for _, m := range a.Slices {
+		if err := a.Mount(m.Service, m.Set.Routes...); err != nil {
 			return err
 		}
-		next.ServeHTTP(w, r)
-		return nil
-	})
-}
-
-// anywhere is the pattern of what no route matches.
-const anywhere = "/"
-
-// methods are those that a request may name.
-func methods() []string {
-	return []string{http.MethodDelete, http.MethodGet, http.MethodHead, http.MethodOptions, http.MethodPatch, http.MethodPost, http.MethodPut}
+	}
+	if err := a.addPages(); err != nil {
+		return err
+	}
+	return a.addConsole()
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/recoup-dev/recoup/client"
 	"github.com/recoup-dev/recoup/fault"
 	"github.com/recoup-dev/recoup/server/internal/check"
+	"github.com/recoup-dev/recoup/server/internal/httpapi"
 	"github.com/recoup-dev/recoup/server/internal/store"
 )
 
@@ -33,7 +34,7 @@ func (m KeyMaker) Create(ctx context.Context, asked client.NewKey, act store.Act
 		return recoup.Key{}, err
 	}
 	life := time.Duration(asked.Days) * 24 * time.Hour
-	key, err := NewKey(m.IDs, m.Random, act.At, asked.Name, Role(asked.Role), asked.Hubs, cmp.Or(life, KeyLife))
+	key, err := httpapi.NewKey(m.IDs, m.Random, act.At, asked.Name, httpapi.Role(asked.Role), asked.Hubs, cmp.Or(life, httpapi.KeyLife))
 	if err != nil {
 		return recoup.Key{}, err
 	}
@@ -50,7 +51,7 @@ func (m KeyMaker) check(k *client.NewKey) error {
 	if strings.EqualFold(k.Name, recoup.System) {
 		bad.Addf("name", "reserved", "system is the name of what nobody asked for; choose another")
 	}
-	if !slices.Contains(Roles(), Role(k.Role)) {
+	if !slices.Contains(httpapi.Roles(), httpapi.Role(k.Role)) {
 		bad.Addf("role", "enum", "role must be ingest, worker, operator, admin or reader")
 	}
 	if k.Days < 0 || k.Days > 90 {
@@ -84,7 +85,7 @@ func (m KeyMaker) Rotate(ctx context.Context, id recoup.ID, r client.KeyRotation
 	if err != nil {
 		return recoup.Key{}, err
 	}
-	key, err := NewKey(m.IDs, m.Random, act.At, old.Name, Role(old.Role), old.Hubs, KeyLife)
+	key, err := httpapi.NewKey(m.IDs, m.Random, act.At, old.Name, httpapi.Role(old.Role), old.Hubs, httpapi.KeyLife)
 	if err != nil {
 		return recoup.Key{}, err
 	}

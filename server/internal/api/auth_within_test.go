@@ -13,8 +13,8 @@ import (
 	"github.com/recoup-dev/recoup"
 	"github.com/recoup-dev/recoup/client"
 	"github.com/recoup-dev/recoup/fault"
-	"github.com/recoup-dev/recoup/server/internal/api"
 	"github.com/recoup-dev/recoup/server/internal/app"
+	"github.com/recoup-dev/recoup/server/internal/httpapi"
 )
 
 // hashOf is the hash of a key of the world, as a session has it.
@@ -24,7 +24,7 @@ func (w *world) hashOf(key string) [32]byte { return sha256.Sum256([]byte(w.keys
 func (w *world) within(hash [32]byte, method, path string, body any) *answer {
 	w.Helper()
 	r := w.request("", method, path, body)
-	return w.send(r.WithContext(api.WithKey(r.Context(), hash)))
+	return w.send(r.WithContext(httpapi.WithKey(r.Context(), hash)))
 }
 
 // A call of this process for a key is that key's: its role, its hubs, its name in the
@@ -39,7 +39,7 @@ func TestCallsWithinAreOfTheirKey(t *testing.T) {
 	}
 	w.within(w.hashOf("reader"), http.MethodPost, "/v1/keys", client.NewKey{Name: "n", Role: "admin"}).failed(http.StatusForbidden, fault.CodeInsufficientPermissions)
 	r := w.request("admin", http.MethodGet, "/v1/keys", nil)
-	w.send(r.WithContext(api.WithKey(r.Context(), w.hashOf("reader")))).failed(http.StatusForbidden, fault.CodeInsufficientPermissions)
+	w.send(r.WithContext(httpapi.WithKey(r.Context(), w.hashOf("reader")))).failed(http.StatusForbidden, fault.CodeInsufficientPermissions)
 
 	var made recoup.Key
 	w.within(w.hashOf("admin"), http.MethodPost, "/v1/keys", client.NewKey{Name: "n", Role: "reader", Reason: "for the page"}).ok(&made)
@@ -76,7 +76,7 @@ func TestCallsWithinEndWithTheirKey(t *testing.T) {
 // A call of this process counts against the limits of its key.
 func TestCallsWithinAreLimited(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, limits(api.Limits{PerKey: 1}))
+	w := newWorld(t, limits(httpapi.Limits{PerKey: 1}))
 	for range 2 {
 		w.within(w.hashOf("reader"), http.MethodGet, "/v1/policy", nil).ok()
 	}
@@ -92,7 +92,7 @@ func TestAHashIsNoKey(t *testing.T) {
 	server := httptest.NewServer(w.handler)
 	t.Cleanup(server.Close)
 	hash := w.hashOf("admin")
-	ctx := api.WithKey(t.Context(), hash) // of the sender, which does not travel
+	ctx := httpapi.WithKey(t.Context(), hash) // of the sender, which does not travel
 	for _, headers := range [][]string{
 		{}, {"Authorization", "Bearer " + hex.EncodeToString(hash[:])},
 		{"X-Api-Key", hex.EncodeToString(hash[:])}, {"X-Recoup-Key", hex.EncodeToString(hash[:])}, {"Authorization", "Bearer rdb_" + hex.EncodeToString(hash[:16])},
@@ -128,7 +128,7 @@ func statusOf(ctx context.Context, t *testing.T, url string, headers ...string) 
 func TestSelf(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	for _, role := range api.Roles() {
+	for _, role := range httpapi.Roles() {
 		var self recoup.Key
 		got := w.do(string(role), http.MethodGet, "/v1/keys/self", nil).ok(&self)
 		if self.Name != string(role) || self.Role != string(role) || self.Hint != w.keys[string(role)][:8] || self.ExpiresAt.IsZero() || strings.Contains(got.Body.String(), w.keys[string(role)]) {

@@ -10,6 +10,7 @@ import (
 	"github.com/recoup-dev/recoup/fault"
 	"github.com/recoup-dev/recoup/server/internal/check"
 	"github.com/recoup-dev/recoup/server/internal/deadletter"
+	"github.com/recoup-dev/recoup/server/internal/httpapi"
 )
 
 // Bus is the bus that carries events to the ledger. What changes something is handed the
@@ -30,11 +31,11 @@ const (
 	actBusDrop  = "bus.drop"
 )
 
-func (a *API) showBus(c *call, _ *struct{}) (recoup.Bus, error) {
+func (a *API) showBus(c *httpapi.Call, _ *struct{}) (recoup.Bus, error) {
 	if a.Bus == nil {
 		return recoup.Bus{Gaps: []recoup.BusGap{}}, nil
 	}
-	return a.Bus.Status(c.r.Context())
+	return a.Bus.Status(c.Context())
 }
 
 // maxQuarantined is how many batches a page has.
@@ -45,12 +46,12 @@ type quarantineIn struct {
 	After int `query:"after" minimum:"0" doc:"the number of the last batch of the page before: its next"`
 }
 
-func (a *API) listQuarantine(c *call, in *quarantineIn) (client.QuarantinePage, error) {
+func (a *API) listQuarantine(c *httpapi.Call, in *quarantineIn) (client.QuarantinePage, error) {
 	if a.Bus == nil {
 		return client.QuarantinePage{Batches: []recoup.QuarantinedBatch{}}, nil
 	}
 	limit := cmp.Or(in.Limit, maxQuarantined)
-	list, err := a.Bus.Quarantined(c.r.Context(), int64(in.After), limit)
+	list, err := a.Bus.Quarantined(c.Context(), int64(in.After), limit)
 	out := client.QuarantinePage{Batches: list}
 	if err == nil && len(list) == limit {
 		out.Next = strconv.FormatInt(list[len(list)-1].Number, 10)
@@ -63,8 +64,8 @@ type quarantinedIn struct {
 }
 
 // checkQuarantined checks the reason, which dropping must have.
-func checkQuarantined(needed bool) func(*API, *call, *quarantinedIn) error {
-	return func(_ *API, _ *call, in *quarantinedIn) error {
+func checkQuarantined(needed bool) func(*API, *httpapi.Call, *quarantinedIn) error {
+	return func(_ *API, _ *httpapi.Call, in *quarantinedIn) error {
 		if needed {
 			if err := deadletter.CheckReason(in.Body.Reason); err != nil {
 				return err
@@ -74,15 +75,15 @@ func checkQuarantined(needed bool) func(*API, *call, *quarantinedIn) error {
 	}
 }
 
-func (a *API) retryQuarantined(c *call, in *quarantinedIn) (client.QuarantineDone, error) {
+func (a *API) retryQuarantined(c *httpapi.Call, in *quarantinedIn) (client.QuarantineDone, error) {
 	return a.eachQuarantined(in, func(number int64) (recoup.QuarantinedBatch, error) {
-		return a.Bus.Retry(c.r.Context(), number, a.noteBatch(c, actBusRetry, in.Body.Reason))
+		return a.Bus.Retry(c.Context(), number, a.noteBatch(c, actBusRetry, in.Body.Reason))
 	})
 }
 
-func (a *API) dropQuarantined(c *call, in *quarantinedIn) (client.QuarantineDone, error) {
+func (a *API) dropQuarantined(c *httpapi.Call, in *quarantinedIn) (client.QuarantineDone, error) {
 	return a.eachQuarantined(in, func(number int64) (recoup.QuarantinedBatch, error) {
-		return a.Bus.Drop(c.r.Context(), number, a.noteBatch(c, actBusDrop, in.Body.Reason))
+		return a.Bus.Drop(c.Context(), number, a.noteBatch(c, actBusDrop, in.Body.Reason))
 	})
 }
 
@@ -107,9 +108,9 @@ func (a *API) eachQuarantined(in *quarantinedIn, act func(number int64) (recoup.
 }
 
 // noteBatch writes an act on a batch down.
-func (a *API) noteBatch(c *call, act, reason string) func(recoup.QuarantinedBatch) error {
+func (a *API) noteBatch(c *httpapi.Call, act, reason string) func(recoup.QuarantinedBatch) error {
 	return func(q recoup.QuarantinedBatch) error {
-		return a.Store.AppendAudit(c.r.Context(), c.act(reason).On(act, strconv.FormatInt(q.Number, 10),
+		return a.Store.AppendAudit(c.Context(), c.Act(reason).On(act, strconv.FormatInt(q.Number, 10),
 			map[string]any{"batch_id": q.BatchID.String(), "sequence": q.Sequence, "events": q.Events, "failed_with": q.Reason}))
 	}
 }

@@ -2,95 +2,42 @@ package api
 
 import (
 	"cmp"
-	"context"
-	"errors"
-	"reflect"
-	"strconv"
 
 	"github.com/recoup-dev/recoup"
 	"github.com/recoup-dev/recoup/client"
 	"github.com/recoup-dev/recoup/fault"
 	"github.com/recoup-dev/recoup/server/internal/check"
 	"github.com/recoup-dev/recoup/server/internal/deadletter"
+	"github.com/recoup-dev/recoup/server/internal/httpapi"
 	"github.com/recoup-dev/recoup/server/internal/recovery"
 	"github.com/recoup-dev/recoup/server/internal/store"
-	"github.com/recoup-dev/recoup/server/internal/turn"
 )
 
 // What the operations find wrong with their requests, without doing anything: see
-// [route].
+// [httpapi.WithCheck].
 
 // reasonOf is the check of an operation whose reason goes into the audit.
-func reasonOf[In any](reason func(*In) string) func(*API, *call, *In) error {
-	return func(_ *API, _ *call, in *In) error { return check.Reason(reason(in)) }
+func reasonOf[In any](reason func(*In) string) func(*API, *httpapi.Call, *In) error {
+	return func(_ *API, _ *httpapi.Call, in *In) error { return check.Reason(reason(in)) }
 }
 
 // why is [reasonOf] of a body that is a reason.
-func why() func(*API, *call, *whyIn) error {
+func why() func(*API, *httpapi.Call, *whyIn) error {
 	return reasonOf(func(in *whyIn) string { return in.Body.Reason })
 }
 
 // neededReason is the check of an operation that must be given a reason.
-func neededReason[In any](reason func(*In) string) func(*API, *call, *In) error {
-	return func(_ *API, _ *call, in *In) error { return deadletter.CheckReason(reason(in)) }
+func neededReason[In any](reason func(*In) string) func(*API, *httpapi.Call, *In) error {
+	return func(_ *API, _ *httpapi.Call, in *In) error { return deadletter.CheckReason(reason(in)) }
 }
 
-// errEnough ends a check that has found as much as an answer lists.
-var errEnough = errors.New("api: no more errors are listed")
-
-// eachItem returns what is wrong with the items of a list, in order, by their rules and by check.
-// The items are checked in turns of the context. The check ends once it has found as much as an
-// answer lists, and with a [turn.ErrUnfinished] when the context ends.
-func eachItem[T any](ctx context.Context, list string, items []T, rules []ruled, check func(*T) error) error {
-	var found fault.FieldErrors
-	err := turn.Each(ctx, len(items), func(i int) error {
-		if found.Full() {
-			return errEnough
-		}
-		found.Merge(located(list+"["+strconv.Itoa(i)+"]", checkWhole(rules, &items[i], check)))
-		return nil
-	})
-	if err != nil && !errors.Is(err, errEnough) {
-		return err
-	}
-	return found.Err()
-}
-
-// inOneTurn runs a check in a turn of the caller. The check must not read from the store.
-func inOneTurn[In any](check func(*API, *call, *In) error) func(*API, *call, *In) error {
-	return func(a *API, c *call, in *In) error {
-		return turn.Each(c.r.Context(), 1, func(int) error { return check(a, c, in) })
-	}
-}
-
-// checkRest adds to found what the route's check finds. The error is a [turn.ErrUnfinished].
-func (c *call) checkRest(a *API, in any, found *fault.FieldErrors) error {
-	if c.route.check == nil {
-		return nil
-	}
-	err := c.route.check(a, c, in)
-	if errors.Is(err, turn.ErrUnfinished) {
-		return err
-	}
-	found.Merge(err)
-	return nil
-}
-
-// checkWhole says all that is wrong with an item.
-func checkWhole[T any](rules []ruled, item *T, check func(*T) error) error {
-	var found fault.FieldErrors
-	found.Merge(checkRules(rules, reflect.ValueOf(*item)))
-	found.Merge(check(item))
-	return found.Err()
-}
-
-func (a *API) checkClaim(c *call, in *claimIn) error {
-	_, err := a.Engine.CheckClaim(c.caller, in.Body)
+func (a *API) checkClaim(c *httpapi.Call, in *claimIn) error {
+	_, err := a.Engine.CheckClaim(c.Caller, in.Body)
 	return err
 }
 
-func (a *API) checkResults(c *call, in *resultsIn) error {
-	return eachItem(c.r.Context(), "results", in.Body.Results, resultRules, a.checkRetryResult)
+func (a *API) checkResults(c *httpapi.Call, in *resultsIn) error {
+	return httpapi.CheckItems(c.Context(), "results", in.Body.Results, resultRules, a.checkRetryResult)
 }
 
 func (a *API) checkRetryResult(r *client.Result) error {
@@ -98,114 +45,118 @@ func (a *API) checkRetryResult(r *client.Result) error {
 	return err
 }
 
-func (a *API) checkPromotion(_ *call, in *promoteIn) error {
+func (a *API) checkPromotion(_ *httpapi.Call, in *promoteIn) error {
 	return a.Engine.CheckPromotion(in.Body)
 }
 
-func (a *API) checkCounts(c *call, in *processedIn) error {
-	return eachItem(c.r.Context(), "counts", in.Body.Counts, nil, func(p *client.Processed) error { return a.checkProcessed(c, c.processedOf(p)) })
+func (a *API) checkCounts(c *httpapi.Call, in *processedIn) error {
+	return httpapi.CheckItems(c.Context(), "counts", in.Body.Counts, nil, func(p *client.Processed) error { return a.checkProcessed(c, processedOf(c, p)) })
 }
 
-func (a *API) checkPlan(_ *call, in *planIn) error {
+func (a *API) checkPlan(_ *httpapi.Call, in *planIn) error {
 	return a.Registrar.CheckPolicy([]byte(in.Body.Text))
 }
 
-func (a *API) checkPolicy(_ *call, in *putPolicyIn) error {
+func (a *API) checkPolicy(_ *httpapi.Call, in *putPolicyIn) error {
 	var bad fault.FieldErrors
 	bad.Merge(a.Registrar.CheckPolicy([]byte(in.Body.Text)))
 	bad.Merge(check.Reason(in.Body.Reason))
 	return bad.Err()
 }
 
-func (a *API) checkTriage(c *call, in *triageIn) error {
-	return a.Letters.CheckAction(c.r.Context(), c.caller, in.ID, deadletter.Triage(in.Body))
+func (a *API) checkTriage(c *httpapi.Call, in *triageIn) error {
+	return a.Letters.CheckAction(c.Context(), c.Caller, in.ID, deadletter.Triage(in.Body))
 }
 
-func (a *API) checkRemediation(c *call, in *remediateIn) error {
-	return a.Letters.CheckAction(c.r.Context(), c.caller, in.ID, deadletter.Remediation(in.Body))
+func (a *API) checkRemediation(c *httpapi.Call, in *remediateIn) error {
+	return a.Letters.CheckAction(c.Context(), c.Caller, in.ID, deadletter.Remediation(in.Body))
 }
 
-func (a *API) checkValidation(c *call, in *validateIn) error {
-	return a.Letters.CheckAction(c.r.Context(), c.caller, in.ID, deadletter.Validation(in.Body))
+func (a *API) checkValidation(c *httpapi.Call, in *validateIn) error {
+	return a.Letters.CheckAction(c.Context(), c.Caller, in.ID, deadletter.Validation(in.Body))
 }
 
-func (a *API) checkVerification(c *call, in *verifyIn) error {
-	return a.Letters.CheckAction(c.r.Context(), c.caller, in.ID, deadletter.Verification(in.Body))
+func (a *API) checkVerification(c *httpapi.Call, in *verifyIn) error {
+	return a.Letters.CheckAction(c.Context(), c.Caller, in.ID, deadletter.Verification(in.Body))
 }
 
-func (a *API) checkGroupTriage(c *call, in *groupTriageIn) error {
-	return a.Letters.CheckGroupAction(c.r.Context(), c.caller, in.ID, deadletter.Triage(in.Body.Triage))
+func (a *API) checkGroupTriage(c *httpapi.Call, in *groupTriageIn) error {
+	return a.Letters.CheckGroupAction(c.Context(), c.Caller, in.ID, deadletter.Triage(in.Body.Triage))
 }
 
-func (a *API) checkGroupRemediation(c *call, in *groupRemediateIn) error {
-	return a.Letters.CheckGroupAction(c.r.Context(), c.caller, in.ID, deadletter.Remediation(in.Body.Remediation))
+func (a *API) checkGroupRemediation(c *httpapi.Call, in *groupRemediateIn) error {
+	return a.Letters.CheckGroupAction(c.Context(), c.Caller, in.ID, deadletter.Remediation(in.Body.Remediation))
 }
 
-func (a *API) checkGroupValidation(c *call, in *groupValidateIn) error {
-	return a.Letters.CheckGroupAction(c.r.Context(), c.caller, in.ID, deadletter.Validation(in.Body.Validation))
+func (a *API) checkGroupValidation(c *httpapi.Call, in *groupValidateIn) error {
+	return a.Letters.CheckGroupAction(c.Context(), c.Caller, in.ID, deadletter.Validation(in.Body.Validation))
 }
 
-func (a *API) checkGroupVerification(c *call, in *groupVerifyIn) error {
-	return a.Letters.CheckGroupAction(c.r.Context(), c.caller, in.ID, deadletter.Verification(in.Body.Verification))
+func (a *API) checkGroupVerification(c *httpapi.Call, in *groupVerifyIn) error {
+	return a.Letters.CheckGroupAction(c.Context(), c.Caller, in.ID, deadletter.Verification(in.Body.Verification))
 }
 
-func (a *API) checkGroupNote(_ *call, in *groupNoteIn) error {
+func (a *API) checkGroupNote(_ *httpapi.Call, in *groupNoteIn) error {
 	return deadletter.CheckGroupNote(in.Body.Owner, in.Body.Note)
 }
 
-func (a *API) checkSingleReplay(_ *call, in *replayLetterIn) error {
+func (a *API) checkSingleReplay(_ *httpapi.Call, in *replayLetterIn) error {
 	return a.Letters.CheckReplay(in.replay())
 }
 
-func (a *API) checkSubmissions(c *call, in *submitIn) error {
-	return eachItem(c.r.Context(), "work", in.Body.Work, newWorkRules, deadletter.CheckSubmission)
+func (a *API) checkSubmissions(c *httpapi.Call, in *submitIn) error {
+	return httpapi.CheckItems(c.Context(), "work", in.Body.Work, newWorkRules, deadletter.CheckSubmission)
 }
 
-func (a *API) checkWorkClaim(_ *call, in *claimWorkIn) error {
+func (a *API) checkWorkClaim(_ *httpapi.Call, in *claimWorkIn) error {
 	return deadletter.CheckClaim(in.Body)
 }
 
-func (a *API) checkWorkResults(c *call, in *workResultsIn) error {
-	return eachItem(c.r.Context(), "results", in.Body.Results, workResultRules, a.Letters.CheckResult)
+func (a *API) checkWorkResults(c *httpapi.Call, in *workResultsIn) error {
+	return httpapi.CheckItems(c.Context(), "results", in.Body.Results, workResultRules, a.Letters.CheckResult)
 }
 
 // checkOneWorkResult is the check of a result whose outcome its path names.
-func checkOneWorkResult(outcome string) func(*API, *call, *workResultIn) error {
-	return func(a *API, _ *call, in *workResultIn) error { return a.Letters.CheckResult(in.of(outcome)) }
+func checkOneWorkResult(outcome string) func(*API, *httpapi.Call, *workResultIn) error {
+	return func(a *API, _ *httpapi.Call, in *workResultIn) error { return a.Letters.CheckResult(in.of(outcome)) }
 }
 
-func (a *API) checkCheckpoint(_ *call, in *checkpointIn) error {
+func (a *API) checkCheckpoint(_ *httpapi.Call, in *checkpointIn) error {
 	return deadletter.CheckCheckpoint(in.Stage, in.Body.Output)
 }
 
-func (a *API) checkPause(c *call, in *pauseIn) error {
+func (a *API) checkPause(c *httpapi.Call, in *pauseIn) error {
 	p := in.Body
-	return a.Letters.CheckPause(c.caller, &p)
+	return a.Letters.CheckPause(c.Caller, &p)
 }
 
-func (a *API) checkUnpause(c *call, in *unpauseIn) error {
+func (a *API) checkUnpause(c *httpapi.Call, in *unpauseIn) error {
 	p, reason := in.PauseScope, in.Reason
-	return a.Letters.CheckUnpause(c.caller, &p, &reason)
+	return a.Letters.CheckUnpause(c.Caller, &p, &reason)
 }
 
-func (a *API) checkBatch(_ *call, in *newBatchIn) error { return recovery.CheckBatch(in.Body.ID) }
-
-func (a *API) checkGateClaim(_ *call, in *gateClaimIn) error { return recovery.CheckClaim(in.Body) }
-
-func (a *API) checkGateResults(c *call, in *gateResultsIn) error {
-	return eachItem(c.r.Context(), "results", in.Body.Results, gateResultRules, func(r *recoup.GateZeroResult) error { return a.checkGateResult(c, r) })
+func (a *API) checkBatch(_ *httpapi.Call, in *newBatchIn) error {
+	return recovery.CheckBatch(in.Body.ID)
 }
 
-func (a *API) checkGateResult(c *call, r *recoup.GateZeroResult) error {
-	result := c.verified(*r)
+func (a *API) checkGateClaim(_ *httpapi.Call, in *gateClaimIn) error {
+	return recovery.CheckClaim(in.Body)
+}
+
+func (a *API) checkGateResults(c *httpapi.Call, in *gateResultsIn) error {
+	return httpapi.CheckItems(c.Context(), "results", in.Body.Results, gateResultRules, func(r *recoup.GateZeroResult) error { return a.checkGateResult(c, r) })
+}
+
+func (a *API) checkGateResult(c *httpapi.Call, r *recoup.GateZeroResult) error {
+	result := verified(c, *r)
 	return a.GateZero.CheckResult(&result)
 }
 
 // processedOf is a count of work as it is kept.
-func (c *call) processedOf(p *client.Processed) store.Processed {
+func processedOf(c *httpapi.Call, p *client.Processed) store.Processed {
 	minute := p.Minute
 	if minute.IsZero() {
-		minute = c.now
+		minute = c.Now
 	}
 	return store.Processed{
 		Minute: store.Minute(minute), Table: p.Table, Service: p.Service, N: p.Count, Failed: p.Failed,
@@ -215,7 +166,7 @@ func (c *call) processedOf(p *client.Processed) store.Processed {
 
 // verified is a result of a verification; its worker is the caller, unless it says
 // otherwise.
-func (c *call) verified(r recoup.GateZeroResult) recoup.GateZeroResult {
-	r.Worker = cmp.Or(r.Worker, c.caller.Name)
+func verified(c *httpapi.Call, r recoup.GateZeroResult) recoup.GateZeroResult {
+	r.Worker = cmp.Or(r.Worker, c.Caller.Name)
 	return r
 }

@@ -44,6 +44,13 @@ func theDocument(t *testing.T, handler http.Handler) *document {
 	if documented.document != nil {
 		return documented.document
 	}
+	documented.document = readDocument(t, handler)
+	return documented.document
+}
+
+// readDocument reads the document of a handler that also serves slices.
+func readDocument(t *testing.T, handler http.Handler, added ...api.Slice) *document {
+	t.Helper()
 	rec := httptest.NewRecorder()
 	handler.ServeHTTP(rec, httptest.NewRequest(http.MethodGet, "http://localhost/openapi.json", nil)) // which a demo serves too
 	parsed, err := jsonschema.UnmarshalJSON(bytes.NewReader(rec.Body.Bytes()))
@@ -58,7 +65,11 @@ func theDocument(t *testing.T, handler http.Handler) *document {
 	for _, rt := range api.RouteInfos() {
 		d.mux.Handle(rt.Name(), http.NotFoundHandler())
 	}
-	documented.document = d
+	for _, s := range added {
+		for _, rt := range s.Set.Routes {
+			d.mux.Handle(rt.Info.Method+" "+rt.Info.Path, http.NotFoundHandler())
+		}
+	}
 	return d
 }
 

@@ -3,20 +3,17 @@ package api
 import (
 	"github.com/recoup-dev/recoup"
 	"github.com/recoup-dev/recoup/client"
+	"github.com/recoup-dev/recoup/server/internal/httpapi"
 	"github.com/recoup-dev/recoup/server/internal/store"
 )
 
-type idIn struct {
-	ID recoup.ID `path:"id" doc:"a UUID, or a ULID"`
-}
-
-func (a *API) showError(c *call, in *idIn) (recoup.Error, error) {
-	found, err := a.Engine.Error(c.r.Context(), c.caller, in.ID)
+func (a *API) showError(c *httpapi.Call, in *httpapi.IDParam) (recoup.Error, error) {
+	found, err := a.Engine.Error(c.Context(), c.Caller, in.ID)
 	return visible(found)[0], err
 }
 
-func (a *API) history(c *call, in *idIn) (client.History, error) {
-	rows, err := a.Engine.History(c.r.Context(), c.caller, in.ID, store.MaxPage)
+func (a *API) history(c *httpapi.Call, in *httpapi.IDParam) (client.History, error) {
+	rows, err := a.Engine.History(c.Context(), c.Caller, in.ID, store.MaxPage)
 	for i := range rows {
 		rows[i].Attempt = recoup.ID{}
 	}
@@ -26,13 +23,21 @@ func (a *API) history(c *call, in *idIn) (client.History, error) {
 	return client.History{Transitions: rows}, err
 }
 
-func (a *API) explain(c *call, in *idIn) (recoup.Explanation, error) {
-	x, err := a.Engine.Explain(c.r.Context(), c.caller, in.ID)
+func (a *API) explain(c *httpapi.Call, in *httpapi.IDParam) (recoup.Explanation, error) {
+	x, err := a.Engine.Explain(c.Context(), c.Caller, in.ID)
 	x.Error = x.Error.Public()
 	return x, err
 }
 
-func (a *API) counts(c *call, _ *struct{}) (client.Counts, error) {
-	found, err := a.Engine.Counts(c.r.Context(), c.caller)
-	return client.Counts{Counts: listed(found)}, err
+func (a *API) counts(c *httpapi.Call, _ *struct{}) (client.Counts, error) {
+	found, err := a.Engine.Counts(c.Context(), c.Caller)
+	return client.Counts{Counts: httpapi.Listed(found)}, err
+}
+
+// visible is an error as lists show it: the token of a lease is its worker's.
+func visible(errs ...recoup.Error) []recoup.Error {
+	for i := range errs {
+		errs[i] = errs[i].Public()
+	}
+	return httpapi.Listed(errs)
 }

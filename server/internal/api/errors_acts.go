@@ -8,6 +8,7 @@ import (
 	"github.com/recoup-dev/recoup/client"
 	"github.com/recoup-dev/recoup/fault"
 	"github.com/recoup-dev/recoup/server/internal/engine"
+	"github.com/recoup-dev/recoup/server/internal/httpapi"
 	"github.com/recoup-dev/recoup/server/internal/lifecycle"
 	"github.com/recoup-dev/recoup/server/internal/store"
 )
@@ -35,37 +36,37 @@ func verbs() []verb {
 }
 
 type actIn struct {
-	idIn
+	httpapi.IDParam
 	Body client.Act
 }
 
 type bulkIn struct{ Body client.Bulk }
 
 // acts makes the routes of every verb: on one error, and on many.
-func acts() []*route {
-	var list []*route
+func acts() []*httpapi.Route {
+	var list []*httpapi.Route
 	for _, v := range verbs() {
-		one := operation(http.MethodPost, "/v1/errors/{id}/"+v.name, v.summary, func(a *API, c *call, in *actIn) (client.Acted, error) {
+		one := httpapi.Op(http.MethodPost, "/v1/errors/{id}/"+v.name, v.summary, func(a *API, c *httpapi.Call, in *actIn) (client.Acted, error) {
 			return a.act(c, in.ID, v.input(in.Body))
-		}).repeats(keyed)
-		many := operation(http.MethodPost, "/v1/errors/"+v.name, strings.ToUpper(v.name[:1])+v.name[1:]+" errors in bulk", func(a *API, c *call, in *bulkIn) (recoup.BulkResult, error) {
+		}).Repeat(httpapi.RepeatKeyed)
+		many := httpapi.Op(http.MethodPost, "/v1/errors/"+v.name, strings.ToUpper(v.name[:1])+v.name[1:]+" errors in bulk", func(a *API, c *httpapi.Call, in *bulkIn) (recoup.BulkResult, error) {
 			return a.actOnMany(c, in.Body, v)
-		}).takesUpTo(batchBody).takesLong().repeats(notIdempotent)
-		checked(one, func(a *API, _ *call, in *actIn) error { return a.Engine.CheckInput(v.input(in.Body)) })
-		checked(many, func(a *API, _ *call, in *bulkIn) error { return a.checkBulk(in.Body, v.input(in.Body.Act)) })
-		for _, rt := range []*route{one, many} {
-			list = append(list, rt.by(Operator).under(priority).demands(v.demands...).tagged("acts"))
+		}).MaxBody(httpapi.BatchBody).Long().Repeat(httpapi.RepeatNotIdempotent)
+		httpapi.WithCheck(one, func(a *API, _ *httpapi.Call, in *actIn) error { return a.Engine.CheckInput(v.input(in.Body)) })
+		httpapi.WithCheck(many, func(a *API, _ *httpapi.Call, in *bulkIn) error { return a.checkBulk(in.Body, v.input(in.Body.Act)) })
+		for _, rt := range []*httpapi.Route{one, many} {
+			list = append(list, rt.Roles(httpapi.RoleOperator).Load(httpapi.LoadPriority).Require(v.demands...).Tag("acts"))
 		}
 	}
 	return list
 }
 
-func (a *API) act(c *call, id recoup.ID, in lifecycle.Input) (client.Acted, error) {
-	receipt, err := c.receipt(0)
+func (a *API) act(c *httpapi.Call, id recoup.ID, in lifecycle.Input) (client.Acted, error) {
+	receipt, err := c.Receipt(0)
 	if err != nil {
 		return client.Acted{}, err
 	}
-	out, err := a.Engine.One(c.r.Context(), c.caller, engine.Act{ID: id, Input: in, Receipt: receipt})
+	out, err := a.Engine.One(c.Context(), c.Caller, engine.Act{ID: id, Input: in, Receipt: receipt})
 	return acted(out), a.inReplay(c, id, err)
 }
 
@@ -84,13 +85,13 @@ func (a *API) checkBulk(b client.Bulk, in lifecycle.Input) error {
 	return bad.Err()
 }
 
-func (a *API) actOnMany(c *call, b client.Bulk, v verb) (recoup.BulkResult, error) {
+func (a *API) actOnMany(c *httpapi.Call, b client.Bulk, v verb) (recoup.BulkResult, error) {
 	filter, err := a.filterOf(b.Filter)
 	if err != nil {
 		return recoup.BulkResult{}, err
 	}
 	return a.bulk(c, b.Preview, func() (recoup.BulkResult, error) {
-		return a.Engine.Bulk(c.r.Context(), c.caller, engine.Bulk{
+		return a.Engine.Bulk(c.Context(), c.Caller, engine.Bulk{
 			Act: v.name, Filter: filter, IDs: b.IDs, All: b.All, Token: b.Token, Preview: b.Preview, Input: v.input(b.Act), Reason: b.Act.Reason,
 		})
 	})
@@ -114,7 +115,7 @@ func explain(list []recoup.Refused) {
 
 // publicReason is why an error was left alone, in words for its operator.
 func publicReason(err error) string {
-	bad := fault.From(failure(err))
+	bad := fault.From(httpapi.AsFault(err))
 	if fields := bad.Fields(); len(fields) > 0 {
 		return fields[0].Message
 	}
@@ -124,5 +125,29 @@ func publicReason(err error) string {
 // Refusal says why an error was left alone: the code that callers see, and words for its
 // operator.
 func Refusal(err error) (recoup.Code, string) {
-	return fault.From(failure(err)).Code, publicReason(err)
+	return fault.From(httpapi.AsFault(err)).Code, publicReason(err)
+}
+
+// bulk does an act on many errors or dead letters. A preview reads up to 10,000 rows and
+// changes nothing, so it takes a turn of the long reads.
+func (a *API) bulk(c *httpapi.Call, preview bool, do func() (recoup.BulkResult, error)) (result recoup.BulkResult, err error) {
+	if !preview {
+		return bulkAnswer(do())
+	}
+	err = c.InLongTurn(func() error {
+		result, err = bulkAnswer(do())
+		return err
+	})
+	return result, err
+}
+
+// cutShort is the failure of something that was done in part. Its details say how
+// far it came, because that much is done and stays done.
+func cutShort(err error, far map[string]any) error {
+	e := fault.From(httpapi.AsFault(err))
+	for name, value := range far {
+		e = e.With(name, value)
+	}
+	e.Message = "Partly applied: the details count what was done and stays done."
+	return e
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/recoup-dev/recoup/client"
 	"github.com/recoup-dev/recoup/fault"
 	"github.com/recoup-dev/recoup/server/internal/backfill"
+	"github.com/recoup-dev/recoup/server/internal/httpapi"
 	"github.com/recoup-dev/recoup/server/internal/rowfile"
 	"github.com/recoup-dev/recoup/server/internal/turn"
 )
@@ -40,14 +41,14 @@ func (in *importErrorsIn) read(ctx context.Context) (rows []backfill.Row, ignore
 	return rows, ignored, err
 }
 
-func (*API) checkImport(c *call, in *importErrorsIn) error {
-	_, _, err := in.read(c.r.Context())
+func (*API) checkImport(c *httpapi.Call, in *importErrorsIn) error {
+	_, _, err := in.read(c.Context())
 	return err
 }
 
 // importErrors records failures of earlier times, as a file has them.
-func (a *API) importErrors(c *call, in *importErrorsIn) (client.ErrorsImported, error) {
-	rows, ignored, err := in.read(c.r.Context())
+func (a *API) importErrors(c *httpapi.Call, in *importErrorsIn) (client.ErrorsImported, error) {
+	rows, ignored, err := in.read(c.Context())
 	if err != nil {
 		return client.ErrorsImported{}, err
 	}
@@ -55,12 +56,12 @@ func (a *API) importErrors(c *call, in *importErrorsIn) (client.ErrorsImported, 
 	if in.Body.DryRun {
 		do = a.Engine.PreviewImport
 	}
-	sum, err := backfill.Import(c.r.Context(), do, c.caller, rows)
+	sum, err := backfill.Import(c.Context(), do, c.Caller, rows)
 	return client.ErrorsImported{
 		Recorded: sum.Recorded, Superseded: sum.Superseded, Expired: sum.Expired, Orphaned: sum.Orphaned, Repeated: sum.Repeated, NRefused: len(sum.Refused),
-		Refused: each(sum.Refused, func(r backfill.Row) client.RefusedRow {
-			return client.RefusedRow{Line: r.Line, Failure: a.embed(c, r.Err)}
+		Refused: httpapi.Each(sum.Refused, func(r backfill.Row) client.RefusedRow {
+			return client.RefusedRow{Line: r.Line, Failure: c.ItemFailure(r.Err)}
 		}),
-		Ignored: plainNames(ignored),
+		Ignored: httpapi.PlainNames(ignored),
 	}, err
 }

@@ -9,13 +9,14 @@ import (
 	"github.com/recoup-dev/recoup/fault"
 	"github.com/recoup-dev/recoup/server/internal/check"
 	"github.com/recoup-dev/recoup/server/internal/engine"
+	"github.com/recoup-dev/recoup/server/internal/httpapi"
 	"github.com/recoup-dev/recoup/server/internal/policy"
 	"github.com/recoup-dev/recoup/server/internal/store"
 )
 
 type filterIn struct {
 	client.Filter
-	page
+	httpapi.Page
 }
 
 // filterOf reads a filter. A hub stands for all of its tables.
@@ -75,35 +76,35 @@ func (a *API) tablesOf(hub string) []string {
 	return names
 }
 
-func (a *API) listErrors(c *call, in *filterIn) (client.ErrorPage, error) {
+func (a *API) listErrors(c *httpapi.Call, in *filterIn) (client.ErrorPage, error) {
 	filter, err := a.filterOf(in.Filter)
 	if err != nil {
 		return client.ErrorPage{}, err
 	}
-	at, err := in.read()
+	at, err := in.StorePage()
 	if err != nil {
 		return client.ErrorPage{}, err
 	}
-	found, err := a.Engine.Find(c.r.Context(), c.caller, filter, at)
-	return client.ErrorPage{Errors: visible(found.Errors...), Next: next(found.Next), Truncated: found.Partial}, err
+	found, err := a.Engine.Find(c.Context(), c.Caller, filter, at)
+	return client.ErrorPage{Errors: visible(found.Errors...), Next: httpapi.NextCursor(found.Next), Truncated: found.Partial}, err
 }
 
-func (a *API) checkFilter(_ *call, in *filterIn) error {
+func (a *API) checkFilter(_ *httpapi.Call, in *filterIn) error {
 	_, err := a.filterOf(in.Filter)
 	return err
 }
 
 type parkedIn struct {
 	client.ParkedFilter
-	page
+	httpapi.Page
 }
 
-func (a *API) listParked(c *call, in *parkedIn) (client.ErrorPage, error) {
+func (a *API) listParked(c *httpapi.Call, in *parkedIn) (client.ErrorPage, error) {
 	filter, err := a.filterOf(client.Filter{Table: in.Table, Hub: in.Hub})
 	if err != nil {
 		return client.ErrorPage{}, err
 	}
-	at, err := in.read()
+	at, err := in.StorePage()
 	if err != nil {
 		return client.ErrorPage{}, err
 	}
@@ -113,20 +114,20 @@ func (a *API) listParked(c *call, in *parkedIn) (client.ErrorPage, error) {
 		}
 		filter.Tables = []string{in.Table}
 	}
-	errs, cursor, err := a.Engine.ParkQueue(c.r.Context(), c.caller, filter.Tables, at)
-	return client.ErrorPage{Errors: visible(errs...), Next: next(cursor)}, err
+	errs, cursor, err := a.Engine.ParkQueue(c.Context(), c.Caller, filter.Tables, at)
+	return client.ErrorPage{Errors: visible(errs...), Next: httpapi.NextCursor(cursor)}, err
 }
 
 type archivedIn struct {
 	Table string `query:"table" required:"true" doc:"the error table"`
-	page
+	httpapi.Page
 }
 
-func (a *API) listArchived(c *call, in *archivedIn) (client.ErrorPage, error) {
-	at, err := in.read()
+func (a *API) listArchived(c *httpapi.Call, in *archivedIn) (client.ErrorPage, error) {
+	at, err := in.StorePage()
 	if err != nil {
 		return client.ErrorPage{}, err
 	}
-	errs, cursor, err := a.Engine.Archived(c.r.Context(), c.caller, in.Table, at)
-	return client.ErrorPage{Errors: visible(errs...), Next: next(cursor)}, err
+	errs, cursor, err := a.Engine.Archived(c.Context(), c.Caller, in.Table, at)
+	return client.ErrorPage{Errors: visible(errs...), Next: httpapi.NextCursor(cursor)}, err
 }

@@ -2,17 +2,19 @@ package api
 
 import (
 	"cmp"
-	"encoding/hex"
 	"net/http"
 	"reflect"
 	"slices"
 	"strconv"
-	"strings"
 	"time"
+
+	"github.com/danielgtaylor/huma/v2"
 
 	"github.com/recoup-dev/recoup"
 	"github.com/recoup-dev/recoup/client"
 	"github.com/recoup-dev/recoup/fault"
+	"github.com/recoup-dev/recoup/server/internal/alert"
+	"github.com/recoup-dev/recoup/server/internal/httpapi"
 	"github.com/recoup-dev/recoup/server/internal/ledger"
 	"github.com/recoup-dev/recoup/server/internal/store"
 	"github.com/recoup-dev/recoup/server/internal/turn"
@@ -37,34 +39,22 @@ type sendEventsIn struct {
 
 // sendEvents takes one event, many in a list, or many as NDJSON. It reads its
 // body itself, because there is more than one form of it.
-func sendEvents() *route {
+func sendEvents() *httpapi.Route {
 	decoder := newEventDecoder()
-	return &route{
-		method: http.MethodPost, path: "/v1/events", status: http.StatusAccepted, maxBody: eventsBody, carried: true,
-		summary: "Add events to the ledger",
-		in:      reflect.TypeFor[sendEventsIn](), out: reflect.TypeFor[client.EventsAccepted](),
-		serve: func(a *API, c *call) (any, error) {
-			out, err := a.addEvents(c, decoder)
-			return out, c.illustrated(err)
-		},
+	send := func(a *API, c *httpapi.Call, _ *struct{}) (client.EventsAccepted, error) {
+		out, err := a.addEvents(c, decoder)
+		return out, c.WithValues(err)
 	}
+	return httpapi.OpForms[*API, struct{}, sendEventsIn](http.MethodPost, "/v1/events", "Add events to the ledger", send, describeEvents).
+		Status(http.StatusAccepted).MaxBody(eventsBody).StaleKeys()
 }
 
-// bare refuses parameters in the query: this route has none.
-func bare(a *API, c *call) error {
-	none := newBinder(reflect.TypeFor[struct{}]())
-	return none.read(a, c, reflect.ValueOf(&struct{}{}).Elem())
-}
-
-func (a *API) addEvents(c *call, decoder *eventDecoder) (client.EventsAccepted, error) {
-	if err := bare(a, c); err != nil {
-		return client.EventsAccepted{}, err
-	}
-	media, err := c.media(eventMedia...)
+func (a *API) addEvents(c *httpapi.Call, decoder *eventDecoder) (client.EventsAccepted, error) {
+	media, err := c.Media(httpapi.MediaLines...)
 	if err != nil {
 		return client.EventsAccepted{}, err
 	}
-	batch, err := decoder.decode(c.r.Context(), media, c.body)
+	batch, err := decoder.decode(c.Context(), media, c.Body)
 	if err != nil {
 		return client.EventsAccepted{}, err
 	}
@@ -75,8 +65,8 @@ func (a *API) addEvents(c *call, decoder *eventDecoder) (client.EventsAccepted, 
 	if err := a.checkRefused(c, batch, sender); err != nil {
 		return client.EventsAccepted{}, err
 	}
-	folded := a.foldServices(c, batch.events, sender)
-	governed, err := a.Ledger.Govern(c.r.Context(), c.now, batch.events)
+	folded := foldServices(c, batch.events, sender)
+	governed, err := a.Ledger.Govern(c.Context(), c.Now, batch.events)
 	if err != nil {
 		return client.EventsAccepted{}, err
 	}
@@ -88,19 +78,19 @@ func (a *API) addEvents(c *call, decoder *eventDecoder) (client.EventsAccepted, 
 	}
 	named := refused[:min(len(refused), maxRefused)]
 	documents := batch.documents(c, named)
-	err = turn.Each(c.r.Context(), len(named), func(i int) error {
-		out.Refused = append(out.Refused, client.RefusedEvent{Index: named[i].index, Failure: a.embed(c, c.illustratedBy(named[i].err, documents[i]))})
+	err = turn.Each(c.Context(), len(named), func(i int) error {
+		out.Refused = append(out.Refused, client.RefusedEvent{Index: named[i].index, Failure: c.ItemFailure(c.WithValuesOf(named[i].err, documents[i]))})
 		return nil
 	})
 	if err != nil {
 		return client.EventsAccepted{}, err
 	}
-	receipt, err := a.Ledger.Append(c.r.Context(), governed.Events)
+	receipt, err := a.Ledger.Append(c.Context(), governed.Events)
 	if err != nil {
 		return out, err
 	}
-	if prefers(c, "respond-sync") {
-		if err := receipt.Wait(c.r.Context()); err != nil {
+	if c.Prefers("respond-sync") {
+		if err := receipt.Wait(c.Context()); err != nil {
 			return out, err
 		}
 		out.Durable = true
@@ -112,15 +102,15 @@ func (a *API) addEvents(c *call, decoder *eventDecoder) (client.EventsAccepted, 
 
 // checkRefused adds to what is wrong with the form of an event what is wrong with the
 // rest of it, for those that the answer names.
-func (a *API) checkRefused(c *call, b *eventBatch, sender *ledger.Sender) error {
-	return turn.Each(c.r.Context(), min(len(b.refused), maxRefused), func(i int) error {
+func (a *API) checkRefused(c *httpapi.Call, b *eventBatch, sender *ledger.Sender) error {
+	return turn.Each(c.Context(), min(len(b.refused), maxRefused), func(i int) error {
 		r := &b.refused[i]
 		if r.in == nil {
 			return nil
 		}
 		var found fault.FieldErrors
 		if r.in.Sender = sender; found.Merge(r.err) {
-			found.Merge(located(b.at(r.index), a.Ledger.Check(c.now, r.in)))
+			found.Merge(httpapi.Located(b.at(r.index), a.Ledger.Check(c.Now, r.in)))
 			r.err = found.Err()
 		}
 		return nil
@@ -132,7 +122,7 @@ func allRefused(b *eventBatch, governed *ledger.Governed) []refusedEvent {
 	list := slices.Clone(b.refused)
 	for _, r := range governed.Refused {
 		index := b.place(r.Index)
-		list = append(list, refusedEvent{index: index, err: located(b.at(index), r.Err)})
+		list = append(list, refusedEvent{index: index, err: httpapi.Located(b.at(index), r.Err)})
 	}
 	slices.SortFunc(list, func(x, y refusedEvent) int { return cmp.Compare(x.index, y.index) })
 	return list
@@ -140,38 +130,24 @@ func allRefused(b *eventBatch, governed *ledger.Governed) []refusedEvent {
 
 // countMalformed counts what could not be read as events. The governor counts what
 // it refuses.
-func (a *API) countMalformed(c *call, b *eventBatch) {
+func (a *API) countMalformed(c *httpapi.Call, b *eventBatch) {
 	if n := len(b.refused); n > 0 {
-		a.Ledger.CountDropped(c.now, ledger.DropMalformed, int64(n))
+		a.Ledger.CountDropped(c.Now, ledger.DropMalformed, int64(n))
 	}
-}
-
-// prefers reports whether the caller prefers to be answered in a way that there is,
-// and says in the answer that it is.
-func prefers(c *call, way string) bool {
-	for _, prefer := range c.r.Header.Values("Prefer") {
-		for word := range strings.SplitSeq(prefer, ",") {
-			if strings.EqualFold(strings.TrimSpace(word), way) {
-				c.w.Header().Set("Preference-Applied", way)
-				return true
-			}
-		}
-	}
-	return false
 }
 
 // noteDropped counts what a client says it had to drop before it could send, and
 // the parts of events that were left out, by reason. A batch that comes again because it failed
 // sends the first once more, so nothing is counted before it is accepted.
-func (a *API) noteDropped(c *call, parts map[string]int, out *client.EventsAccepted) {
-	if n, err := strconv.ParseInt(c.r.Header.Get("X-Recoup-Dropped"), 10, 64); err == nil && n > 0 && n < 1e12 {
-		a.Ledger.CountDropped(c.now, "client_buffer_full", n)
+func (a *API) noteDropped(c *httpapi.Call, parts map[string]int, out *client.EventsAccepted) {
+	if n, err := strconv.ParseInt(c.Request.Header.Get("X-Recoup-Dropped"), 10, 64); err == nil && n > 0 && n < 1e12 {
+		a.Ledger.CountDropped(c.Now, "client_buffer_full", n)
 	}
 	for reason, n := range parts {
 		if n == 0 {
 			continue
 		}
-		a.Ledger.CountDropped(c.now, reason, int64(n))
+		a.Ledger.CountDropped(c.Now, reason, int64(n))
 		if out.Dropped == nil {
 			out.Dropped = map[string]int{}
 		}
@@ -180,33 +156,23 @@ func (a *API) noteDropped(c *call, parts map[string]int, out *client.EventsAccep
 }
 
 // senderOf is what the request itself says for all of its events.
-func (a *API) senderOf(c *call) *ledger.Sender {
-	s := &ledger.Sender{Service: c.r.Header.Get("X-Recoup-Service"), Region: c.r.Header.Get("X-Recoup-Region")}
-	s.Trace = c.trace()
-	if len(c.caller.Hubs) > 0 {
-		s.OwnsService = func(service string) bool { return a.Engine.OwnsService(c.caller, service) }
-		s.OwnsProvider = func(provider string) bool { return a.Engine.OwnsProvider(c.caller, provider) }
+func (a *API) senderOf(c *httpapi.Call) *ledger.Sender {
+	s := &ledger.Sender{Service: c.Request.Header.Get("X-Recoup-Service"), Region: c.Request.Header.Get("X-Recoup-Region")}
+	s.Trace = c.TraceID()
+	if len(c.Caller.Hubs) > 0 {
+		s.OwnsService = func(service string) bool { return a.Engine.OwnsService(c.Caller, service) }
+		s.OwnsProvider = func(provider string) bool { return a.Engine.OwnsProvider(c.Caller, provider) }
 	}
 	return s
 }
 
-// trace is the request's trace, as an id.
-func (c *call) trace() (id recoup.ID) {
-	if ctx, ok := fault.FromContext(c.r.Context()); ok {
-		if b, err := hex.DecodeString(ctx.TraceID); err == nil && len(b) == len(id) {
-			return recoup.ID(b)
-		}
-	}
-	return id
-}
-
 type eventsIn struct {
 	client.EventFilter
-	page
+	httpapi.Page
 }
 
-func (a *API) listEvents(c *call, in *eventsIn) (client.EventPage, error) {
-	query, err := a.eventQuery(c.now, in)
+func (a *API) listEvents(c *httpapi.Call, in *eventsIn) (client.EventPage, error) {
+	query, err := a.eventQuery(c.Now, in)
 	if err != nil {
 		return client.EventPage{}, err
 	}
@@ -221,7 +187,7 @@ type eventQuery struct {
 }
 
 func (a *API) eventQuery(now time.Time, in *eventsIn) (eventQuery, error) {
-	at, err := in.read()
+	at, err := in.StorePage()
 	q := eventQuery{page: at, filter: store.EventFilter{Correlation: in.CorrelationID, Service: in.Service, From: in.From, To: in.To}}
 	if err == nil && in.Tenant != "" {
 		err = a.ofTenant(&q.filter, in.Tenant, now)
@@ -262,10 +228,39 @@ func (a *API) ofTenant(f *store.EventFilter, tenant string, now time.Time) error
 
 // readEvents returns a page of events. Those of a code that is not registered are
 // picked out of all such, so a page of them may be short and not the last.
-func (a *API) readEvents(c *call, q eventQuery) (client.EventPage, error) {
-	events, cursor, err := a.Store.Events(c.r.Context(), q.filter, q.page)
+func (a *API) readEvents(c *httpapi.Call, q eventQuery) (client.EventPage, error) {
+	events, cursor, err := a.Store.Events(c.Context(), q.filter, q.page)
 	if q.reported != "" {
 		events = slices.DeleteFunc(events, func(e store.Event) bool { return e.ReportedCode != q.reported })
 	}
-	return client.EventPage{Events: listed(events), Next: next(cursor)}, err
+	return client.EventPage{Events: httpapi.Listed(events), Next: httpapi.NextCursor(cursor)}, err
+}
+
+// droppedName is the reason for which the service of an event is replaced.
+const droppedName = "new_service_limit"
+
+// foldServices puts the events of services that the key may not make up any more
+// under one name, so that they count and cost no more than one. It returns how many
+// there were.
+func foldServices(c *httpapi.Call, batch []ledger.Incoming, sender *ledger.Sender) (folded int) {
+	for i := range batch {
+		if c.CheckName("service", cmp.Or(batch[i].Service, sender.Service)) != nil {
+			batch[i].Service = alert.Other
+			folded++
+		}
+	}
+	return folded
+}
+
+// describeEvents documents the forms in which events come. A header may name the
+// service of all of them.
+func describeEvents(registry huma.Registry, _ *huma.Schema) map[string]*huma.MediaType {
+	event := *registry.Schema(reflect.TypeFor[recoup.Event](), false, "")
+	event.Required = []string{"code"}
+	many := &huma.Schema{Type: huma.TypeArray, Description: "the events; each is checked by itself", Items: &event, MaxItems: new(maxEvents)}
+	named := &huma.Schema{Type: huma.TypeObject, Properties: map[string]*huma.Schema{"events": many}, Required: []string{"events"}, AdditionalProperties: false}
+	return map[string]*huma.MediaType{
+		fault.MediaJSON:     {Schema: &huma.Schema{OneOf: []*huma.Schema{&event, many, named}}},
+		httpapi.MediaNDJSON: {Schema: &event},
+	}
 }

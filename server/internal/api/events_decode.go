@@ -11,19 +11,14 @@ import (
 	"strings"
 
 	"github.com/recoup-dev/recoup/fault"
+	"github.com/recoup-dev/recoup/server/internal/httpapi"
 	"github.com/recoup-dev/recoup/server/internal/ledger"
 	"github.com/recoup-dev/recoup/server/internal/turn"
 )
 
-// ndjson is one event per line.
-const ndjson = "application/x-ndjson"
-
-// eventMedia are the forms in which events come; NDJSON goes by three names.
-var eventMedia = []string{fault.MediaJSON, ndjson, "application/ndjson", "application/jsonl"}
-
 // eventDecoder reads events. It is not as strict as other bodies are: a field that
 // events do not have is left out and counted, as the details of an event are.
-type eventDecoder struct{ one, list, document *shape }
+type eventDecoder struct{ one, list, document *httpapi.Shape }
 
 // eventDocument is an event, or a list of them under a name of its own.
 type eventDocument struct {
@@ -32,11 +27,9 @@ type eventDocument struct {
 }
 
 func newEventDecoder() *eventDecoder {
-	d := &eventDecoder{one: shapeOf(reflect.TypeFor[ledger.Incoming]()), document: shapeOf(reflect.TypeFor[eventDocument]())}
-	most := maxEvents
-	d.list = &shape{form: listing, items: d.one, length: rule{utmost: &most}, tooMany: tooManyEvents}
-	events := d.document.members["events"]
-	d.document.members["events"] = member{events.index, d.list}
+	d := &eventDecoder{one: httpapi.ShapeOf[ledger.Incoming](), document: httpapi.ShapeOf[eventDocument]()}
+	d.list = httpapi.ListOf(d.one, maxEvents, tooManyEvents)
+	d.document.SetMember("events", d.list)
 	return d
 }
 
@@ -68,7 +61,7 @@ func (b *eventBatch) place(i int) int {
 
 // at is where the client wrote an item; nothing if it is alone, or on a line.
 func (b *eventBatch) at(index int) string {
-	if b.single || b.list == ndjson {
+	if b.single || b.list == httpapi.MediaNDJSON {
 		return ""
 	}
 	return b.list + "[" + strconv.Itoa(index) + "]"
@@ -76,21 +69,21 @@ func (b *eventBatch) at(index int) string {
 
 // documents returns for each refused item where its values are found: in the body, or in
 // a line of it.
-func (b *eventBatch) documents(c *call, refused []refusedEvent) []func() any {
+func (b *eventBatch) documents(c *httpapi.Call, refused []refusedEvent) []func() any {
 	list := make([]func() any, len(refused))
 	for i := range list {
-		list[i] = c.parsed
+		list[i] = c.Parsed
 	}
-	if b.list != ndjson {
+	if b.list != httpapi.MediaNDJSON {
 		return list
 	}
 	next, index := 0, 0
-	for line := range bytes.Lines(c.body) {
+	for line := range bytes.Lines(c.Body) {
 		if line = bytes.TrimSpace(line); len(line) == 0 {
 			continue
 		}
 		for ; next < len(refused) && refused[next].index == index; next++ {
-			list[next] = func() any { return parse(line) }
+			list[next] = func() any { return httpapi.Parse(line) }
 		}
 		index++
 	}
@@ -137,8 +130,8 @@ func (d *eventDecoder) decode(ctx context.Context, media string, body []byte) (b
 // array reads a list of events.
 func (d *eventDecoder) array(ctx context.Context, body []byte) (*eventBatch, error) {
 	b := &eventBatch{}
-	err := turn.Each(ctx, 1, func(int) error { return readWhole(d.list, body, &b.events, &b.unknown) })
-	if !within(err, "") {
+	err := turn.Each(ctx, 1, func(int) error { return httpapi.ReadWhole(d.list, body, &b.events, &b.unknown) })
+	if !httpapi.Within(err, "") {
 		return b, err
 	}
 	var items []json.RawMessage
@@ -152,8 +145,8 @@ func (d *eventDecoder) array(ctx context.Context, body []byte) (*eventBatch, err
 func (d *eventDecoder) object(ctx context.Context, body []byte) (*eventBatch, error) {
 	var doc eventDocument
 	b := &eventBatch{list: "events"}
-	err := turn.Each(ctx, 1, func(int) error { return readWhole(d.document, body, &doc, &b.unknown) })
-	if within(err, "events") {
+	err := turn.Each(ctx, 1, func(int) error { return httpapi.ReadWhole(d.document, body, &doc, &b.unknown) })
+	if httpapi.Within(err, "events") {
 		var items struct{ Events []json.RawMessage }
 		if json.Unmarshal(body, &items) == nil && reflect.ValueOf(doc.Incoming).IsZero() {
 			return d.apart(ctx, "events", items.Events)
@@ -181,8 +174,8 @@ func (d *eventDecoder) apart(ctx context.Context, list string, items []json.RawM
 	b, listed := &eventBatch{list: list}, 0
 	err := turn.Each(ctx, len(items), func(i int) error {
 		var in ledger.Incoming
-		r := reading{at: b.at(i), unknown: &b.unknown, listed: &listed}
-		b.add(i, &in, r.item(d.one, items[i], &in))
+		r := httpapi.Reading{At: b.at(i), Unknown: &b.unknown, Listed: &listed}
+		b.add(i, &in, r.Item(d.one, items[i], &in))
 		return nil
 	})
 	return b, err
@@ -191,7 +184,7 @@ func (d *eventDecoder) apart(ctx context.Context, list string, items []json.RawM
 // lines reads one event per line. One that is not an event is refused with its number
 // and leaves the others alone. What plain does not read is read by encoding/json.
 func (d *eventDecoder) lines(ctx context.Context, body string, plain func(string, *ledger.Incoming) bool) (*eventBatch, error) {
-	b := &eventBatch{list: ndjson, events: make([]ledger.Incoming, 0, min(strings.Count(body, "\n")+1, maxEvents+1))}
+	b := &eventBatch{list: httpapi.MediaNDJSON, events: make([]ledger.Incoming, 0, min(strings.Count(body, "\n")+1, maxEvents+1))}
 	number, more := 0, true
 	err := turn.Each(ctx, maxEvents+1, func(index int) error {
 		line := ""
@@ -237,16 +230,7 @@ func (d *eventDecoder) numbered(number int, line string, in *ledger.Incoming, pl
 // line reads an event, however it is written.
 func (d *eventDecoder) line(line string, in *ledger.Incoming, unknown *int) error {
 	*in = ledger.Incoming{}
-	return readWhole(d.one, []byte(line), in, unknown)
-}
-
-// readWhole reads a document that is refused as a whole.
-func readWhole(s *shape, document []byte, into any, unknown *int) error {
-	r := reading{unknown: unknown}
-	if err := r.read(s, document, into); err != nil {
-		return err
-	}
-	return r.found.Err()
+	return httpapi.ReadWhole(d.one, []byte(line), in, unknown)
 }
 
 func countEvents(n int) error {

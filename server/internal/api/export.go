@@ -7,6 +7,7 @@ import (
 	"github.com/recoup-dev/recoup/client"
 	"github.com/recoup-dev/recoup/fault"
 	"github.com/recoup-dev/recoup/server/internal/check"
+	"github.com/recoup-dev/recoup/server/internal/httpapi"
 	"github.com/recoup-dev/recoup/server/internal/store"
 )
 
@@ -19,30 +20,30 @@ type exportIn struct {
 // exportEvents gives aggregated counts to everyone who may read, and rows only
 // to whoever has that permission (spec 003, security and privacy). Every export
 // is audited before it is given.
-func (a *API) exportEvents(c *call, in *exportIn) (client.Export, error) {
-	from, to, err := in.span(c.now)
+func (a *API) exportEvents(c *httpapi.Call, in *exportIn) (client.Export, error) {
+	from, to, err := in.span(c.Now)
 	if err != nil {
 		return client.Export{}, err
 	}
-	if in.Rows && c.key != nil && Role(c.key.Role) != Admin {
+	if in.Rows && c.Key != nil && httpapi.Role(c.Key.Role) != httpapi.RoleAdmin {
 		return client.Export{}, fault.New(fault.CodeInsufficientPermissions, "Only a key of the role admin may export rows; counts need none.").
-			With("role", c.key.Role).With("required_roles", []Role{Admin})
+			With("role", c.Key.Role).With("required_roles", []httpapi.Role{httpapi.RoleAdmin})
 	}
 	read, err := a.exporter(c, in, from, to)
 	if err != nil {
 		return client.Export{}, err
 	}
-	entry := c.act("").On("events.export", in.Service, map[string]any{
+	entry := c.Act("").On("events.export", in.Service, map[string]any{
 		"rows": strconv.FormatBool(in.Rows), "from": from.UTC().Format("2006-01-02"), "to": to.UTC().Format("2006-01-02"),
 	})
-	if err := a.Store.AppendAudit(c.r.Context(), entry); err != nil {
+	if err := a.Store.AppendAudit(c.Context(), entry); err != nil {
 		return client.Export{}, err
 	}
 	return read()
 }
 
 // exporter checks what is asked for and returns what reads it.
-func (a *API) exporter(c *call, in *exportIn, from, to time.Time) (func() (client.Export, error), error) {
+func (a *API) exporter(c *httpapi.Call, in *exportIn, from, to time.Time) (func() (client.Export, error), error) {
 	if err := check.Identifier("service", in.Service); err != nil { // the audit keeps it
 		return nil, err
 	}
@@ -53,8 +54,8 @@ func (a *API) exporter(c *call, in *exportIn, from, to time.Time) (func() (clien
 			return client.Export{Days: days.Days}, err
 		}, err
 	}
-	wanted := &eventsIn{EventFilter: client.EventFilter{Service: in.Service, Code: in.Code, From: from, To: to}, page: page{Limit: store.MaxPage, Cursor: in.Cursor}}
-	query, err := a.eventQuery(c.now, wanted)
+	wanted := &eventsIn{EventFilter: client.EventFilter{Service: in.Service, Code: in.Code, From: from, To: to}, Page: httpapi.Page{Limit: store.MaxPage, Cursor: in.Cursor}}
+	query, err := a.eventQuery(c.Now, wanted)
 	return func() (client.Export, error) {
 		page, err := a.readEvents(c, query)
 		return client.Export{Events: page.Events, Next: page.Next}, err

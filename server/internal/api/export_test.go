@@ -3,26 +3,25 @@ package api
 import (
 	"cmp"
 	"context"
-	"reflect"
 	"slices"
 	"strings"
 
+	"github.com/recoup-dev/recoup/server/internal/httpapi"
 	"github.com/recoup-dev/recoup/server/internal/ledger"
 )
 
 // RouteInfo is what the tests see of a route.
 type RouteInfo struct {
-	Method, Path string
-	Status       int
+	httpapi.RouteInfo
 	Open         bool
 	Global       bool
 	Keyed, Twice bool
-	In           reflect.Type
-	Roles        []Role
 }
 
 // Permits reports whether a role may call the route, by the table alone.
-func (r RouteInfo) Permits(role Role) bool { return role == Admin || slices.Contains(r.Roles, role) }
+func (r RouteInfo) Permits(role httpapi.Role) bool {
+	return role == httpapi.RoleAdmin || slices.Contains(r.Roles, role)
+}
 
 // Name names the route as http.ServeMux does.
 func (r RouteInfo) Name() string { return r.Method + " " + r.Path }
@@ -32,9 +31,8 @@ func RouteInfos() []RouteInfo {
 	var list []RouteInfo
 	for _, r := range routes() {
 		list = append(list, RouteInfo{
-			Method: r.method, Path: r.path, Status: r.status, Open: r.open(), Global: r.global,
-			Keyed: r.repeat == keyed, Twice: r.repeat == notIdempotent,
-			In: r.in, Roles: r.roles,
+			RouteInfo: r.Info, Open: len(r.Info.Roles) == 0, Global: r.Info.AllHubs,
+			Keyed: r.Info.Repeat == httpapi.RepeatKeyed, Twice: r.Info.Repeat == httpapi.RepeatNotIdempotent,
 		})
 	}
 	return list
@@ -58,27 +56,15 @@ func opened(b *eventBatch, err error) ([]ledger.Incoming, int, error) {
 	return b.events, b.unknown, nil
 }
 
-// CheckBody compares a body with the type that it is to be read into.
-func CheckBody(t reflect.Type, body []byte) error {
-	return readWhole(shapeOf(t), body, reflect.New(t).Interface(), nil)
-}
-
-// Examine is CheckBody's walk alone: it is true for what it takes for no JSON.
-func Examine(t reflect.Type, body []byte) (broken bool) {
-	return (&examiner{b: body}).examine(shapeOf(t)) == errBroken
-}
-
 // EventLimits are the bounds of a batch of events.
 const (
 	MaxEvents    = maxEvents
 	MaxEventLine = maxEventLine
-	SmallBody    = smallBody
-	MaxLookups   = maxLookups
 )
 
 // DecodeLines reads a body of lines.
 func DecodeLines(body string) ([]ledger.Incoming, int, error) {
-	return DecodeEvents(ndjson, []byte(body))
+	return DecodeEvents(httpapi.MediaNDJSON, []byte(body))
 }
 
 // DecodeLinesSlowly reads a body of lines by encoding/json alone.

@@ -12,8 +12,8 @@ import (
 
 	"github.com/recoup-dev/recoup"
 	"github.com/recoup-dev/recoup/client"
-	"github.com/recoup-dev/recoup/server/internal/api"
 	"github.com/recoup-dev/recoup/server/internal/app"
+	"github.com/recoup-dev/recoup/server/internal/httpapi"
 	"github.com/recoup-dev/recoup/server/internal/store"
 	"github.com/recoup-dev/recoup/server/internal/turn"
 )
@@ -91,7 +91,7 @@ func (w *world) otherProcess() *sql.Conn {
 func TestListsTakeTurns(t *testing.T) {
 	t.Parallel()
 	var s stuck
-	w := newWorld(t, stick(&s), limits(api.Limits{Reads: 3}))
+	w := newWorld(t, stick(&s), limits(httpapi.Limits{Reads: 3}))
 	w.do("worker", http.MethodGet, "/v1/keys/self", nil).ok()
 	var running []<-chan *answer
 	for range 12 {
@@ -116,7 +116,7 @@ func TestListsTakeTurns(t *testing.T) {
 func TestListsOfOneKeyLeaveATurn(t *testing.T) {
 	t.Parallel()
 	var s stuck
-	w := newWorld(t, stick(&s), limits(api.Limits{Reads: 3}))
+	w := newWorld(t, stick(&s), limits(httpapi.Limits{Reads: 3}))
 	made := recoup.Reported{}
 	reported := w.later("ingest", http.MethodPost, "/v1/errors", recoup.Report{Table: dol, EntityID: "CO-1", Code: "TIMEOUT"})
 	<-s.arrived

@@ -9,6 +9,7 @@ import (
 	"github.com/recoup-dev/recoup"
 	"github.com/recoup-dev/recoup/client"
 	"github.com/recoup-dev/recoup/server/internal/forecast"
+	"github.com/recoup-dev/recoup/server/internal/httpapi"
 	"github.com/recoup-dev/recoup/server/internal/store"
 )
 
@@ -20,9 +21,9 @@ const (
 
 // forecast says of the queues that the caller may see when they are empty, and of park
 // queues which deadlines are missed.
-func (a *API) forecast(c *call, _ *struct{}) (client.Forecast, error) {
-	out := client.Forecast{At: c.now, Minutes: int((forecastIntervals * forecastInterval).Minutes()), Days: int((parkIntervals * parkInterval).Hours() / 24)}
-	counts, err := a.Engine.Counts(c.r.Context(), c.caller)
+func (a *API) forecast(c *httpapi.Call, _ *struct{}) (client.Forecast, error) {
+	out := client.Forecast{At: c.Now, Minutes: int((forecastIntervals * forecastInterval).Minutes()), Days: int((parkIntervals * parkInterval).Hours() / 24)}
+	counts, err := a.Engine.Counts(c.Context(), c.Caller)
 	if err != nil {
 		return out, err
 	}
@@ -33,29 +34,29 @@ func (a *API) forecast(c *call, _ *struct{}) (client.Forecast, error) {
 	return out, err
 }
 
-func (a *API) queueForecasts(c *call, counts []recoup.StateCount) ([]client.QueueForecast, error) {
-	ctx, p := c.r.Context(), a.Engine.Policies.Current()
-	levels, err := a.Store.QueueLevels(ctx, c.now, p.ClaimedTables())
+func (a *API) queueForecasts(c *httpapi.Call, counts []recoup.StateCount) ([]client.QueueForecast, error) {
+	ctx, p := c.Context(), a.Engine.Policies.Current()
+	levels, err := a.Store.QueueLevels(ctx, c.Now, p.ClaimedTables())
 	if err != nil {
 		return nil, err
 	}
-	lanes, _, err := a.Store.StagedLevels(ctx, c.now)
+	lanes, _, err := a.Store.StagedLevels(ctx, c.Now)
 	if err != nil {
 		return nil, err
 	}
-	paces, err := a.paces(ctx, c.now)
+	paces, err := a.paces(ctx, c.Now)
 	if err != nil {
 		return nil, err
 	}
 	list := []client.QueueForecast{}
 	for i := range levels {
 		if q := &levels[i]; q.Table != "" && a.mayTouch(c, q.Table) {
-			list = append(list, queueForecast(c.now, client.QueueForecast{Table: q.Table, Due: q.N}, inState(counts, q.Table, recoup.RetryPending), paces[queueKey{table: q.Table}]))
+			list = append(list, queueForecast(c.Now, client.QueueForecast{Table: q.Table, Due: q.N}, inState(counts, q.Table, recoup.RetryPending), paces[queueKey{table: q.Table}]))
 		}
 	}
 	for _, l := range pipelines(levels, lanes) {
-		if c.caller.Of(p.PipelineHub(l.Pipeline).ID) {
-			list = append(list, queueForecast(c.now, client.QueueForecast{Pipeline: l.Pipeline, Due: l.Due}, l.Waiting, paces[queueKey{pipeline: l.Pipeline}]))
+		if c.Caller.Of(p.PipelineHub(l.Pipeline).ID) {
+			list = append(list, queueForecast(c.Now, client.QueueForecast{Pipeline: l.Pipeline, Due: l.Due}, l.Waiting, paces[queueKey{pipeline: l.Pipeline}]))
 		}
 	}
 	return list, nil

@@ -7,6 +7,7 @@ import (
 	"github.com/recoup-dev/recoup"
 	"github.com/recoup-dev/recoup/client"
 	"github.com/recoup-dev/recoup/server/internal/forecast"
+	"github.com/recoup-dev/recoup/server/internal/httpapi"
 	"github.com/recoup-dev/recoup/server/internal/store"
 )
 
@@ -31,8 +32,8 @@ func parkEdges(now time.Time) []time.Time {
 type parkPace struct{ cleared, reviewed *forecast.Pace }
 
 // parkForecasts says of each park queue that the caller may see what becomes of it.
-func (a *API) parkForecasts(c *call, counts []recoup.StateCount, out *client.Forecast) error {
-	ctx, edges := c.r.Context(), parkEdges(c.now)
+func (a *API) parkForecasts(c *httpapi.Call, counts []recoup.StateCount, out *client.Forecast) error {
+	ctx, edges := c.Context(), parkEdges(c.Now)
 	reviews, err := a.Store.ParkDeadlines(ctx, store.ParkReview, edges)
 	if err != nil {
 		return err
@@ -52,7 +53,7 @@ func (a *API) parkForecasts(c *call, counts []recoup.StateCount, out *client.For
 			continue
 		}
 		if waiting := inState(counts, n.Table, recoup.Parked, recoup.Escalated); waiting > 0 {
-			out.Park = append(out.Park, parkForecast(c.now, edges, n.Table, waiting, paces[n.Table], reviews, expiries))
+			out.Park = append(out.Park, parkForecast(c.Now, edges, n.Table, waiting, paces[n.Table], reviews, expiries))
 		}
 	}
 	return nil
@@ -67,9 +68,9 @@ func deadlines(list []store.DeadlineCount) (n int64) {
 
 // parkPaces are what happened in park queues, interval by interval. The present hour is
 // not over, and no part of it.
-func (a *API) parkPaces(c *call) (map[string]parkPace, error) {
-	from := store.Hour(c.now).Add(-parkIntervals * parkInterval)
-	list, err := a.Store.HourlyActivity(c.r.Context(), store.Span{From: from, To: store.Hour(c.now)})
+func (a *API) parkPaces(c *httpapi.Call) (map[string]parkPace, error) {
+	from := store.Hour(c.Now).Add(-parkIntervals * parkInterval)
+	list, err := a.Store.HourlyActivity(c.Context(), store.Span{From: from, To: store.Hour(c.Now)})
 	if err != nil {
 		return nil, err
 	}

@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"github.com/recoup-dev/recoup"
-	"github.com/recoup-dev/recoup/server/internal/api"
 	"github.com/recoup-dev/recoup/server/internal/app"
+	"github.com/recoup-dev/recoup/server/internal/httpapi"
 	"github.com/recoup-dev/recoup/server/internal/store"
 )
 
@@ -42,7 +42,7 @@ func BenchmarkGateHandler(b *testing.B) {
 		b.Fatal(err)
 	}
 	var key string
-	node, err := app.OpenOn(b.Context(), open{s}, app.Options{Listen: "127.0.0.1:0", Limits: api.Limits{PerKey: 1 << 20}, FirstKey: func(secret string) error { key = secret; return nil }})
+	node, err := app.OpenOn(b.Context(), open{s}, app.Options{Listen: "127.0.0.1:0", Limits: httpapi.Limits{PerKey: 1 << 20}, FirstKey: func(secret string) error { key = secret; return nil }})
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -5,12 +5,12 @@ import (
 	"encoding/base64"
 	"encoding/binary"
 	"net/http"
-	"reflect"
 	"time"
 
 	"github.com/recoup-dev/recoup"
 	"github.com/recoup-dev/recoup/client"
 	"github.com/recoup-dev/recoup/server/internal/check"
+	"github.com/recoup-dev/recoup/server/internal/httpapi"
 	"github.com/recoup-dev/recoup/server/internal/recovery"
 	"github.com/recoup-dev/recoup/server/internal/store"
 )
@@ -18,31 +18,31 @@ import (
 // gateZeroRoutes are about company candidates and the recovery of those that
 // failed. Gate Zero stands before all hubs, so a key for some of them is not for
 // it. The kill switch has the address that spec 004, 5 gives it.
-func gateZeroRoutes() []*route {
+func gateZeroRoutes() []*httpapi.Route {
 	const killSwitch = "/cl/gate-zero/kill-switch"
-	list := []*route{
-		operation(get, "/v1/gate-zero/status", "Count batches, intakes and recoveries, by reason", (*API).gateZeroStatus).by(readers()...).under(priority),
-		operation(get, "/v1/gate-zero/batches", "List batches with their counts, newest first", (*API).listBatches).by(readers()...).under(priority),
-		checked(operation(post, "/v1/gate-zero/batches", "Create a batch", (*API).createBatch), (*API).checkBatch).by(Ingest, Operator),
-		operation(get, "/v1/gate-zero/batches/{batch_id}", "Show a batch and what was done to it", (*API).showBatch).by(readers()...).under(priority),
-		checked(operation(post, "/v1/gate-zero/batches/{batch_id}/complete", "Complete a batch: its recovery window begins", (*API).completeBatch), checkCompletion).by(Ingest, Operator).mayBeEmpty(),
+	list := []*httpapi.Route{
+		httpapi.Op(get, "/v1/gate-zero/status", "Count batches, intakes and recoveries, by reason", (*API).gateZeroStatus).Roles(readers()...).Load(httpapi.LoadPriority),
+		httpapi.Op(get, "/v1/gate-zero/batches", "List batches with their counts, newest first", (*API).listBatches).Roles(readers()...).Load(httpapi.LoadPriority),
+		httpapi.WithCheck(httpapi.Op(post, "/v1/gate-zero/batches", "Create a batch", (*API).createBatch), (*API).checkBatch).Roles(httpapi.RoleIngest, httpapi.RoleOperator),
+		httpapi.Op(get, "/v1/gate-zero/batches/{batch_id}", "Show a batch and what was done to it", (*API).showBatch).Roles(readers()...).Load(httpapi.LoadPriority),
+		httpapi.WithCheck(httpapi.Op(post, "/v1/gate-zero/batches/{batch_id}/complete", "Complete a batch: its recovery window begins", (*API).completeBatch), checkCompletion).Roles(httpapi.RoleIngest, httpapi.RoleOperator).OptionalBody(),
 
-		operation(get, "/v1/gate-zero/intakes", "List intakes, newest first", (*API).listIntakes).by(readers()...).under(priority),
-		checked(operation(post, "/v1/gate-zero/intakes", "Take in a candidate", (*API).createIntake), (*API).checkIntake).answers(http.StatusCreated).by(Ingest, Operator),
-		importIntakes().by(Ingest, Operator),
-		operation(get, "/v1/gate-zero/intakes/{id}", "Show an intake, from its first result to its end", (*API).showIntake).by(readers()...).under(priority),
+		httpapi.Op(get, "/v1/gate-zero/intakes", "List intakes, newest first", (*API).listIntakes).Roles(readers()...).Load(httpapi.LoadPriority),
+		httpapi.WithCheck(httpapi.Op(post, "/v1/gate-zero/intakes", "Take in a candidate", (*API).createIntake), (*API).checkIntake).Status(http.StatusCreated).Roles(httpapi.RoleIngest, httpapi.RoleOperator),
+		importIntakes().Roles(httpapi.RoleIngest, httpapi.RoleOperator),
+		httpapi.Op(get, "/v1/gate-zero/intakes/{id}", "Show an intake, from its first result to its end", (*API).showIntake).Roles(readers()...).Load(httpapi.LoadPriority),
 
-		operation(get, "/v1/gate-zero/recoveries", "List recoveries that are eligible, or that are exhausted", (*API).listRecoveries).by(readers()...).under(priority),
-		operation(get, "/v1/gate-zero/recoveries/{id}", "Show a recovery", (*API).showRecovery).by(readers()...).under(priority),
-		checked(operation(post, "/v1/gate-zero/claim", "Claim verifications: eligible retries, then new intakes", (*API).claimGateZero), (*API).checkGateClaim).by(Worker).repeats(notIdempotent),
-		checked(operation(post, "/v1/gate-zero/results", "Submit results of verifications in bulk; items succeed or fail independently", (*API).gateZeroResults), (*API).checkGateResults).takesUpTo(batchBody).by(Worker),
+		httpapi.Op(get, "/v1/gate-zero/recoveries", "List recoveries that are eligible, or that are exhausted", (*API).listRecoveries).Roles(readers()...).Load(httpapi.LoadPriority),
+		httpapi.Op(get, "/v1/gate-zero/recoveries/{id}", "Show a recovery", (*API).showRecovery).Roles(readers()...).Load(httpapi.LoadPriority),
+		httpapi.WithCheck(httpapi.Op(post, "/v1/gate-zero/claim", "Claim verifications: eligible retries, then new intakes", (*API).claimGateZero), (*API).checkGateClaim).Roles(httpapi.RoleWorker).Repeat(httpapi.RepeatNotIdempotent),
+		httpapi.WithCheck(httpapi.Op(post, "/v1/gate-zero/results", "Submit results of verifications in bulk; items succeed or fail independently", (*API).gateZeroResults), (*API).checkGateResults).MaxBody(httpapi.BatchBody).Roles(httpapi.RoleWorker),
 
-		operation(get, killSwitch, "Show the kill switch of a batch", (*API).showKillSwitch).by(readers()...).under(priority),
-		checked(operation(post, killSwitch, "Kill a batch: stop it at once, and take back what was claimed", (*API).kill), checkKill).by(Operator).under(priority).mayBeEmpty(),
-		checked(operation(del, killSwitch, "Release a batch: let it go on", (*API).release), checkKill).by(Operator).under(priority).mayBeEmpty(),
+		httpapi.Op(get, killSwitch, "Show the kill switch of a batch", (*API).showKillSwitch).Roles(readers()...).Load(httpapi.LoadPriority),
+		httpapi.WithCheck(httpapi.Op(post, killSwitch, "Kill a batch: stop it at once, and take back what was claimed", (*API).kill), checkKill).Roles(httpapi.RoleOperator).Load(httpapi.LoadPriority).OptionalBody(),
+		httpapi.WithCheck(httpapi.Op(del, killSwitch, "Release a batch: let it go on", (*API).release), checkKill).Roles(httpapi.RoleOperator).Load(httpapi.LoadPriority).OptionalBody(),
 	}
 	for _, r := range list {
-		r.tagged("Gate Zero").forAllHubs()
+		r.Tag("Gate Zero").AllHubs()
 	}
 	return list
 }
@@ -53,17 +53,17 @@ type batchIn struct {
 
 type newBatchIn struct{ Body client.NewIntakeBatch }
 
-func (a *API) createBatch(c *call, in *newBatchIn) (recoup.IntakeBatch, error) {
-	made, err := a.GateZero.CreateBatch(c.r.Context(), in.Body.ID)
+func (a *API) createBatch(c *httpapi.Call, in *newBatchIn) (recoup.IntakeBatch, error) {
+	made, err := a.GateZero.CreateBatch(c.Context(), in.Body.ID)
 	return a.batchOf(recoup.IntakeBatch{Batch: made}), err
 }
 
-func (a *API) showBatch(c *call, in *batchIn) (client.BatchStory, error) {
-	found, err := a.GateZero.Batch(c.r.Context(), in.BatchID)
+func (a *API) showBatch(c *httpapi.Call, in *batchIn) (client.BatchStory, error) {
+	found, err := a.GateZero.Batch(c.Context(), in.BatchID)
 	if err != nil {
 		return client.BatchStory{}, err
 	}
-	rows, err := a.GateZero.BatchTimeline(c.r.Context(), in.BatchID, store.MaxPage)
+	rows, err := a.GateZero.BatchTimeline(c.Context(), in.BatchID, store.MaxPage)
 	return client.BatchStory{Batch: a.batchOf(found), Timeline: withInconclusive(rows)}, err
 }
 
@@ -72,11 +72,11 @@ type completeIn struct {
 	Body client.BatchAct
 }
 
-func (a *API) completeBatch(c *call, in *completeIn) (recoup.IntakeBatch, error) {
+func (a *API) completeBatch(c *httpapi.Call, in *completeIn) (recoup.IntakeBatch, error) {
 	if err := check.Reason(in.Body.Reason); err != nil {
 		return recoup.IntakeBatch{}, err
 	}
-	done, err := a.GateZero.Complete(c.r.Context(), in.BatchID, c.act(in.Body.Reason))
+	done, err := a.GateZero.Complete(c.Context(), in.BatchID, c.Act(in.Body.Reason))
 	return a.batchOf(recoup.IntakeBatch{Batch: done}), err
 }
 
@@ -89,30 +89,30 @@ type killIn struct {
 	Body client.BatchAct
 }
 
-func (a *API) showKillSwitch(c *call, in *killSwitchIn) (client.KillSwitch, error) {
-	found, err := a.GateZero.Batch(c.r.Context(), in.BatchID)
+func (a *API) showKillSwitch(c *httpapi.Call, in *killSwitchIn) (client.KillSwitch, error) {
+	found, err := a.GateZero.Batch(c.Context(), in.BatchID)
 	return switchOf(found.Batch), err
 }
 
-func checkCompletion(_ *API, _ *call, in *completeIn) error {
+func checkCompletion(_ *API, _ *httpapi.Call, in *completeIn) error {
 	return check.Reason(in.Body.Reason)
 }
 
-func checkKill(_ *API, _ *call, in *killIn) error { return check.Reason(in.Body.Reason) }
+func checkKill(_ *API, _ *httpapi.Call, in *killIn) error { return check.Reason(in.Body.Reason) }
 
-func (a *API) kill(c *call, in *killIn) (client.KillSwitch, error) {
+func (a *API) kill(c *httpapi.Call, in *killIn) (client.KillSwitch, error) {
 	if err := check.Reason(in.Body.Reason); err != nil {
 		return client.KillSwitch{}, err
 	}
-	b, err := a.GateZero.Kill(c.r.Context(), in.BatchID, c.act(in.Body.Reason))
+	b, err := a.GateZero.Kill(c.Context(), in.BatchID, c.Act(in.Body.Reason))
 	return switchOf(b), err
 }
 
-func (a *API) release(c *call, in *killIn) (client.KillSwitch, error) {
+func (a *API) release(c *httpapi.Call, in *killIn) (client.KillSwitch, error) {
 	if err := check.Reason(in.Body.Reason); err != nil {
 		return client.KillSwitch{}, err
 	}
-	b, err := a.GateZero.Release(c.r.Context(), in.BatchID, c.act(in.Body.Reason))
+	b, err := a.GateZero.Release(c.Context(), in.BatchID, c.Act(in.Body.Reason))
 	return switchOf(b), err
 }
 
@@ -120,13 +120,13 @@ func switchOf(b recoup.Batch) client.KillSwitch {
 	return client.KillSwitch{BatchID: b.ID, Killed: b.Stopped(), KilledAt: b.KilledAt, KilledBy: b.KilledBy, Reason: b.KillReason}
 }
 
-func (a *API) listBatches(c *call, in *page) (client.IntakeBatchPage, error) {
+func (a *API) listBatches(c *httpapi.Call, in *httpapi.Page) (client.IntakeBatchPage, error) {
 	after, err := batchCursor(in.Cursor)
 	if err != nil {
 		return client.IntakeBatchPage{}, err
 	}
-	found, cursor, err := a.GateZero.Batches(c.r.Context(), after, cmp.Or(in.Limit, 100))
-	return client.IntakeBatchPage{Batches: each(found, a.batchOf), Next: nextBatch(cursor)}, err
+	found, cursor, err := a.GateZero.Batches(c.Context(), after, cmp.Or(in.Limit, 100))
+	return client.IntakeBatchPage{Batches: httpapi.Each(found, a.batchOf), Next: nextBatch(cursor)}, err
 }
 
 // batchCursor reads the cursor of a list of batches: a time and a name.
@@ -136,11 +136,11 @@ func batchCursor(s string) (store.BatchCursor, error) {
 	}
 	b, err := base64.RawURLEncoding.DecodeString(s)
 	if err != nil || len(b) < 9 {
-		return store.BatchCursor{}, badCursor()
+		return store.BatchCursor{}, httpapi.BadCursor()
 	}
 	c := store.BatchCursor{At: time.UnixMicro(int64(binary.BigEndian.Uint64(b))).UTC(), ID: string(b[8:])}
-	if !plausible(c.At) || check.Identifier("cursor", c.ID) != nil {
-		return store.BatchCursor{}, badCursor()
+	if !httpapi.PlausibleTime(c.At) || check.Identifier("cursor", c.ID) != nil {
+		return store.BatchCursor{}, httpapi.BadCursor()
 	}
 	return c, nil
 }
@@ -159,9 +159,9 @@ func (a *API) batchOf(b recoup.IntakeBatch) recoup.IntakeBatch {
 	return b
 }
 
-func (a *API) gateZeroStatus(c *call, _ *struct{}) (recoup.GateZeroStatus, error) {
-	status, err := a.GateZero.GateFigures(c.r.Context())
-	status.Recoveries = listed(status.Recoveries)
+func (a *API) gateZeroStatus(c *httpapi.Call, _ *struct{}) (recoup.GateZeroStatus, error) {
+	status, err := a.GateZero.GateFigures(c.Context())
+	status.Recoveries = httpapi.Listed(status.Recoveries)
 	for i := range status.Recoveries {
 		status.Recoveries[i].Inconclusive = recovery.Inconclusive(status.Recoveries[i].Reason)
 	}
@@ -170,32 +170,32 @@ func (a *API) gateZeroStatus(c *call, _ *struct{}) (recoup.GateZeroStatus, error
 
 type recoveriesIn struct {
 	client.RecoveryFilter
-	page
+	httpapi.Page
 }
 
-func (a *API) listRecoveries(c *call, in *recoveriesIn) (client.RecoveryPage, error) {
-	at, err := in.read()
+func (a *API) listRecoveries(c *httpapi.Call, in *recoveriesIn) (client.RecoveryPage, error) {
+	at, err := in.StorePage()
 	if err != nil {
 		return client.RecoveryPage{}, err
 	}
 	list := func() ([]store.Case, store.Cursor, error) {
-		return a.GateZero.Eligible(c.r.Context(), in.BatchID, c.now, at)
+		return a.GateZero.Eligible(c.Context(), in.BatchID, c.Now, at)
 	}
 	if in.List == client.Exhausted {
-		list = func() ([]store.Case, store.Cursor, error) { return a.GateZero.Exhausted(c.r.Context(), in.BatchID, at) }
+		list = func() ([]store.Case, store.Cursor, error) { return a.GateZero.Exhausted(c.Context(), in.BatchID, at) }
 	}
 	cases, cursor, err := list()
 	return client.RecoveryPage{
-		Recoveries: each(cases, func(x store.Case) recoup.Recovery { return *recoveryOf(x, c.now) }), Next: next(cursor),
+		Recoveries: httpapi.Each(cases, func(x store.Case) recoup.Recovery { return *recoveryOf(x, c.Now) }), Next: httpapi.NextCursor(cursor),
 	}, err
 }
 
-func (a *API) showRecovery(c *call, in *idIn) (recoup.Recovery, error) {
-	found, err := a.GateZero.Recovery(c.r.Context(), in.ID)
+func (a *API) showRecovery(c *httpapi.Call, in *httpapi.IDParam) (recoup.Recovery, error) {
+	found, err := a.GateZero.Recovery(c.Context(), in.ID)
 	if err != nil {
 		return recoup.Recovery{}, err
 	}
-	return *recoveryOf(found, c.now), nil
+	return *recoveryOf(found, c.Now), nil
 }
 
 // recoveryOf is the recovery of a case as it is shown, or nil if there is none.
@@ -210,22 +210,22 @@ func recoveryOf(x store.Case, now time.Time) *recoup.Recovery {
 
 type gateClaimIn struct{ Body recoup.GateZeroClaim }
 
-func (a *API) claimGateZero(c *call, in *gateClaimIn) (client.GateZeroClaimed, error) {
-	cases, err := a.GateZero.Claim(c.r.Context(), in.Body)
-	return client.GateZeroClaimed{Work: each(cases, func(x store.Case) recoup.GateZeroWork { return x.Work() })}, err
+func (a *API) claimGateZero(c *httpapi.Call, in *gateClaimIn) (client.GateZeroClaimed, error) {
+	cases, err := a.GateZero.Claim(c.Context(), in.Body)
+	return client.GateZeroClaimed{Work: httpapi.Each(cases, func(x store.Case) recoup.GateZeroWork { return x.Work() })}, err
 }
 
 type gateResultsIn struct{ Body client.GateZeroResults }
 
 // gateResultRules are the rules of one result among many.
-var gateResultRules = rulesOf(reflect.TypeFor[recoup.GateZeroResult]())
+var gateResultRules = httpapi.RulesOf[recoup.GateZeroResult]()
 
-func (a *API) gateZeroResults(c *call, in *gateResultsIn) (client.GateZeroRecordedBatch, error) {
-	items, err := answerItems(a, c, len(in.Body.Results), func(i int) (recoup.GateZeroResult, error) {
+func (a *API) gateZeroResults(c *httpapi.Call, in *gateResultsIn) (client.GateZeroRecordedBatch, error) {
+	items, err := answerItems(c, len(in.Body.Results), func(i int) (recoup.GateZeroResult, error) {
 		r := &in.Body.Results[i]
-		return c.verified(*r), checkItemRules(gateResultRules, r, func(r *recoup.GateZeroResult) error { return a.checkGateResult(c, r) })
+		return verified(c, *r), httpapi.CheckItem(gateResultRules, r, func(r *recoup.GateZeroResult) error { return a.checkGateResult(c, r) })
 	}, a.GateZero.Record, func(_ int, o *store.CaseOutcome) (*client.GateZeroRecorded, error) {
-		return &client.GateZeroRecorded{Intake: o.Case.Intake, Recovery: recoveryOf(o.Case, c.now), NewIntakeID: o.Effects.Reentry.ID}, o.Err
+		return &client.GateZeroRecorded{Intake: o.Case.Intake, Recovery: recoveryOf(o.Case, c.Now), NewIntakeID: o.Effects.Reentry.ID}, o.Err
 	})
 	return client.GateZeroRecordedBatch{Items: items}, err
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/recoup-dev/recoup"
 	"github.com/recoup-dev/recoup/client"
 	"github.com/recoup-dev/recoup/fault"
+	"github.com/recoup-dev/recoup/server/internal/httpapi"
 	"github.com/recoup-dev/recoup/server/internal/recovery"
 	"github.com/recoup-dev/recoup/server/internal/turn"
 )
@@ -28,17 +29,17 @@ type newIntakeIn struct {
 	Body    client.NewIntake
 }
 
-func (a *API) createIntake(c *call, in *newIntakeIn) (client.IntakeCreated, error) {
+func (a *API) createIntake(c *httpapi.Call, in *newIntakeIn) (client.IntakeCreated, error) {
 	if err := a.checkIntake(c, in); err != nil {
 		return client.IntakeCreated{}, err
 	}
 	candidate := candidateOf(in.Body)
 	candidate.BatchID = in.BatchID
-	found, created, err := a.GateZero.Create(c.r.Context(), candidate)
+	found, created, err := a.GateZero.Create(c.Context(), candidate)
 	return client.IntakeCreated{Intake: found.Intake, Created: created}, err
 }
 
-func (a *API) checkIntake(_ *call, in *newIntakeIn) error {
+func (a *API) checkIntake(_ *httpapi.Call, in *newIntakeIn) error {
 	var bad fault.FieldErrors
 	if in.Body.ImportKey != "" {
 		bad.Addf("import_key", "unexpected", "a candidate that is sent alone is recognised by its intake_id")
@@ -67,50 +68,43 @@ type importIn struct {
 
 // importIntakes takes many candidates as JSON, NDJSON or CSV. It reads its body
 // itself, because there is more than one form of it.
-func importIntakes() *route {
-	bind, form := newBinder(reflect.TypeFor[importParams]()), shapeOf(reflect.TypeFor[client.IntakeImport]())
-	return &route{
-		method: http.MethodPost, path: "/v1/gate-zero/intakes/import", status: http.StatusOK, maxBody: importBody, long: true,
-		summary: "Import candidates in bulk: JSON, NDJSON or CSV; rows succeed or fail independently",
-		in:      reflect.TypeFor[importIn](), out: reflect.TypeFor[client.IntakesImported](),
-		serve: func(a *API, c *call) (any, error) {
-			var in importParams
-			if err := bind.read(a, c, reflect.ValueOf(&in).Elem()); err != nil {
-				return nil, err
-			}
-			rows, ignored, err := readRows(c, form, in.FirstLine)
-			if err != nil {
-				return nil, err
-			}
-			return a.importRows(c, in.BatchID, rows, ignored)
-		},
+func importIntakes() *httpapi.Route {
+	form := httpapi.ShapeOf[client.IntakeImport]()
+	take := func(a *API, c *httpapi.Call, in *importParams) (client.IntakesImported, error) {
+		rows, ignored, err := readRows(c, form, in.FirstLine)
+		if err != nil {
+			return client.IntakesImported{}, err
+		}
+		return a.importRows(c, in.BatchID, rows, ignored)
 	}
+	return httpapi.OpForms[*API, importParams, importIn](http.MethodPost, "/v1/gate-zero/intakes/import", "Import candidates in bulk: JSON, NDJSON or CSV; rows succeed or fail independently", take, describeIntakes).
+		MaxBody(importBody).Long()
 }
 
 // readImport reads candidates from JSON. If something is wrong with the form of it, it
 // says as well what is wrong with the rest.
-func readImport(c *call, form *shape, in *client.IntakeImport) error {
-	var r reading
-	if err := decode(c, form, in, &r); err != nil {
+func readImport(c *httpapi.Call, form *httpapi.Shape, in *client.IntakeImport) error {
+	var r httpapi.Reading
+	if err := httpapi.Decode(c, form, in, &r); err != nil {
 		return err
 	}
-	if r.found.Len() > 0 && !r.void && !r.found.Full() {
-		err := eachItem(c.r.Context(), "intakes", in.Intakes, nil, func(i *client.NewIntake) error {
+	if r.Found.Len() > 0 && !r.Void && !r.Found.Full() {
+		err := httpapi.CheckItems(c.Context(), "intakes", in.Intakes, nil, func(i *client.NewIntake) error {
 			candidate := candidateOf(*i)
 			return recovery.Check(&candidate)
 		})
 		if errors.Is(err, turn.ErrUnfinished) {
 			return err
 		}
-		r.found.Merge(err)
+		r.Found.Merge(err)
 	}
-	return c.illustrated(r.found.Err())
+	return c.WithValues(r.Found.Err())
 }
 
 // readRows reads the body in the form that its media type names. Its rows begin at a
 // line of a longer file; 0: it is the whole file.
-func readRows(c *call, form *shape, first int) (rows []recovery.Row, ignored []string, err error) {
-	media, err := c.media(slices.Concat(eventMedia, []string{textCSV})...)
+func readRows(c *httpapi.Call, form *httpapi.Shape, first int) (rows []recovery.Row, ignored []string, err error) {
+	media, err := c.Media(slices.Concat(httpapi.MediaLines, []string{textCSV})...)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -128,14 +122,14 @@ func readRows(c *call, form *shape, first int) (rows []recovery.Row, ignored []s
 		if media == textCSV {
 			format = recovery.CSV
 		}
-		file, err := recovery.ReadRows(format, bytes.NewReader(c.body))
+		file, err := recovery.ReadRows(format, bytes.NewReader(c.Body))
 		if err != nil {
 			return nil, nil, err
 		}
 		if first > 0 {
 			file.From(first)
 		}
-		err = turn.Each(c.r.Context(), 1, func(int) (err error) {
+		err = turn.Each(c.Context(), 1, func(int) (err error) {
 			rows, err = file.Take(maxIntakes + 1)
 			return err
 		})
@@ -150,61 +144,47 @@ func readRows(c *call, form *shape, first int) (rows []recovery.Row, ignored []s
 	return rows, ignored, nil
 }
 
-func (a *API) importRows(c *call, batch string, rows []recovery.Row, ignored []string) (client.IntakesImported, error) {
-	done, err := a.GateZero.Import(c.r.Context(), batch, rows)
+func (a *API) importRows(c *httpapi.Call, batch string, rows []recovery.Row, ignored []string) (client.IntakesImported, error) {
+	done, err := a.GateZero.Import(c.Context(), batch, rows)
 	if err != nil {
 		return client.IntakesImported{}, err
 	}
 	return client.IntakesImported{
 		Added: done.Added, Present: done.Present, NRefused: len(done.Refused),
-		Refused: each(done.Refused, func(r recovery.Row) client.RefusedRow {
-			return client.RefusedRow{Line: r.Line, Failure: a.embed(c, r.Err)}
+		Refused: httpapi.Each(done.Refused, func(r recovery.Row) client.RefusedRow {
+			return client.RefusedRow{Line: r.Line, Failure: c.ItemFailure(r.Err)}
 		}),
-		Ignored: plainNames(ignored),
+		Ignored: httpapi.PlainNames(ignored),
 	}, nil
-}
-
-// maxIgnored is how many columns an answer names.
-const maxIgnored = 20
-
-// plainNames are those that may be repeated.
-func plainNames(names []string) (list []string) {
-	for _, name := range names[:min(len(names), maxIgnored)] {
-		if len(name) > 40 || secretive(name) {
-			name = "?"
-		}
-		list = append(list, name)
-	}
-	return list
 }
 
 // describeIntakes documents the forms in which candidates come.
 func describeIntakes(registry huma.Registry, list *huma.Schema) map[string]*huma.MediaType {
 	one := *registry.Schema(reflect.TypeFor[client.NewIntake](), true, "")
 	return map[string]*huma.MediaType{
-		fault.MediaJSON: {Schema: list},
-		ndjson:          {Schema: &one},
-		textCSV:         {Schema: &huma.Schema{Type: huma.TypeString}},
+		fault.MediaJSON:     {Schema: list},
+		httpapi.MediaNDJSON: {Schema: &one},
+		textCSV:             {Schema: &huma.Schema{Type: huma.TypeString}},
 	}
 }
 
 type intakesIn struct {
 	recoup.IntakeFilter
-	page
+	httpapi.Page
 }
 
-func (a *API) listIntakes(c *call, in *intakesIn) (client.IntakePage, error) {
-	at, err := in.read()
+func (a *API) listIntakes(c *httpapi.Call, in *intakesIn) (client.IntakePage, error) {
+	at, err := in.StorePage()
 	if err != nil {
 		return client.IntakePage{}, err
 	}
-	found, cursor, err := a.GateZero.Intakes(c.r.Context(), in.IntakeFilter, at)
-	return client.IntakePage{Intakes: listed(found), Next: next(cursor)}, err
+	found, cursor, err := a.GateZero.Intakes(c.Context(), in.IntakeFilter, at)
+	return client.IntakePage{Intakes: httpapi.Listed(found), Next: httpapi.NextCursor(cursor)}, err
 }
 
-func (a *API) showIntake(c *call, in *idIn) (client.IntakeStory, error) {
-	story, err := a.GateZero.Story(c.r.Context(), in.ID)
-	return client.IntakeStory{Intake: story.Intake, Recovery: recoveryOf(story.Case, c.now), Timeline: withInconclusive(story.Rows)}, err
+func (a *API) showIntake(c *httpapi.Call, in *httpapi.IDParam) (client.IntakeStory, error) {
+	story, err := a.GateZero.Story(c.Context(), in.ID)
+	return client.IntakeStory{Intake: story.Intake, Recovery: recoveryOf(story.Case, c.Now), Timeline: withInconclusive(story.Rows)}, err
 }
 
 // withInconclusive sets on events whether their reason is about the company.
@@ -212,5 +192,5 @@ func withInconclusive(events []recoup.IntakeEvent) []recoup.IntakeEvent {
 	for i := range events {
 		events[i].Inconclusive = recovery.Inconclusive(events[i].Reason)
 	}
-	return listed(events)
+	return httpapi.Listed(events)
 }

@@ -6,6 +6,7 @@ import (
 	"github.com/recoup-dev/recoup"
 	"github.com/recoup-dev/recoup/client"
 	"github.com/recoup-dev/recoup/server/internal/check"
+	"github.com/recoup-dev/recoup/server/internal/httpapi"
 )
 
 const (
@@ -17,26 +18,26 @@ const (
 )
 
 // idRoutes find what people mean by a part of an id.
-func idRoutes() []*route {
-	return []*route{
-		operation(get, "/v1/ids/{part}", "Find things by a part of their id", (*API).findIDs).by(readers()...).under(priority).tagged("operations"),
+func idRoutes() []*httpapi.Route {
+	return []*httpapi.Route{
+		httpapi.Op(get, "/v1/ids/{part}", "Find things by a part of their id", (*API).findIDs).Roles(readers()...).Load(httpapi.LoadPriority).Tag("operations"),
 	}
 }
 
 // findable says who may find things of a kind: those who may list them.
-func findable(kind recoup.IDKind) *route {
-	r := &route{}
+func findable(kind recoup.IDKind) *httpapi.Route {
+	r := &httpapi.Route{}
 	switch kind {
 	case recoup.IntakeIDs:
-		return r.by(readers()...).forAllHubs()
+		return r.Roles(readers()...).AllHubs()
 	case recoup.AlertIDs, recoup.SilenceIDs:
-		return r.by(Operator, Reader).forAllHubs()
+		return r.Roles(httpapi.RoleOperator, httpapi.RoleReader).AllHubs()
 	case recoup.NoticeIDs:
-		return r.by(Operator).forAllHubs()
+		return r.Roles(httpapi.RoleOperator).AllHubs()
 	case recoup.KeyIDs:
-		return r.forAdmins().forAllHubs()
+		return r.AdminsOnly().AllHubs()
 	}
-	return r.by(readers()...)
+	return r.Roles(readers()...)
 }
 
 type partIn struct {
@@ -44,7 +45,7 @@ type partIn struct {
 	Kind recoup.IDKind `query:"kind" required:"true" enum:"errors,dead-letters,dead-letter-groups,replays,operations,intakes,alerts,silences,notices,keys" doc:"of what it is a part"`
 }
 
-func (a *API) findIDs(c *call, in *partIn) (client.FoundIDs, error) {
+func (a *API) findIDs(c *httpapi.Call, in *partIn) (client.FoundIDs, error) {
 	if err := a.mayFind(c, in.Kind); err != nil {
 		return client.FoundIDs{}, err
 	}
@@ -54,30 +55,30 @@ func (a *API) findIDs(c *call, in *partIn) (client.FoundIDs, error) {
 		bad.Addf("part", "format", "part must be 6 to 32 hexadecimal digits, from the beginning or the end of an id")
 		return client.FoundIDs{}, bad.Err()
 	}
-	found, err := a.Store.FindIDs(c.r.Context(), in.Kind, part, soughtIDs)
+	found, err := a.Store.FindIDs(c.Context(), in.Kind, part, soughtIDs)
 	found = slices.DeleteFunc(found, func(f recoup.FoundID) bool { return !a.maySee(c, in.Kind, f.Of) })
 	shown := found[:min(len(found), shownIDs)]
-	return client.FoundIDs{IDs: listed(shown), More: len(found) > len(shown)}, err
+	return client.FoundIDs{IDs: httpapi.Listed(shown), More: len(found) > len(shown)}, err
 }
 
 // mayFind refuses a key that may not list things of a kind.
-func (a *API) mayFind(c *call, kind recoup.IDKind) error {
-	if c.key == nil {
+func (a *API) mayFind(c *httpapi.Call, kind recoup.IDKind) error {
+	if c.Key == nil {
 		return nil
 	}
-	return findable(kind).refuse(c.key)
+	return findable(kind).Refuse(c.Key)
 }
 
 // maySee reports whether the caller's key is for the hub of a thing, which is known by its
 // table, pipeline or hub.
-func (a *API) maySee(c *call, kind recoup.IDKind, of string) bool {
+func (a *API) maySee(c *httpapi.Call, kind recoup.IDKind, of string) bool {
 	switch kind {
 	case recoup.ErrorIDs:
 		return a.mayTouch(c, of)
 	case recoup.DeadLetterIDs, recoup.DeadLetterGroupIDs:
-		return a.Letters.Sees(c.caller, of)
+		return a.Letters.Sees(c.Caller, of)
 	case recoup.ReplayIDs, recoup.OperationIDs:
-		return c.caller.Of(of)
+		return c.Caller.Of(of)
 	}
 	return true // keys for some hubs have been refused
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/recoup-dev/recoup"
 	"github.com/recoup-dev/recoup/client"
 	"github.com/recoup-dev/recoup/fault"
-	"github.com/recoup-dev/recoup/server/internal/api"
+	"github.com/recoup-dev/recoup/server/internal/httpapi"
 )
 
 // found asks what a part of an id may mean.
@@ -78,7 +78,7 @@ func TestIDsAreFoundByThoseWhoListThem(t *testing.T) {
 		recoup.SilenceIDs: "/v1/silences", recoup.NoticeIDs: "/v1/notices", recoup.KeyIDs: "/v1/keys",
 	}
 	w := newWorld(t)
-	for _, role := range api.Roles() {
+	for _, role := range httpapi.Roles() {
 		for _, hubs := range []string{"", onlyDOL} {
 			for kind, list := range lists {
 				key := string(role) + hubs

@@ -8,6 +8,7 @@ import (
 	"github.com/recoup-dev/recoup/client"
 	"github.com/recoup-dev/recoup/fault"
 	"github.com/recoup-dev/recoup/server/internal/check"
+	"github.com/recoup-dev/recoup/server/internal/httpapi"
 	"github.com/recoup-dev/recoup/server/internal/scheduler"
 )
 
@@ -22,12 +23,12 @@ type Jobs interface {
 // actJobRun is how the audit names a job that a person has run.
 const actJobRun = "job.run"
 
-func (a *API) listJobs(c *call, _ *struct{}) (client.Jobs, error) {
-	leader, err := a.Jobs.Leader(c.r.Context())
+func (a *API) listJobs(c *httpapi.Call, _ *struct{}) (client.Jobs, error) {
+	leader, err := a.Jobs.Leader(c.Context())
 	if err != nil {
 		return client.Jobs{}, err
 	}
-	jobs, err := a.Jobs.Statuses(c.r.Context())
+	jobs, err := a.Jobs.Statuses(c.Context())
 	return client.Jobs{Leader: leader, Jobs: jobs}, err
 }
 
@@ -38,8 +39,8 @@ type runJobIn struct {
 
 // runJob runs a job for a few seconds, or counts what it would do. Who asked for a
 // run is written down before it begins.
-func (a *API) runJob(c *call, in *runJobIn) (recoup.JobRan, error) {
-	ctx := c.r.Context()
+func (a *API) runJob(c *httpapi.Call, in *runJobIn) (recoup.JobRan, error) {
+	ctx := c.Context()
 	if err := check.Reason(in.Body.Reason); err != nil {
 		return recoup.JobRan{}, err
 	}
@@ -47,7 +48,7 @@ func (a *API) runJob(c *call, in *runJobIn) (recoup.JobRan, error) {
 	if err != nil || in.Body.DryRun {
 		return would, jobFailure(err)
 	}
-	if err := a.Store.AppendAudit(ctx, c.act(in.Body.Reason).On(actJobRun, in.Name, nil)); err != nil {
+	if err := a.Store.AppendAudit(ctx, c.Act(in.Body.Reason).On(actJobRun, in.Name, nil)); err != nil {
 		return recoup.JobRan{}, err
 	}
 	ran, err := a.Jobs.RunJob(ctx, in.Name)

@@ -10,14 +10,14 @@ import (
 	"github.com/recoup-dev/recoup"
 	"github.com/recoup-dev/recoup/client"
 	"github.com/recoup-dev/recoup/fault"
-	"github.com/recoup-dev/recoup/server/internal/api"
+	"github.com/recoup-dev/recoup/server/internal/httpapi"
 )
 
 // A key can make up so many services and lanes a day. Events and counts of more
 // stand under one name; work is refused, and other keys are not concerned.
 func TestNewNamesPerKey(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, limits(api.Limits{Names: 5}))
+	w := newWorld(t, limits(httpapi.Limits{Names: 5}))
 	send := func(key string, from, to int) client.EventsAccepted {
 		t.Helper()
 		var batch client.EventBatch
@@ -63,7 +63,7 @@ func TestNewNamesPerKey(t *testing.T) {
 // Work in more lanes than a key may make up is refused.
 func TestNewLanesPerKey(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, limits(api.Limits{Names: 2}))
+	w := newWorld(t, limits(httpapi.Limits{Names: 2}))
 	submit := func(lane int) []client.Item[recoup.Work] {
 		t.Helper()
 		var out client.WorkBatch

@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"github.com/recoup-dev/recoup/fault"
-	"github.com/recoup-dev/recoup/server/internal/api"
 	"github.com/recoup-dev/recoup/server/internal/app"
+	"github.com/recoup-dev/recoup/server/internal/httpapi"
 )
 
 func proxies(list ...string) option {
@@ -110,7 +110,7 @@ func TestForwardedClientIsLogged(t *testing.T) {
 func TestRateLimitWithoutKey(t *testing.T) {
 	t.Parallel()
 	const way = "X-Forwarded-For"
-	w := newWorld(t, proxies("10.0.0.0/24"), limits(api.Limits{Unkeyed: 5, HoldBack: 1}))
+	w := newWorld(t, proxies("10.0.0.0/24"), limits(httpapi.Limits{Unkeyed: 5, HoldBack: 1}))
 	keyed := func() *http.Request {
 		r := w.request("reader", http.MethodGet, "/v1/policy", nil)
 		r.RemoteAddr = "203.0.113.5:1"

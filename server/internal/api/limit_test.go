@@ -11,15 +11,15 @@ import (
 	"github.com/recoup-dev/recoup"
 	"github.com/recoup-dev/recoup/client"
 	"github.com/recoup-dev/recoup/fault"
-	"github.com/recoup-dev/recoup/server/internal/api"
 	"github.com/recoup-dev/recoup/server/internal/app"
+	"github.com/recoup-dev/recoup/server/internal/httpapi"
 	"github.com/recoup-dev/recoup/server/internal/store"
 )
 
 // A key that asks too often waits, and no other does.
 func TestRateLimit(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, limits(api.Limits{PerKey: 5}))
+	w := newWorld(t, limits(httpapi.Limits{PerKey: 5}))
 	for range 10 { // a burst of twice the rate
 		w.do("reader", http.MethodGet, "/v1/policy", nil).ok()
 	}
@@ -40,7 +40,7 @@ func TestRateLimit(t *testing.T) {
 // A clock that is set back by an hour turns nobody away.
 func TestRateLimitOutlivesABackwardClock(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, limits(api.Limits{PerKey: 5}))
+	w := newWorld(t, limits(httpapi.Limits{PerKey: 5}))
 	for range 10 {
 		w.do("reader", http.MethodGet, "/v1/policy", nil).ok()
 	}
@@ -106,7 +106,7 @@ func (w *world) later(key, method, path string, body any) <-chan *answer {
 func TestOverload(t *testing.T) {
 	t.Parallel()
 	var s stuck
-	w := newWorld(t, stick(&s), limits(api.Limits{InFlight: 4, Reserved: 2}))
+	w := newWorld(t, stick(&s), limits(httpapi.Limits{InFlight: 4, Reserved: 2}))
 	report := recoup.Report{Table: dol, EntityID: "CO-1", Code: "TIMEOUT"}
 	var running []<-chan *answer
 	for _, key := range []string{"ingest", "worker", "operator", "ingest" + onlyDOL} {
@@ -160,7 +160,7 @@ func TestShares(t *testing.T) {
 	t.Parallel()
 	var s stuck
 	n := &looker{tables: make(chan string, 1000)}
-	w := newWorld(t, stick(&s), wrapped(func(under app.Store) app.Store { n.Store = under; return n }), limits(api.Limits{InFlight: 8, Reserved: 8, Waiting: 8, Memory: 1 << 20}))
+	w := newWorld(t, stick(&s), wrapped(func(under app.Store) app.Store { n.Store = under; return n }), limits(httpapi.Limits{InFlight: 8, Reserved: 8, Waiting: 8, Memory: 1 << 20}))
 	report := recoup.Report{Table: dol, EntityID: "CO-1", Code: "TIMEOUT"}
 	running := []<-chan *answer{w.later("worker", "POST", "/v1/errors", report), w.later("worker", "POST", "/v1/errors", report)}
 	<-s.arrived
@@ -210,7 +210,7 @@ func TestShares(t *testing.T) {
 func TestTimeLimit(t *testing.T) {
 	t.Parallel()
 	var s stuck
-	w := newWorld(t, stick(&s), limits(api.Limits{Time: time.Millisecond}))
+	w := newWorld(t, stick(&s), limits(httpapi.Limits{Time: time.Millisecond}))
 	e := w.do("admin", http.MethodPost, "/v1/errors", recoup.Report{Table: dol, EntityID: "CO-1", Code: "NETWORK_TIMEOUT"})
 	if e.Code != http.StatusServiceUnavailable {
 		t.Errorf("got %d %s", e.Code, e.Body)
@@ -221,7 +221,7 @@ func TestTimeLimit(t *testing.T) {
 func TestTooManyWait(t *testing.T) {
 	t.Parallel()
 	n := newNotifier()
-	w := newWorld(t, n.option(), limits(api.Limits{Waiting: 1, InFlight: 1}))
+	w := newWorld(t, n.option(), limits(httpapi.Limits{Waiting: 1, InFlight: 1}))
 	e := w.report(dol, "CO-1")
 	w.post("/v1/errors/"+e.ID.String()+"/park", client.Act{Reason: "wait"}).ok()
 	first := w.later("worker", "POST", "/v1/retries/claim", recoup.RetryClaim{Worker: "w", WaitSeconds: 60})
@@ -252,17 +252,17 @@ func (s *crowd) KeyByHash(ctx context.Context, hash [32]byte, known bool) (recou
 // was seen lately.
 func TestMadeUpKeys(t *testing.T) {
 	t.Parallel()
-	s := &crowd{arrived: make(chan struct{}, api.MaxLookups), release: make(chan struct{})}
+	s := &crowd{arrived: make(chan struct{}, httpapi.MaxLookups), release: make(chan struct{})}
 	w := newWorld(t, wrapped(func(under app.Store) app.Store { s.Store = under; return s }))
 	w.do("reader", http.MethodGet, "/v1/policy", nil).ok()
 	var running []<-chan *answer
-	for i := range api.MaxLookups {
+	for i := range httpapi.MaxLookups {
 		r := w.request("", http.MethodGet, "/v1/policy", nil, "Authorization", "Bearer rdb_"+fmt.Sprintf("%032d", i))
 		got := make(chan *answer, 1)
 		go func() { got <- w.send(r) }()
 		running = append(running, got)
 	}
-	for range api.MaxLookups {
+	for range httpapi.MaxLookups {
 		<-s.arrived
 	}
 	w.do("worker", http.MethodGet, "/v1/policy", nil).failed(http.StatusServiceUnavailable, fault.CodeServiceOverloaded)

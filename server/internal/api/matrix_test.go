@@ -10,6 +10,7 @@ import (
 	"github.com/recoup-dev/recoup/client"
 	"github.com/recoup-dev/recoup/fault"
 	"github.com/recoup-dev/recoup/server/internal/api"
+	"github.com/recoup-dev/recoup/server/internal/httpapi"
 )
 
 // TestMatrix calls every route with every role, with keys for the right and for the
@@ -96,7 +97,7 @@ func (w *world) strangers(rt api.RouteInfo, x example) {
 	if e.Details["expired_at"] != "2026-02-02T09:00:01Z" || e.Details["renewal_url"] == nil {
 		w.Errorf("details are %v", e.Details)
 	}
-	for _, role := range api.Roles() {
+	for _, role := range httpapi.Roles() {
 		if rt.Permits(role) {
 			continue
 		}
@@ -118,7 +119,7 @@ func (w *world) trace() string {
 // roles are those who may.
 func (w *world) roles(rt api.RouteInfo, x example) {
 	w.Helper()
-	for _, role := range api.Roles() {
+	for _, role := range httpapi.Roles() {
 		if rt.Open || !rt.Permits(role) {
 			continue
 		}
@@ -132,7 +133,7 @@ func (w *world) roles(rt api.RouteInfo, x example) {
 // hubs are keys for one hub: they reach what is theirs and nothing else.
 func (w *world) hubs(rt api.RouteInfo, x example) {
 	w.Helper()
-	for _, role := range api.Roles() {
+	for _, role := range httpapi.Roles() {
 		if rt.Open || !rt.Permits(role) {
 			continue
 		}

@@ -6,14 +6,14 @@ import (
 	"testing"
 
 	"github.com/recoup-dev/recoup/fault"
-	"github.com/recoup-dev/recoup/server/internal/api"
 	"github.com/recoup-dev/recoup/server/internal/app"
+	"github.com/recoup-dev/recoup/server/internal/httpapi"
 )
 
 // Metrics are for keys that read, and a key for some hubs sees nothing of another.
 func TestMetricsNeedAKey(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, limits(api.Limits{PerKey: 5}))
+	w := newWorld(t, limits(httpapi.Limits{PerKey: 5}))
 	w.report(dol, "CO-1")
 	w.report(people, "CO-2")
 	w.post("/v1/processed", object{"counts": []object{{"service": "secret-service", "count": 5}}}).ok()

@@ -8,6 +8,7 @@ import (
 	"github.com/recoup-dev/recoup/client"
 	"github.com/recoup-dev/recoup/fault"
 	"github.com/recoup-dev/recoup/server/internal/check"
+	"github.com/recoup-dev/recoup/server/internal/httpapi"
 	"github.com/recoup-dev/recoup/server/internal/notify"
 )
 
@@ -26,22 +27,22 @@ type Channels interface {
 const actChannelTest = "channel.test"
 
 // noticeRoutes are about notifications to people.
-func noticeRoutes() []*route {
-	return []*route{
-		operation(get, "/v1/notices", "List notifications, sent and waiting, newest first", (*API).listNotices).by(Operator).forAllHubs().under(priority).tagged("notifications"),
-		checked(operation(post, "/v1/notices/resend", "Requeue undeliverable notifications", (*API).resendNotices), reasonOf(func(in *resendIn) string { return in.Body.Reason })).by(Operator).forAllHubs().under(priority).tagged("notifications"),
-		operation(get, "/v1/channels", "List notification channels, and how they do", (*API).listChannels).by(Operator, Reader).forAllHubs().under(priority).tagged("notifications"),
-		operation(post, "/v1/channels/{name}/test", "Test a channel of this node", (*API).testChannel).forAdmins().forAllHubs().takesLong().repeats(notIdempotent).tagged("notifications"),
+func noticeRoutes() []*httpapi.Route {
+	return []*httpapi.Route{
+		httpapi.Op(get, "/v1/notices", "List notifications, sent and waiting, newest first", (*API).listNotices).Roles(httpapi.RoleOperator).AllHubs().Load(httpapi.LoadPriority).Tag("notifications"),
+		httpapi.WithCheck(httpapi.Op(post, "/v1/notices/resend", "Requeue undeliverable notifications", (*API).resendNotices), reasonOf(func(in *resendIn) string { return in.Body.Reason })).Roles(httpapi.RoleOperator).AllHubs().Load(httpapi.LoadPriority).Tag("notifications"),
+		httpapi.Op(get, "/v1/channels", "List notification channels, and how they do", (*API).listChannels).Roles(httpapi.RoleOperator, httpapi.RoleReader).AllHubs().Load(httpapi.LoadPriority).Tag("notifications"),
+		httpapi.Op(post, "/v1/channels/{name}/test", "Test a channel of this node", (*API).testChannel).AdminsOnly().AllHubs().Long().Repeat(httpapi.RepeatNotIdempotent).Tag("notifications"),
 	}
 }
 
 type noticesIn struct {
 	recoup.NoticeFilter
-	page
+	httpapi.Page
 }
 
-func (a *API) listNotices(c *call, in *noticesIn) (client.NoticePage, error) {
-	at, err := in.read()
+func (a *API) listNotices(c *httpapi.Call, in *noticesIn) (client.NoticePage, error) {
+	at, err := in.StorePage()
 	if err != nil {
 		return client.NoticePage{}, err
 	}
@@ -51,21 +52,21 @@ func (a *API) listNotices(c *call, in *noticesIn) (client.NoticePage, error) {
 	if err := check.Identifier("to", in.To); in.To != "" && err != nil {
 		return client.NoticePage{}, err
 	}
-	list, cursor, err := a.Store.Notices(c.r.Context(), in.NoticeFilter, at)
-	return client.NoticePage{Notices: each(list, notify.Public), Next: next(cursor)}, err
+	list, cursor, err := a.Store.Notices(c.Context(), in.NoticeFilter, at)
+	return client.NoticePage{Notices: httpapi.Each(list, notify.Public), Next: httpapi.NextCursor(cursor)}, err
 }
 
 type resendIn struct{ Body client.NoticeResend }
 
-func (a *API) resendNotices(c *call, in *resendIn) (client.NoticeResent, error) {
+func (a *API) resendNotices(c *httpapi.Call, in *resendIn) (client.NoticeResent, error) {
 	if err := check.Reason(in.Body.Reason); err != nil {
 		return client.NoticeResent{}, err
 	}
-	n, err := a.Store.ResendNotices(c.r.Context(), in.Body.IDs, c.act(in.Body.Reason))
+	n, err := a.Store.ResendNotices(c.Context(), in.Body.IDs, c.Act(in.Body.Reason))
 	return client.NoticeResent{Resent: n}, err
 }
 
-func (a *API) listChannels(*call, *struct{}) (client.Channels, error) {
+func (a *API) listChannels(*httpapi.Call, *struct{}) (client.Channels, error) {
 	return client.Channels{Node: a.Node, Channels: a.Channels.Channels()}, nil
 }
 
@@ -76,11 +77,11 @@ type testChannelIn struct {
 
 // testChannel tries a channel. That it does not work is an answer, and no failure of
 // the request.
-func (a *API) testChannel(c *call, in *testChannelIn) (client.ChannelTest, error) {
-	reason, err := a.Channels.TestChannel(c.r.Context(), in.Name, c.caller.Name)
+func (a *API) testChannel(c *httpapi.Call, in *testChannelIn) (client.ChannelTest, error) {
+	reason, err := a.Channels.TestChannel(c.Context(), in.Name, c.Caller.Name)
 	if err != nil {
 		return client.ChannelTest{}, err
 	}
-	entry := c.act("").On(actChannelTest, in.Name, map[string]any{"accepted": reason == ""})
-	return client.ChannelTest{Channel: in.Name, Accepted: reason == "", Reason: reason}, a.Store.AppendAudit(c.r.Context(), entry)
+	entry := c.Act("").On(actChannelTest, in.Name, map[string]any{"accepted": reason == ""})
+	return client.ChannelTest{Channel: in.Name, Accepted: reason == "", Reason: reason}, a.Store.AppendAudit(c.Context(), entry)
 }

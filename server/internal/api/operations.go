@@ -8,16 +8,17 @@ import (
 	"github.com/recoup-dev/recoup/client"
 	"github.com/recoup-dev/recoup/fault"
 	"github.com/recoup-dev/recoup/server/internal/engine"
+	"github.com/recoup-dev/recoup/server/internal/httpapi"
 )
 
 // operationRoutes are about recorded bulk acts.
-func operationRoutes() []*route {
-	list := []*route{
-		checked(operation(post, "/v1/operations", "Freeze the errors that a filter selects, for one act on all of them", (*API).createOperation), (*API).checkOperation).answers(http.StatusCreated).by(Operator).under(priority).takesLong().repeats(notIdempotent),
-		operation(get, "/v1/operations", "List operations, newest first", (*API).listOperations).by(readers()...).under(priority),
-		operation(get, "/v1/operations/{id}", "Show an operation and how far it has come", (*API).showOperation).by(readers()...).under(priority),
-		operation(get, "/v1/operations/{id}/items", "List the members of an operation and the result of each", (*API).listOperationItems).by(readers()...).under(priority),
-		checked(operation(post, "/v1/operations/{id}/confirm", "Confirm an operation: it is carried out", (*API).confirmOperation), (*API).checkConfirmation).by(Operator).under(priority).takesLong(),
+func operationRoutes() []*httpapi.Route {
+	list := []*httpapi.Route{
+		httpapi.WithCheck(httpapi.Op(post, "/v1/operations", "Freeze the errors that a filter selects, for one act on all of them", (*API).createOperation), (*API).checkOperation).Status(http.StatusCreated).Roles(httpapi.RoleOperator).Load(httpapi.LoadPriority).Long().Repeat(httpapi.RepeatNotIdempotent),
+		httpapi.Op(get, "/v1/operations", "List operations, newest first", (*API).listOperations).Roles(readers()...).Load(httpapi.LoadPriority),
+		httpapi.Op(get, "/v1/operations/{id}", "Show an operation and how far it has come", (*API).showOperation).Roles(readers()...).Load(httpapi.LoadPriority),
+		httpapi.Op(get, "/v1/operations/{id}/items", "List the members of an operation and the result of each", (*API).listOperationItems).Roles(readers()...).Load(httpapi.LoadPriority),
+		httpapi.WithCheck(httpapi.Op(post, "/v1/operations/{id}/confirm", "Confirm an operation: it is carried out", (*API).confirmOperation), (*API).checkConfirmation).Roles(httpapi.RoleOperator).Load(httpapi.LoadPriority).Long(),
 	}
 	for _, verb := range [][2]string{
 		{engine.OperationPause, "Pause an operation"},
@@ -25,13 +26,13 @@ func operationRoutes() []*route {
 		{engine.OperationCancel, "Cancel an operation"},
 	} {
 		act, summary := verb[0], verb[1]
-		rt := operation(post, "/v1/operations/{id}/"+act, summary, func(a *API, c *call, in *operationActIn) (recoup.Operation, error) {
-			return a.Engine.ActOnOperation(c.r.Context(), c.caller, in.ID, act, in.Body.Reason)
+		rt := httpapi.Op(post, "/v1/operations/{id}/"+act, summary, func(a *API, c *httpapi.Call, in *operationActIn) (recoup.Operation, error) {
+			return a.Engine.ActOnOperation(c.Context(), c.Caller, in.ID, act, in.Body.Reason)
 		})
-		list = append(list, checked(rt, func(a *API, _ *call, in *operationActIn) error { return a.Engine.CheckReason(in.Body.Reason) }).by(Operator).under(priority))
+		list = append(list, httpapi.WithCheck(rt, func(a *API, _ *httpapi.Call, in *operationActIn) error { return a.Engine.CheckReason(in.Body.Reason) }).Roles(httpapi.RoleOperator).Load(httpapi.LoadPriority))
 	}
 	for _, rt := range list {
-		rt.tagged("bulk operations")
+		rt.Tag("bulk operations")
 	}
 	return list
 }
@@ -39,12 +40,12 @@ func operationRoutes() []*route {
 type newOperationIn struct{ Body client.NewOperation }
 
 type confirmationIn struct {
-	idIn
+	httpapi.IDParam
 	Body client.Act
 }
 
 type operationActIn struct {
-	idIn
+	httpapi.IDParam
 	Body client.OperationAct
 }
 
@@ -65,7 +66,7 @@ func (a *API) operationOf(b client.NewOperation) (engine.NewOperation, error) {
 	return in, bad.Err()
 }
 
-func (a *API) checkOperation(_ *call, in *newOperationIn) error {
+func (a *API) checkOperation(_ *httpapi.Call, in *newOperationIn) error {
 	_, err := a.operationOf(in.Body)
 	return err
 }
@@ -73,62 +74,57 @@ func (a *API) checkOperation(_ *call, in *newOperationIn) error {
 // sampleSize is how many members the answer to a new operation shows.
 const sampleSize = 10
 
-func (a *API) createOperation(c *call, in *newOperationIn) (client.FrozenOperation, error) {
+func (a *API) createOperation(c *httpapi.Call, in *newOperationIn) (client.FrozenOperation, error) {
 	asked, err := a.operationOf(in.Body)
 	if err != nil {
 		return client.FrozenOperation{}, err
 	}
 	var o recoup.Operation
-	freeze := func() (err error) {
-		o, err = a.Engine.Freeze(c.r.Context(), c.caller, asked)
+	err = c.InLongTurn(func() (err error) { // it reads up to 100,000 errors
+		o, err = a.Engine.Freeze(c.Context(), c.Caller, asked)
 		return err
-	}
-	if c.key == nil {
-		err = freeze()
-	} else {
-		err = a.inTurnOf(c, a.longReads, freeze) // it reads up to 100,000 errors
-	}
+	})
 	if err != nil {
 		return client.FrozenOperation{}, err
 	}
-	sample, _, err := a.Engine.OperationItems(c.r.Context(), c.caller, o.ID, "", 0, sampleSize)
-	return client.FrozenOperation{Operation: o, Sample: listed(sample)}, err
+	sample, _, err := a.Engine.OperationItems(c.Context(), c.Caller, o.ID, "", 0, sampleSize)
+	return client.FrozenOperation{Operation: o, Sample: httpapi.Listed(sample)}, err
 }
 
-func (a *API) checkConfirmation(_ *call, in *confirmationIn) error {
+func (a *API) checkConfirmation(_ *httpapi.Call, in *confirmationIn) error {
 	return a.Engine.CheckSaid(in.Body)
 }
 
-func (a *API) confirmOperation(c *call, in *confirmationIn) (recoup.Operation, error) {
-	return a.Engine.Confirm(c.r.Context(), c.caller, in.ID, in.Body)
+func (a *API) confirmOperation(c *httpapi.Call, in *confirmationIn) (recoup.Operation, error) {
+	return a.Engine.Confirm(c.Context(), c.Caller, in.ID, in.Body)
 }
 
 type operationsIn struct {
 	State string `query:"state" enum:"COLLECTING,FROZEN,RUNNING,PAUSED,CANCELLED,DONE" doc:"only operations in this state"`
-	page
+	httpapi.Page
 }
 
-func (a *API) listOperations(c *call, in *operationsIn) (client.OperationPage, error) {
-	at, err := in.read()
+func (a *API) listOperations(c *httpapi.Call, in *operationsIn) (client.OperationPage, error) {
+	at, err := in.StorePage()
 	if err != nil {
 		return client.OperationPage{}, err
 	}
-	found, cursor, err := a.Engine.Operations(c.r.Context(), c.caller, recoup.OperationState(in.State), at)
-	return client.OperationPage{Operations: listed(found), Next: next(cursor)}, err
+	found, cursor, err := a.Engine.Operations(c.Context(), c.Caller, recoup.OperationState(in.State), at)
+	return client.OperationPage{Operations: httpapi.Listed(found), Next: httpapi.NextCursor(cursor)}, err
 }
 
-func (a *API) showOperation(c *call, in *idIn) (recoup.Operation, error) {
-	return a.Engine.Operation(c.r.Context(), c.caller, in.ID)
+func (a *API) showOperation(c *httpapi.Call, in *httpapi.IDParam) (recoup.Operation, error) {
+	return a.Engine.Operation(c.Context(), c.Caller, in.ID)
 }
 
 type operationItemsIn struct {
-	idIn
+	httpapi.IDParam
 	Result string `query:"result" enum:"PENDING,APPLIED,REFUSED" doc:"only members with this result"`
 	From   int    `query:"from" minimum:"0" default:"0" doc:"the position from which on"`
 	Limit  int    `query:"limit" minimum:"1" maximum:"1000" default:"100" doc:"rows of a page"`
 }
 
-func (a *API) listOperationItems(c *call, in *operationItemsIn) (client.OperationItems, error) {
-	items, next, err := a.Engine.OperationItems(c.r.Context(), c.caller, in.ID, recoup.OperationResult(in.Result), in.From, in.Limit)
-	return client.OperationItems{Items: listed(items), Next: max(next, 0)}, err
+func (a *API) listOperationItems(c *httpapi.Call, in *operationItemsIn) (client.OperationItems, error) {
+	items, next, err := a.Engine.OperationItems(c.Context(), c.Caller, in.ID, recoup.OperationResult(in.Result), in.From, in.Limit)
+	return client.OperationItems{Items: httpapi.Listed(items), Next: max(next, 0)}, err
 }

@@ -4,30 +4,31 @@ import (
 	"cmp"
 	"encoding/json"
 	"net/http"
-	"strings"
 	"time"
 
 	"github.com/recoup-dev/recoup/fault"
 	"github.com/recoup-dev/recoup/server/internal/api/reference"
+	"github.com/recoup-dev/recoup/server/internal/httpapi"
 	"github.com/recoup-dev/recoup/server/internal/webfile"
 )
 
 // addPages adds what is for people and machines that look around: the document,
 // the pages made from it, and the metrics.
-func (a *API) addPages(mux *http.ServeMux) {
-	mux.Handle("GET /openapi.json", a.readable(aPage, a.openAPI))
-	mux.Handle("GET /errors", a.readable(aPage, a.codesPage))
-	mux.Handle("GET /errors/{code}", a.readable(aPage, a.codePage))
-	mux.Handle("GET /docs", a.readable(searchCost, a.docsPage))
-	mux.Handle("GET /docs/{page}", a.readable(aPage, a.docsArea))
-	mux.Handle("GET /assets/{file}", a.readable(aPage, a.assetFile))
-	if a.Metrics != nil {
-		mux.Handle("GET /metrics", a.handle(metricsRoute()))
+func (a *API) addPages() error {
+	a.Handle("GET /openapi.json", a.readable(aPage, a.openAPI))
+	a.Handle("GET /errors", a.readable(aPage, a.codesPage))
+	a.Handle("GET /errors/{code}", a.readable(aPage, a.codePage))
+	a.Handle("GET /docs", a.readable(searchCost, a.docsPage))
+	a.Handle("GET /docs/{page}", a.readable(aPage, a.docsArea))
+	a.Handle("GET /assets/{file}", a.readable(aPage, a.assetFile))
+	if a.Metrics == nil {
+		return nil
 	}
+	return a.Mount(a, metricsRoute())
 }
 
 // addConsole adds the pages for people. They are what a browser finds first.
-func (a *API) addConsole(mux *http.ServeMux) error {
+func (a *API) addConsole() error {
 	if a.Console == nil {
 		return nil
 	}
@@ -35,8 +36,8 @@ func (a *API) addConsole(mux *http.ServeMux) error {
 	if err != nil {
 		return err
 	}
-	mux.Handle("/console/", pages)
-	mux.Handle("GET /{$}", a.paid(func(w http.ResponseWriter, _ *http.Request) error {
+	a.Handle("/console/", pages)
+	a.Handle("GET /{$}", a.Paid(func(w http.ResponseWriter, _ *http.Request) error {
 		w.Header().Set("Location", "console/") // relative: a proxy may have put us anywhere
 		w.WriteHeader(http.StatusSeeOther)
 		return nil
@@ -44,19 +45,12 @@ func (a *API) addConsole(mux *http.ServeMux) error {
 	return nil
 }
 
-// Secure reports whether whoever sent a request came by TLS, as far as this server or a
-// proxy that it trusts can know.
-func (a *API) Secure(r *http.Request) bool { return strings.HasPrefix(a.origin(r), "https:") }
-
 // metricsRoute is for whoever scrapes the node with a key. It is no part of the
 // document: what it answers is Prometheus's.
-func metricsRoute() *route {
-	rt := &route{method: http.MethodGet, path: "/metrics", status: http.StatusOK, media: "text/plain; version=0.0.4; charset=utf-8"}
-	rt.serve = func(a *API, c *call) (any, error) {
-		text, err := a.Metrics(c.caller.Hubs)
-		return raw(text), err
-	}
-	return rt.by(Operator, Reader)
+func metricsRoute() *httpapi.Route {
+	return httpapi.OpText(http.MethodGet, "/metrics", "text/plain; version=0.0.4; charset=utf-8", func(a *API, c *httpapi.Call) ([]byte, error) {
+		return a.Metrics(c.Caller.Hubs)
+	}).Roles(httpapi.RoleOperator, httpapi.RoleReader)
 }
 
 func (a *API) openAPI(r *http.Request) (found, error) {
@@ -67,7 +61,7 @@ func (a *API) openAPI(r *http.Request) (found, error) {
 func (a *API) page(r *http.Request, name, media, origin string, render func() ([]byte, error)) (found, error) {
 	file, written, err := a.pages.page(a.pageVersion(), name, media, origin, render)
 	if written {
-		a.admission.anonymous.charge(network(a.client(r)), a.Wall(), costHost-costPage)
+		a.ChargeAnonymous(r, costHost-httpapi.CostPage)
 	}
 	return found{file: file}, err
 }
@@ -87,12 +81,18 @@ func (a *API) assetFile(r *http.Request) (found, error) {
 
 // query is what a reader searches for; empty: nothing.
 func query(r *http.Request) string {
-	all, err := parseQuery(r.URL.RawQuery)
+	all, err := httpapi.ParseQuery(r.URL.RawQuery)
 	if err != nil {
 		return ""
 	}
 	return truncated(all.Get("q"), maxQuery)
 }
+
+// Costs of pages, in requests.
+const (
+	costSearch = 25 // rendered each time
+	costHost   = 10 // of a page that names a host for the first time, which may be made up
+)
 
 // searchCost is what the reference's first page costs: what a search finds is rendered each
 // time.
@@ -100,7 +100,7 @@ func searchCost(r *http.Request) int {
 	if query(r) != "" {
 		return costSearch
 	}
-	return costPage
+	return httpapi.CostPage
 }
 
 // docsPage is the reference's first page, or what a search finds.
@@ -142,7 +142,7 @@ func (a *API) docsArea(r *http.Request) (found, error) {
 }
 
 // address is where examples send their calls: to the address that the page was found at.
-func (a *API) address(r *http.Request) string { return cmp.Or(a.origin(r), "http://localhost:8080") }
+func (a *API) address(r *http.Request) string { return cmp.Or(a.Origin(r), "http://localhost:8080") }
 
 // codePage is the documentation of a code, where documentation_url points to.
 func (a *API) codePage(r *http.Request) (found, error) {
@@ -190,4 +190,15 @@ func (a *API) codesPage(r *http.Request) (found, error) {
 		}
 		return ref.Codes(list)
 	})
+}
+
+// AnonymousFigures are how requests without a key do.
+type AnonymousFigures struct {
+	httpapi.AnonymousFigures
+	Rendered int64 // pages
+}
+
+// AnonymousFigures returns how requests without a key do.
+func (a *API) AnonymousFigures() AnonymousFigures {
+	return AnonymousFigures{a.Server.AnonymousFigures(), a.pages.rendered.Load()}
 }

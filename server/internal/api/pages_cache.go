@@ -10,6 +10,7 @@ import (
 
 	"github.com/recoup-dev/recoup/fault"
 	"github.com/recoup-dev/recoup/server/internal/api/reference"
+	"github.com/recoup-dev/recoup/server/internal/httpapi"
 	"github.com/recoup-dev/recoup/server/internal/policy"
 	"github.com/recoup-dev/recoup/server/internal/webfile"
 )
@@ -140,11 +141,10 @@ func (a *API) readable(cost func(*http.Request) int, find func(*http.Request) (f
 			w.Header().Set("Content-Security-Policy", pagePolicy)
 			w.Header().Set("Referrer-Policy", "no-referrer")
 		}
-		c := connection{*http.NewResponseController(w), a.Wall}
-		c.writeWithin(at.file.Size())
+		a.AllowWrite(w, at.file.Size())
 		at.file.Serve(w, r)
 		return nil
 	})
 }
 
-func aPage(*http.Request) int { return costPage }
+func aPage(*http.Request) int { return httpapi.CostPage }

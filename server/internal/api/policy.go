@@ -7,20 +7,21 @@ import (
 
 	"github.com/recoup-dev/recoup/client"
 	"github.com/recoup-dev/recoup/server/internal/engine"
+	"github.com/recoup-dev/recoup/server/internal/httpapi"
 )
 
-func (a *API) showPolicy(*call, *struct{}) (client.Policy, error) {
+func (a *API) showPolicy(*httpapi.Call, *struct{}) (client.Policy, error) {
 	p := a.Engine.Policies.Current()
 	return client.Policy{Version: p.Version, Text: p.Text()}, nil
 }
 
-func (a *API) policyVersions(c *call, in *page) (client.PolicyVersionPage, error) {
+func (a *API) policyVersions(c *httpapi.Call, in *httpapi.Page) (client.PolicyVersionPage, error) {
 	before, err := strconv.ParseInt(cmp.Or(in.Cursor, "0"), 10, 64)
 	if err != nil || before < 0 {
-		return client.PolicyVersionPage{}, badCursor()
+		return client.PolicyVersionPage{}, httpapi.BadCursor()
 	}
-	versions, next, err := a.Store.PolicyVersions(c.r.Context(), before, cmp.Or(in.Limit, 100))
-	out := client.PolicyVersionPage{Versions: listed(versions)}
+	versions, next, err := a.Store.PolicyVersions(c.Context(), before, cmp.Or(in.Limit, 100))
+	out := client.PolicyVersionPage{Versions: httpapi.Listed(versions)}
 	if next > 0 {
 		out.Next = strconv.FormatInt(next, 10)
 	}
@@ -29,8 +30,8 @@ func (a *API) policyVersions(c *call, in *page) (client.PolicyVersionPage, error
 
 type planIn struct{ Body client.PolicyFile }
 
-func (a *API) planPolicy(c *call, in *planIn) (engine.Plan, error) {
-	return a.Registrar.PlanPolicy(c.r.Context(), c.caller, []byte(in.Body.Text))
+func (a *API) planPolicy(c *httpapi.Call, in *planIn) (engine.Plan, error) {
+	return a.Registrar.PlanPolicy(c.Context(), c.Caller, []byte(in.Body.Text))
 }
 
 type putPolicyIn struct{ Body client.PolicyChange }
@@ -44,8 +45,8 @@ type appliedOut struct {
 	Rebased *engine.RebaseResult `json:"rebased,omitempty" doc:"of open errors: what the rebase changed"`
 }
 
-func (a *API) putPolicy(c *call, in *putPolicyIn) (appliedOut, error) {
-	done, err := a.Registrar.ApplyPolicy(c.r.Context(), c.caller, []byte(in.Body.Text), in.Body.Rebase, in.Body.Reason)
+func (a *API) putPolicy(c *httpapi.Call, in *putPolicyIn) (appliedOut, error) {
+	done, err := a.Registrar.ApplyPolicy(c.Context(), c.Caller, []byte(in.Body.Text), in.Body.Rebase, in.Body.Reason)
 	v := done.Version
 	if err != nil && done.Rebased != nil {
 		return appliedOut{}, cutShort(err, map[string]any{"version": v.Version, "added": done.Added, "rebased": done.Rebased})

@@ -12,6 +12,7 @@ import (
 	"github.com/recoup-dev/recoup/server/internal/alert"
 	"github.com/recoup-dev/recoup/server/internal/check"
 	"github.com/recoup-dev/recoup/server/internal/engine"
+	"github.com/recoup-dev/recoup/server/internal/httpapi"
 	"github.com/recoup-dev/recoup/server/internal/store"
 )
 
@@ -20,17 +21,17 @@ type entityIn struct {
 	Unknown bool   `query:"unknown" doc:"say, of an open gate, whether nobody has ever named the entity"`
 }
 
-func (a *API) gate(c *call, in *entityIn) (recoup.Gate, error) {
-	g, err := a.Engine.Gate(c.r.Context(), in.Entity)
+func (a *API) gate(c *httpapi.Call, in *entityIn) (recoup.Gate, error) {
+	g, err := a.Engine.Gate(c.Context(), in.Entity)
 	if err == nil && in.Unknown && !g.Blocked {
-		g.Unknown, err = a.Engine.Unknown(c.r.Context(), in.Entity)
+		g.Unknown, err = a.Engine.Unknown(c.Context(), in.Entity)
 	}
 	return a.gateOf(c, g), err
 }
 
 // gateOf is a gate as the caller may see it. What blocks in a hub that their key
 // is not for blocks all the same.
-func (a *API) gateOf(c *call, g recoup.Gate) recoup.Gate {
+func (a *API) gateOf(c *httpapi.Call, g recoup.Gate) recoup.Gate {
 	for i := range g.Blockers {
 		if !a.mayTouch(c, g.Blockers[i].Table) {
 			g.Blockers[i] = g.Blockers[i].Public()
@@ -41,26 +42,26 @@ func (a *API) gateOf(c *call, g recoup.Gate) recoup.Gate {
 
 // mayTouch reports whether the caller's key is for the hub of a table. A table
 // that no policy has is the orphans'.
-func (a *API) mayTouch(c *call, table string) bool {
+func (a *API) mayTouch(c *httpapi.Call, table string) bool {
 	t, ok := a.Engine.Policies.Table(table)
 	if !ok {
 		t = a.Engine.Policies.Current().OrphanTable
 	}
-	return c.caller.MayTouch(t)
+	return c.Caller.MayTouch(t)
 }
 
 type promoteIn struct{ Body recoup.Promotion }
 
-func (a *API) promote(c *call, in *promoteIn) (recoup.Promoted, error) {
-	id, err := c.idempotency()
+func (a *API) promote(c *httpapi.Call, in *promoteIn) (recoup.Promoted, error) {
+	sent, err := c.Receipt(0)
 	if err != nil {
 		return recoup.Promoted{}, err
 	}
 	var receipt *store.PromotionReceipt
-	if id != nil {
-		receipt = &store.PromotionReceipt{Scope: id.scope, Key: id.item(0), Hash: id.hash, ExpiresAt: c.now.Add(receiptLife)}
+	if sent != nil {
+		receipt = &store.PromotionReceipt{Scope: sent.Scope, Key: sent.Key, Hash: sent.Hash, ExpiresAt: sent.ExpiresAt}
 	}
-	done, gate, err := a.Engine.Promote(c.r.Context(), c.caller, in.Body, receipt)
+	done, gate, err := a.Engine.Promote(c.Context(), c.Caller, in.Body, receipt)
 	if errors.Is(err, store.ErrBlocked) {
 		err = blocked(a.gateOf(c, gate))
 	}
@@ -92,31 +93,31 @@ type processedOut struct {
 	Accepted int `json:"accepted" doc:"how many counts were taken"`
 }
 
-func (a *API) processed(c *call, in *processedIn) (processedOut, error) {
+func (a *API) processed(c *httpapi.Call, in *processedIn) (processedOut, error) {
 	counts := make([]store.Processed, len(in.Body.Counts))
 	var found fault.FieldErrors
 	for i, p := range in.Body.Counts {
-		counts[i] = c.processedOf(&p)
+		counts[i] = processedOf(c, &p)
 		if err := a.checkProcessed(c, counts[i]); err != nil {
-			if !found.Merge(located("counts["+strconv.Itoa(i)+"]", err)) {
+			if !found.Merge(httpapi.Located("counts["+strconv.Itoa(i)+"]", err)) {
 				return processedOut{}, err
 			}
 			continue
 		}
-		if found.Len() == 0 && !a.names.admit(c, "service", p.Service) {
+		if found.Len() == 0 && c.CheckName("service", p.Service) != nil {
 			counts[i].Service = alert.Other
 		}
 	}
 	if err := found.Err(); err != nil {
 		return processedOut{}, err
 	}
-	if err := a.Store.AddProcessed(c.r.Context(), counts); err != nil {
+	if err := a.Store.AddProcessed(c.Context(), counts); err != nil {
 		return processedOut{}, err
 	}
 	return processedOut{Accepted: len(counts)}, nil
 }
 
-func (a *API) checkProcessed(c *call, p store.Processed) error {
+func (a *API) checkProcessed(c *httpapi.Call, p store.Processed) error {
 	for _, x := range [][2]string{{"table", p.Table}, {"service", p.Service}} {
 		if err := check.Identifier(x[0], x[1]); err != nil {
 			return err
@@ -132,14 +133,14 @@ func (a *API) checkProcessed(c *call, p store.Processed) error {
 		return bad("duration_ms", "range", "duration_ms must be between 0 and 2^40")
 	case p.FailedDuration < 0 || p.FailedDuration > p.Duration || p.Failed == 0 && p.FailedDuration > 0:
 		return bad("failed_duration_ms", "range", "failed_duration_ms must be part of duration_ms, and 0 if nothing failed")
-	case p.Minute.Before(c.now.Add(-24*time.Hour)) || p.Minute.After(c.now.Add(time.Hour)):
+	case p.Minute.Before(c.Now.Add(-24*time.Hour)) || p.Minute.After(c.Now.Add(time.Hour)):
 		return bad("minute", "range", "minute must be within the last day")
 	case p.Table == "" && p.Service == "":
 		return bad("table", "required", "table or service is required")
 	case p.Table != "" && !a.mayTouch(c, p.Table):
 		return engine.ErrForbidden
 	}
-	return a.Engine.CheckService(c.caller, p.Service)
+	return a.Engine.CheckService(c.Caller, p.Service)
 }
 
 // milliseconds is negative for what is out of range.

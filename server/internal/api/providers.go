@@ -10,13 +10,14 @@ import (
 	"github.com/recoup-dev/recoup/fault"
 	"github.com/recoup-dev/recoup/server/internal/alert"
 	"github.com/recoup-dev/recoup/server/internal/check"
+	"github.com/recoup-dev/recoup/server/internal/httpapi"
 	"github.com/recoup-dev/recoup/server/internal/policy"
 	"github.com/recoup-dev/recoup/server/internal/store"
 )
 
-func (a *API) providers(c *call, _ *struct{}) (client.Providers, error) {
-	rows, err := a.Store.Providers(c.r.Context())
-	return client.Providers{Providers: each(a.Engine.Policies.Current().Providers, func(g policy.ProviderGroup) recoup.Provider {
+func (a *API) providers(c *httpapi.Call, _ *struct{}) (client.Providers, error) {
+	rows, err := a.Store.Providers(c.Context())
+	return client.Providers{Providers: httpapi.Each(a.Engine.Policies.Current().Providers, func(g policy.ProviderGroup) recoup.Provider {
 		return providerOf(&g, rows)
 	})}, err
 }
@@ -39,7 +40,7 @@ type switchIn struct {
 }
 
 // switchProvider uses another provider. That it is in use already is as good.
-func (a *API) switchProvider(c *call, in *switchIn) (recoup.Provider, error) {
+func (a *API) switchProvider(c *httpapi.Call, in *switchIn) (recoup.Provider, error) {
 	groups := a.Engine.Policies.Current().Providers
 	i := slices.IndexFunc(groups, func(g policy.ProviderGroup) bool { return g.Name == in.Group })
 	if i < 0 {
@@ -49,7 +50,7 @@ func (a *API) switchProvider(c *call, in *switchIn) (recoup.Provider, error) {
 	if err := checkSwitch(group, in.Body); err != nil {
 		return recoup.Provider{}, err
 	}
-	rows, err := a.Store.Providers(c.r.Context())
+	rows, err := a.Store.Providers(c.Context())
 	if err != nil {
 		return recoup.Provider{}, err
 	}
@@ -61,7 +62,7 @@ func (a *API) switchProvider(c *call, in *switchIn) (recoup.Provider, error) {
 	if row != nil {
 		change.From = row.Active
 	}
-	done, err := a.Store.SwitchProvider(c.r.Context(), change, c.act(in.Body.Reason))
+	done, err := a.Store.SwitchProvider(c.Context(), change, c.Act(in.Body.Reason))
 	if errors.Is(err, store.ErrConflict) {
 		return recoup.Provider{}, fault.Wrap(err, fault.CodeConflict, "Somebody else has switched it meanwhile; look again.")
 	}
@@ -70,7 +71,7 @@ func (a *API) switchProvider(c *call, in *switchIn) (recoup.Provider, error) {
 
 // checkProvider is [checkSwitch] of a request that is refused anyway. Of a group that
 // does not exist nothing is said: the operation does.
-func (a *API) checkProvider(_ *call, in *switchIn) error {
+func (a *API) checkProvider(_ *httpapi.Call, in *switchIn) error {
 	groups := a.Engine.Policies.Current().Providers
 	i := slices.IndexFunc(groups, func(g policy.ProviderGroup) bool { return g.Name == in.Group })
 	if i < 0 {

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/recoup-dev/recoup/fault"
+	"github.com/recoup-dev/recoup/server/internal/httpapi"
 )
 
 type status struct {
@@ -22,7 +23,7 @@ type health struct {
 	Date     string `json:"date,omitempty" doc:"of that commit, as RFC 3339"`
 }
 
-func (a *API) healthy(*call, *struct{}) (health, error) {
+func (a *API) healthy(*httpapi.Call, *struct{}) (health, error) {
 	return health{"ok", a.Version, a.Revision, a.Date}, nil
 }
 
@@ -117,19 +118,19 @@ type readyIn struct {
 
 // ready says whether the node can serve. One that turns requests away can, and says
 // that it does.
-func (a *API) ready(c *call, in *readyIn) (status, error) {
+func (a *API) ready(c *httpapi.Call, in *readyIn) (status, error) {
 	carried := in.For == "events" && a.Bus != nil && a.Bus.Up()
 	if a.Ready != nil && !carried {
-		err := a.readiness.ask(c.r.Context())
+		err := a.readiness.ask(c.Context())
 		if said, ok := errors.AsType[*fault.Error](err); ok {
-			return status{}, patient(said)
+			return status{}, httpapi.RetryLater(said)
 		}
 		if err != nil {
-			return status{}, patient(unreachable(err))
+			return status{}, httpapi.RetryLater(unreachable(err))
 		}
 	}
 	out := status{Status: "ready"}
-	if a.admission.overloaded() {
+	if a.Overloaded() {
 		out.Status = "overloaded"
 	}
 	if a.Standby {
@@ -143,3 +144,6 @@ func (a *API) ready(c *call, in *readyIn) (status, error) {
 	}
 	return out, nil
 }
+
+// standbyWarning is what a standby says of itself.
+const standbyWarning = "this node is a standby: it answers reads, refuses changes, runs no jobs and sends nothing"

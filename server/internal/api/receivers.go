@@ -1,10 +1,9 @@
 package api
 
 import (
-	"reflect"
-
 	"github.com/recoup-dev/recoup"
 	"github.com/recoup-dev/recoup/client"
+	"github.com/recoup-dev/recoup/server/internal/httpapi"
 )
 
 // Receivers are the addresses that the node delivers work to.
@@ -13,24 +12,12 @@ type Receivers interface {
 }
 
 // receiverRoutes are about delivered work.
-func receiverRoutes() []*route {
-	return []*route{
-		operation(get, "/v1/receivers", "List receivers, and how deliveries go", (*API).listReceivers).by(Operator, Reader).forAllHubs().under(priority).tagged("operations"),
+func receiverRoutes() []*httpapi.Route {
+	return []*httpapi.Route{
+		httpapi.Op(get, "/v1/receivers", "List receivers, and how deliveries go", (*API).listReceivers).Roles(httpapi.RoleOperator, httpapi.RoleReader).AllHubs().Load(httpapi.LoadPriority).Tag("operations"),
 	}
 }
 
-func (a *API) listReceivers(*call, *struct{}) (client.Receivers, error) {
+func (a *API) listReceivers(*httpapi.Call, *struct{}) (client.Receivers, error) {
 	return client.Receivers{Node: a.Node, Receivers: a.Receivers.Receivers()}, nil
-}
-
-// Read reads a document as a request's body of that type is read: strictly, and held
-// to the rules of its fields.
-func Read(document []byte, into any) error {
-	t := reflect.TypeOf(into).Elem()
-	var r reading
-	if err := r.read(shapeOf(t), document, into); err != nil {
-		return err
-	}
-	r.found.Merge(checkRules(rulesOf(t), reflect.ValueOf(into).Elem()))
-	return r.found.Err()
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/recoup-dev/recoup/client"
 	"github.com/recoup-dev/recoup/fault"
 	"github.com/recoup-dev/recoup/internal/redact"
+	"github.com/recoup-dev/recoup/server/internal/httpapi"
 	"github.com/recoup-dev/recoup/server/internal/store"
 )
 
@@ -17,8 +18,8 @@ type codesOut struct {
 	Codes []codeOut `json:"codes" doc:"all of them, sorted"`
 }
 
-func (a *API) listCodes(*call, *struct{}) (codesOut, error) {
-	return codesOut{Codes: each(a.Registrar.Codes().All(), codeOf)}, nil
+func (a *API) listCodes(*httpapi.Call, *struct{}) (codesOut, error) {
+	return codesOut{Codes: httpapi.Each(a.Registrar.Codes().All(), codeOf)}, nil
 }
 
 type codeIn struct {
@@ -42,7 +43,7 @@ func (a *API) lookupCode(text string) (*fault.Definition, bool) {
 	return a.Registrar.Codes().Lookup(code)
 }
 
-func (a *API) showCode(_ *call, in *codeIn) (codeOut, error) {
+func (a *API) showCode(_ *httpapi.Call, in *codeIn) (codeOut, error) {
 	def, ok := a.lookupCode(in.Code)
 	if !ok {
 		return codeOut{}, store.ErrNotFound
@@ -56,7 +57,7 @@ type putCodeIn struct {
 }
 
 // checkCode says which parts of a definition are missing.
-func (a *API) checkCode(_ *call, in *putCodeIn) error {
+func (a *API) checkCode(_ *httpapi.Call, in *putCodeIn) error {
 	var bad fault.FieldErrors
 	_, err := recoup.ParseCode(in.Code)
 	if err != nil {
@@ -77,7 +78,7 @@ func (a *API) checkCode(_ *call, in *putCodeIn) error {
 	return bad.Err()
 }
 
-func (a *API) putCode(c *call, in *putCodeIn) (*fault.Definition, error) {
+func (a *API) putCode(c *httpapi.Call, in *putCodeIn) (*fault.Definition, error) {
 	if err := a.checkCode(c, in); err != nil {
 		return nil, err
 	}
@@ -90,7 +91,7 @@ func (a *API) putCode(c *call, in *putCodeIn) (*fault.Definition, error) {
 		return nil, fault.BadField("code", "match", "the body names another code than the address")
 	}
 	def.Code = code
-	if err := a.Registrar.RegisterCode(c.r.Context(), def, c.act("")); err != nil {
+	if err := a.Registrar.RegisterCode(c.Context(), def, c.Act("")); err != nil {
 		return nil, err
 	}
 	stored, _ := a.Registrar.Codes().Lookup(code)
@@ -99,7 +100,7 @@ func (a *API) putCode(c *call, in *putCodeIn) (*fault.Definition, error) {
 
 type classifyIn struct{ Body client.RawFailure }
 
-func (a *API) classify(c *call, in *classifyIn) (client.Classified, error) {
+func (a *API) classify(c *httpapi.Call, in *classifyIn) (client.Classified, error) {
 	verdict, err := a.judge(c, in)
 	if err != nil {
 		return client.Classified{}, err
@@ -136,26 +137,26 @@ func (e described) Error() string { return cmp.Or(e.message, "SQLSTATE "+e.state
 
 func (e described) SQLState() string { return e.state }
 
-func (a *API) checkClassify(c *call, in *classifyIn) error {
+func (a *API) checkClassify(c *httpapi.Call, in *classifyIn) error {
 	_, err := a.judge(c, in)
 	return err
 }
 
-func (a *API) judge(c *call, in *classifyIn) (fault.Verdict, error) {
+func (a *API) judge(c *httpapi.Call, in *classifyIn) (fault.Verdict, error) {
 	b := in.Body
 	header := http.Header{}
 	for name, value := range b.Headers {
 		header.Set(name, value)
 	}
 	if b.Provider != "" {
-		return judgeProvider(&b, header, c.now)
+		return judgeProvider(&b, header, c.Now)
 	}
 	registry := a.Registrar.Codes()
 	switch {
 	case b.Status != 0 && (b.Status < 100 || b.Status > 599):
 		return fault.Verdict{}, badStatus(b.Status, 599)
 	case b.Status != 0:
-		return registry.ClassifyResponse(b.Status, header, []byte(b.Body), c.now), nil
+		return registry.ClassifyResponse(b.Status, header, []byte(b.Body), c.Now), nil
 	case b.SQLState != "":
 		return registry.Classify(described{state: b.SQLState}), nil
 	}

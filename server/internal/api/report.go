@@ -13,27 +13,28 @@ import (
 	"github.com/recoup-dev/recoup/client"
 	"github.com/recoup-dev/recoup/fault"
 	"github.com/recoup-dev/recoup/server/internal/engine"
+	"github.com/recoup-dev/recoup/server/internal/httpapi"
 	"github.com/recoup-dev/recoup/server/internal/store"
 	"github.com/recoup-dev/recoup/server/internal/turn"
 )
 
 // correlated is a report as the engine takes it. One that is correlated with nothing
 // is with its request.
-func (c *call) correlated(r recoup.Report) recoup.Report {
+func correlated(c *httpapi.Call, r recoup.Report) recoup.Report {
 	if r.CorrelationID.IsZero() {
-		r.CorrelationID = c.trace()
+		r.CorrelationID = c.TraceID()
 	}
 	return r
 }
 
 type reportIn struct{ Body recoup.Report }
 
-func (a *API) report(c *call, in *reportIn) (recoup.Reported, error) {
-	receipt, err := c.receipt(0)
+func (a *API) report(c *httpapi.Call, in *reportIn) (recoup.Reported, error) {
+	receipt, err := c.Receipt(0)
 	if err != nil {
 		return recoup.Reported{}, err
 	}
-	out, err := a.Engine.Report(c.r.Context(), c.caller, []recoup.Report{c.correlated(in.Body)}, receipt)
+	out, err := a.Engine.Report(c.Context(), c.Caller, []recoup.Report{correlated(c, in.Body)}, receipt)
 	if err != nil {
 		return recoup.Reported{}, err
 	}
@@ -41,8 +42,8 @@ func (a *API) report(c *call, in *reportIn) (recoup.Reported, error) {
 	return out[0].Reported, out[0].Err
 }
 
-func (a *API) checkReport(c *call, in *reportIn) error {
-	r := c.correlated(in.Body)
+func (a *API) checkReport(c *httpapi.Call, in *reportIn) error {
+	r := correlated(c, in.Body)
 	return a.Engine.CheckReport(&r)
 }
 
@@ -50,19 +51,17 @@ type reportBatchIn struct{ Body client.ReportBatch }
 
 // The shape and the rules of one report among many.
 var (
-	reportShape = shapeOf(reflect.TypeFor[recoup.Report]())
-	reportRules = rulesOf(reflect.TypeFor[recoup.Report]())
+	reportShape = httpapi.ShapeOf[recoup.Report]()
+	reportRules = httpapi.RulesOf[recoup.Report]()
 )
 
 // reportMany is the route of many reports. What is wrong with one of them, even if it
 // cannot be read at all, takes nothing from the others.
-func reportMany() *route {
-	r := checked(operation(http.MethodPost, "/v1/errors/batch", "Report failures in bulk; items succeed or fail independently", (*API).reportBatch), (*API).checkReports)
-	whole := r.serve
-	r.serve = func(a *API, c *call) (any, error) {
-		out, err := whole(a, c)
+func reportMany() *httpapi.Route {
+	r := httpapi.WithCheck(httpapi.Op(http.MethodPost, "/v1/errors/batch", "Report failures in bulk; items succeed or fail independently", (*API).reportBatch), (*API).checkReports)
+	return httpapi.WithAnswer(r, func(a *API, c *httpapi.Call, out any, err error) (any, error) {
 		var body struct{ Reports []json.RawMessage }
-		if !within(err, "reports") || json.Unmarshal(c.body, &body) != nil {
+		if !httpapi.Within(err, "reports") || json.Unmarshal(c.Body, &body) != nil {
 			return out, err
 		}
 		reports, wrong, late := a.readReports(c, body.Reports)
@@ -70,22 +69,21 @@ func reportMany() *route {
 			return nil, late
 		}
 		if !slices.Contains(wrong, nil) {
-			return out, c.illustrated(cmp.Or(joined(wrong), err)) // there is none to be served
+			return out, c.WithValues(cmp.Or(joined(wrong), err)) // there is none to be served
 		}
 		return a.reportItems(c, reports, wrong)
-	}
-	return r
+	})
 }
 
 // readReports reads reports of which some are none, each by itself, in turns of the key.
-func (a *API) readReports(c *call, items []json.RawMessage) ([]recoup.Report, []error, error) {
+func (a *API) readReports(c *httpapi.Call, items []json.RawMessage) ([]recoup.Report, []error, error) {
 	reports, wrong, listed := make([]recoup.Report, len(items)), make([]error, len(items)), 0
-	err := turn.Each(c.r.Context(), len(items), func(i int) error {
-		r := reading{at: reportAt(i), listed: &listed}
-		wrong[i] = r.item(reportShape, items[i], &reports[i])
-		if r.found.Len() > 0 && !r.void && !r.brief() {
-			r.found.Merge(located(r.at, a.checkItem(c, reports[i])))
-			wrong[i] = r.found.Err()
+	err := turn.Each(c.Context(), len(items), func(i int) error {
+		r := httpapi.Reading{At: reportAt(i), Listed: &listed}
+		wrong[i] = r.Item(reportShape, items[i], &reports[i])
+		if r.Found.Len() > 0 && !r.Void && !r.Brief() {
+			r.Found.Merge(httpapi.Located(r.At, a.checkItem(c, reports[i])))
+			wrong[i] = r.Found.Err()
 		}
 		return nil
 	})
@@ -93,17 +91,17 @@ func (a *API) readReports(c *call, items []json.RawMessage) ([]recoup.Report, []
 }
 
 // checkItem says everything that is wrong with a report of the right shape.
-func (a *API) checkItem(c *call, r recoup.Report) error {
+func (a *API) checkItem(c *httpapi.Call, r recoup.Report) error {
 	var found fault.FieldErrors
-	if !found.Merge(checkRules(reportRules, reflect.ValueOf(r))) {
+	if !found.Merge(httpapi.CheckRules(reportRules, reflect.ValueOf(r))) {
 		return a.checkReport(c, &reportIn{r})
 	}
 	found.Merge(a.checkReport(c, &reportIn{r}))
 	return found.Err()
 }
 
-func (a *API) checkReports(c *call, in *reportBatchIn) error {
-	return eachItem(c.r.Context(), "reports", in.Body.Reports, reportRules, func(r *recoup.Report) error { return a.checkReport(c, &reportIn{*r}) })
+func (a *API) checkReports(c *httpapi.Call, in *reportBatchIn) error {
+	return httpapi.CheckItems(c.Context(), "reports", in.Body.Reports, reportRules, func(r *recoup.Report) error { return a.checkReport(c, &reportIn{*r}) })
 }
 
 // joined is everything that is wrong with the items of a batch as one failure.
@@ -117,28 +115,28 @@ func joined(wrong []error) error {
 
 func reportAt(i int) string { return "reports[" + strconv.Itoa(i) + "]" }
 
-func (a *API) reportBatch(c *call, in *reportBatchIn) (client.ReportedBatch, error) {
+func (a *API) reportBatch(c *httpapi.Call, in *reportBatchIn) (client.ReportedBatch, error) {
 	return a.reportItems(c, in.Body.Reports, make([]error, len(in.Body.Reports)))
 }
 
 // reportItems records the reports with which nothing is wrong yet.
-func (a *API) reportItems(c *call, items []recoup.Report, wrong []error) (client.ReportedBatch, error) {
+func (a *API) reportItems(c *httpapi.Call, items []recoup.Report, wrong []error) (client.ReportedBatch, error) {
 	receipts := make([]*store.Receipt, 0, len(items))
-	answers, err := answerItems(a, c, len(items), func(i int) (r recoup.Report, err error) {
+	answers, err := answerItems(c, len(items), func(i int) (r recoup.Report, err error) {
 		if err = wrong[i]; err == nil {
-			err = checkItemRules(reportRules, &items[i], func(r *recoup.Report) error { return a.checkReport(c, &reportIn{*r}) })
+			err = httpapi.CheckItem(reportRules, &items[i], func(r *recoup.Report) error { return a.checkReport(c, &reportIn{*r}) })
 		}
 		if err != nil {
-			return r, c.illustrated(located(reportAt(i), err))
+			return r, c.WithValues(httpapi.Located(reportAt(i), err))
 		}
-		receipt, err := c.receipt(i)
+		receipt, err := c.Receipt(i)
 		receipts = append(receipts, receipt)
-		return c.correlated(items[i]), err
+		return correlated(c, items[i]), err
 	}, func(ctx context.Context, reports []recoup.Report) ([]engine.Reported, error) {
-		return a.Engine.Report(ctx, c.caller, reports, receipts...)
+		return a.Engine.Report(ctx, c.Caller, reports, receipts...)
 	}, func(i int, o *engine.Reported) (*recoup.Reported, error) {
 		if o.Err != nil {
-			return nil, c.illustrated(located(reportAt(i), o.Err))
+			return nil, c.WithValues(httpapi.Located(reportAt(i), o.Err))
 		}
 		o.Error = o.Error.Public()
 		return &o.Reported, nil

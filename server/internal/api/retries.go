@@ -2,12 +2,12 @@ package api
 
 import (
 	"context"
-	"reflect"
 
 	"github.com/recoup-dev/recoup"
 	"github.com/recoup-dev/recoup/client"
 	"github.com/recoup-dev/recoup/server/internal/check"
 	"github.com/recoup-dev/recoup/server/internal/engine"
+	"github.com/recoup-dev/recoup/server/internal/httpapi"
 	"github.com/recoup-dev/recoup/server/internal/lease"
 	"github.com/recoup-dev/recoup/server/internal/lifecycle"
 	"github.com/recoup-dev/recoup/server/internal/store"
@@ -15,9 +15,9 @@ import (
 
 type claimIn struct{ Body recoup.RetryClaim }
 
-func (a *API) claim(c *call, in *claimIn) (client.Claimed, error) {
-	claimed, err := poll(a, c, func(ctx context.Context) ([]recoup.Error, error) {
-		return a.Engine.Claim(ctx, c.caller, in.Body)
+func (a *API) claim(c *httpapi.Call, in *claimIn) (client.Claimed, error) {
+	claimed, err := httpapi.Poll(c, func(ctx context.Context) ([]recoup.Error, error) {
+		return a.Engine.Claim(ctx, c.Caller, in.Body)
 	})
 	if claimed == nil {
 		claimed = []recoup.Error{}
@@ -26,24 +26,28 @@ func (a *API) claim(c *call, in *claimIn) (client.Claimed, error) {
 }
 
 type resultIn struct {
-	idIn
+	httpapi.IDParam
 	Body client.Result
 }
 
-func (a *API) succeed(c *call, in *resultIn) (client.Acted, error) {
+func (a *API) succeed(c *httpapi.Call, in *resultIn) (client.Acted, error) {
 	return a.result(c, in, "succeed")
 }
-func (a *API) fail(c *call, in *resultIn) (client.Acted, error)   { return a.result(c, in, "fail") }
-func (a *API) extend(c *call, in *resultIn) (client.Acted, error) { return a.result(c, in, "extend") }
+func (a *API) fail(c *httpapi.Call, in *resultIn) (client.Acted, error) {
+	return a.result(c, in, "fail")
+}
+func (a *API) extend(c *httpapi.Call, in *resultIn) (client.Acted, error) {
+	return a.result(c, in, "extend")
+}
 
-func (a *API) result(c *call, in *resultIn, outcome string) (client.Acted, error) {
+func (a *API) result(c *httpapi.Call, in *resultIn, outcome string) (client.Acted, error) {
 	r := in.Body
 	r.ErrorID, r.Outcome = in.ID, outcome
 	act, err := a.resultOf(c, r, 0)
 	if err != nil {
 		return client.Acted{}, err
 	}
-	out, err := a.Engine.One(c.r.Context(), c.caller, act)
+	out, err := a.Engine.One(c.Context(), c.Caller, act)
 	return keepToken(acted(out), r), err
 }
 
@@ -56,8 +60,8 @@ func keepToken(a client.Acted, r client.Result) client.Acted {
 }
 
 // checkResult says what is wrong with the result of an attempt.
-func checkResult(outcome string) func(*API, *call, *resultIn) error {
-	return func(a *API, _ *call, in *resultIn) error {
+func checkResult(outcome string) func(*API, *httpapi.Call, *resultIn) error {
+	return func(a *API, _ *httpapi.Call, in *resultIn) error {
 		r := in.Body
 		r.ErrorID, r.Outcome = in.ID, outcome
 		_, err := a.inputOf(r)
@@ -66,8 +70,8 @@ func checkResult(outcome string) func(*API, *call, *resultIn) error {
 }
 
 // resultOf turns the i-th result of a request into an act.
-func (a *API) resultOf(c *call, r client.Result, i int) (engine.Act, error) {
-	receipt, err := c.receipt(i)
+func (a *API) resultOf(c *httpapi.Call, r client.Result, i int) (engine.Act, error) {
+	receipt, err := c.Receipt(i)
 	if err != nil {
 		return engine.Act{}, err
 	}
@@ -103,19 +107,19 @@ type resultsIn struct {
 }
 
 // resultRules are the rules of one result among many.
-var resultRules = rulesOf(reflect.TypeFor[client.Result]())
+var resultRules = httpapi.RulesOf[client.Result]()
 
-func (a *API) results(c *call, in *resultsIn) (client.ActedBatch, error) {
-	results, brief, taken := in.Body.Results, prefers(c, "return=minimal"), &client.Acted{}
-	items, err := answerItems(a, c, len(results), func(i int) (engine.Act, error) {
-		if err := checkItemRules(resultRules, &results[i], a.checkRetryResult); err != nil {
+func (a *API) results(c *httpapi.Call, in *resultsIn) (client.ActedBatch, error) {
+	results, brief, taken := in.Body.Results, c.Prefers("return=minimal"), &client.Acted{}
+	items, err := answerItems(c, len(results), func(i int) (engine.Act, error) {
+		if err := httpapi.CheckItem(resultRules, &results[i], a.checkRetryResult); err != nil {
 			return engine.Act{}, err
 		}
 		act, err := a.resultOf(c, results[i], i)
 		act.Brief = brief
 		return act, err
 	}, func(ctx context.Context, acts []engine.Act) ([]store.Outcome, error) {
-		return a.Engine.Apply(ctx, c.caller, acts)
+		return a.Engine.Apply(ctx, c.Caller, acts)
 	}, func(i int, o *store.Outcome) (*client.Acted, error) {
 		warning := string(o.Effects.Warning)
 		switch {

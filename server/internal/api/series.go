@@ -7,6 +7,7 @@ import (
 
 	"github.com/recoup-dev/recoup"
 	"github.com/recoup-dev/recoup/client"
+	"github.com/recoup-dev/recoup/server/internal/httpapi"
 	"github.com/recoup-dev/recoup/server/internal/policy"
 	"github.com/recoup-dev/recoup/server/internal/store"
 )
@@ -17,14 +18,14 @@ func (in *seriesIn) filter() client.Filter {
 	return client.Filter{Table: in.Table, Hub: in.Hub, Code: in.Code}
 }
 
-func (a *API) checkSeries(_ *call, in *seriesIn) error {
+func (a *API) checkSeries(_ *httpapi.Call, in *seriesIn) error {
 	_, err := a.filterOf(in.filter())
 	return err
 }
 
 // series counts what happened in each of the last hours, of the tables that the caller may
 // see.
-func (a *API) series(c *call, in *seriesIn) (client.Series, error) {
+func (a *API) series(c *httpapi.Call, in *seriesIn) (client.Series, error) {
 	f, err := a.filterOf(in.filter())
 	if err != nil {
 		return client.Series{}, err
@@ -32,12 +33,12 @@ func (a *API) series(c *call, in *seriesIn) (client.Series, error) {
 	if in.Hub != "" {
 		in.Hub, _ = a.hub(in.Hub) // the filter has it
 	}
-	n, end := cmp.Or(in.Hours, recoup.TrendHours), store.Hour(c.now).Add(time.Hour)
+	n, end := cmp.Or(in.Hours, recoup.TrendHours), store.Hour(c.Now).Add(time.Hour)
 	s := seriesOf{a, c, f, client.Series{Hours: make([]client.HourCount, n), Counted: []string{}, Thresholds: []client.Threshold{}}, store.Span{From: end.Add(time.Duration(-n) * time.Hour), To: end}}
 	for i := range s.out.Hours {
 		s.out.Hours[i].Hour = s.span.From.Add(time.Duration(i) * time.Hour)
 	}
-	if in.Table == "" && in.Hub == "" && len(c.caller.Hubs) == 0 {
+	if in.Table == "" && in.Hub == "" && len(c.Caller.Hubs) == 0 {
 		if err := s.events(); err != nil {
 			return s.out, err
 		}
@@ -52,7 +53,7 @@ func (a *API) series(c *call, in *seriesIn) (client.Series, error) {
 // seriesOf is a series in the making.
 type seriesOf struct {
 	*API
-	*call
+	*httpapi.Call
 	filter store.Filter
 	out    client.Series
 	span   store.Span
@@ -65,7 +66,7 @@ func (s *seriesOf) hour(at time.Time) *client.HourCount {
 
 // events counts what is in the ledger.
 func (s *seriesOf) events() error {
-	list, err := s.Store.EventHours(s.r.Context(), s.filter.Code, s.span)
+	list, err := s.Store.EventHours(s.Request.Context(), s.filter.Code, s.span)
 	for _, n := range list {
 		s.hour(n.Hour).Events = n.N
 	}
@@ -75,7 +76,7 @@ func (s *seriesOf) events() error {
 
 // ofCode counts the reports of a code, from the groups of its errors.
 func (s *seriesOf) ofCode() error {
-	list, whole, err := s.Engine.CodeHours(s.r.Context(), s.caller, s.filter, s.span.From)
+	list, whole, err := s.Engine.CodeHours(s.Request.Context(), s.Caller, s.filter, s.span.From)
 	for _, n := range list {
 		if n.Hour.Before(s.span.To) {
 			s.hour(n.Hour).Reported += n.N
@@ -89,15 +90,15 @@ func (s *seriesOf) ofCode() error {
 // as many as now, without what was parked since and with what has left the park queue.
 func (s *seriesOf) activity() error {
 	s.out.Counted = append(s.out.Counted, "reported", "retried", "succeeded", "resolved", "parked", "cleared", "reviewed", "in_park", "escalated", "expired", "archived")
-	tables, some, err := s.Engine.TablesOf(s.caller, s.filter)
+	tables, some, err := s.Engine.TablesOf(s.Caller, s.filter)
 	if err != nil || !some {
 		return err
 	}
-	counts, err := s.Engine.Counts(s.r.Context(), s.caller)
+	counts, err := s.Engine.Counts(s.Request.Context(), s.Caller)
 	if err != nil {
 		return err
 	}
-	list, err := s.Store.ActivityHours(s.r.Context(), tables, s.span)
+	list, err := s.Store.ActivityHours(s.Request.Context(), tables, s.span)
 	left := make([]int64, len(s.out.Hours))
 	for _, n := range list {
 		h := s.hour(n.Minute)
@@ -122,16 +123,16 @@ func (s *seriesOf) activity() error {
 
 // thresholds are the rules that compare a figure of the hours, of what was asked: everything,
 // or one hub.
-func (a *API) thresholds(c *call, in *seriesIn) []client.Threshold {
+func (a *API) thresholds(c *httpapi.Call, in *seriesIn) []client.Threshold {
 	list := []client.Threshold{}
 	hub := in.Hub
-	if hub == "" && len(c.caller.Hubs) == 1 {
-		hub = c.caller.Hubs[0]
+	if hub == "" && len(c.Caller.Hubs) == 1 {
+		hub = c.Caller.Hubs[0]
 	}
 	p := a.Engine.Policies.Current()
 	for i := range p.Alerts {
 		r := &p.Alerts[i]
-		everything := hub == "" && len(c.caller.Hubs) == 0 && r.Per == policy.PerPlatform
+		everything := hub == "" && len(c.Caller.Hubs) == 0 && r.Per == policy.PerPlatform
 		one := hub != "" && r.Per == policy.PerHub && (r.Hub == "" || r.Hub == hub)
 		if r.Metric == "parked_errors" && in.Table == "" && (everything || one) {
 			list = append(list, client.Threshold{Rule: r.Name, Figure: "in_park", Compare: string(r.Compare), Value: r.Value, Severity: string(r.Severity)})

@@ -10,7 +10,7 @@ import (
 
 	"github.com/recoup-dev/recoup"
 	"github.com/recoup-dev/recoup/client"
-	"github.com/recoup-dev/recoup/server/internal/api"
+	"github.com/recoup-dev/recoup/server/internal/httpapi"
 )
 
 // pass waits longer than keys live, and hands out new ones.
@@ -18,8 +18,8 @@ func (w *world) pass(d time.Duration) {
 	w.Helper()
 	w.wait(d)
 	w.keys = maps.Clone(w.keys)
-	for _, role := range []api.Role{api.Admin, api.Operator} {
-		key, err := api.NewKey(recoup.NewIDSource(rand.Reader), rand.Reader, w.clock(), string(role), role, nil, api.KeyLife)
+	for _, role := range []httpapi.Role{httpapi.RoleAdmin, httpapi.RoleOperator} {
+		key, err := httpapi.NewKey(recoup.NewIDSource(rand.Reader), rand.Reader, w.clock(), string(role), role, nil, httpapi.KeyLife)
 		if err != nil {
 			w.Fatal(err)
 		}

@@ -7,6 +7,7 @@ import (
 	"github.com/recoup-dev/recoup"
 	"github.com/recoup-dev/recoup/client"
 	"github.com/recoup-dev/recoup/fault"
+	"github.com/recoup-dev/recoup/server/internal/httpapi"
 	"github.com/recoup-dev/recoup/server/internal/store"
 )
 
@@ -15,28 +16,11 @@ type topIn struct {
 	Limit int `query:"limit" minimum:"1" maximum:"1000" doc:"default 20"`
 }
 
-func (a *API) topCodes(c *call, in *topIn) (client.TopCodes, error) {
+func (a *API) topCodes(c *httpapi.Call, in *topIn) (client.TopCodes, error) {
 	hours, limit := cmp.Or(in.Hours, 24), cmp.Or(in.Limit, 20)
-	span := store.Span{From: c.now.Add(-time.Duration(hours) * time.Hour), To: c.now}
-	codes, err := a.Store.TopCodes(c.r.Context(), span, limit)
-	return client.TopCodes{From: span.From, To: span.To, Codes: listed(codes)}, err
-}
-
-// each turns what a store returns into what is sent: a list that is never null.
-func each[S, T any](list []S, turn func(S) T) []T {
-	out := make([]T, len(list))
-	for i := range list {
-		out[i] = turn(list[i])
-	}
-	return out
-}
-
-// listed is a list as it is sent: never null.
-func listed[T any](list []T) []T {
-	if list == nil {
-		return []T{}
-	}
-	return list
+	span := store.Span{From: c.Now.Add(-time.Duration(hours) * time.Hour), To: c.Now}
+	codes, err := a.Store.TopCodes(c.Context(), span, limit)
+	return client.TopCodes{From: span.From, To: span.To, Codes: httpapi.Listed(codes)}, err
 }
 
 type daysIn struct{ client.Days }
@@ -56,12 +40,12 @@ func (in daysIn) span(now time.Time) (from, to time.Time, err error) {
 	return from, to, nil
 }
 
-func (a *API) retryableRate(c *call, in *daysIn) (client.RetryableRates, error) {
-	from, to, err := in.span(c.now)
+func (a *API) retryableRate(c *httpapi.Call, in *daysIn) (client.RetryableRates, error) {
+	from, to, err := in.span(c.Now)
 	if err != nil {
 		return client.RetryableRates{}, err
 	}
-	found, err := a.Store.RetryableRates(c.r.Context(), from, to)
+	found, err := a.Store.RetryableRates(c.Context(), from, to)
 	out := client.RetryableRates{Services: []recoup.ServiceRate{}}
 	for _, r := range found {
 		if in.Service == "" || in.Service == r.Service {
@@ -72,8 +56,8 @@ func (a *API) retryableRate(c *call, in *daysIn) (client.RetryableRates, error) 
 	return out, err
 }
 
-func (a *API) daily(c *call, in *daysIn) (client.Daily, error) {
-	from, to, err := in.span(c.now)
+func (a *API) daily(c *httpapi.Call, in *daysIn) (client.Daily, error) {
+	from, to, err := in.span(c.Now)
 	if err != nil {
 		return client.Daily{}, err
 	}
@@ -96,9 +80,9 @@ func (a *API) dailyFilter(in *daysIn) (store.DailyFilter, error) {
 	return filter, nil
 }
 
-func (a *API) dailyCounts(c *call, filter store.DailyFilter, from, to time.Time) (client.Daily, error) {
-	days, err := a.Store.Daily(c.r.Context(), filter, from, to)
-	return client.Daily{Days: each(days, dailyCount)}, err
+func (a *API) dailyCounts(c *httpapi.Call, filter store.DailyFilter, from, to time.Time) (client.Daily, error) {
+	days, err := a.Store.Daily(c.Context(), filter, from, to)
+	return client.Daily{Days: httpapi.Each(days, dailyCount)}, err
 }
 
 func dailyCount(n store.DailyCount) client.DailyCount {
@@ -108,11 +92,11 @@ func dailyCount(n store.DailyCount) client.DailyCount {
 // date writes a day as spec 003 has it.
 func date(day time.Time) string { return day.UTC().Format(time.DateOnly) }
 
-func (a *API) drops(c *call, in *daysIn) (client.Drops, error) {
-	from, to, err := in.span(c.now)
+func (a *API) drops(c *httpapi.Call, in *daysIn) (client.Drops, error) {
+	from, to, err := in.span(c.Now)
 	if err != nil {
 		return client.Drops{}, err
 	}
-	drops, err := a.Store.Drops(c.r.Context(), from, to)
-	return client.Drops{Drops: each(drops, func(n store.Drop) client.Drop { return client.Drop{Day: date(n.Day), Reason: n.Reason, N: n.N} })}, err
+	drops, err := a.Store.Drops(c.Context(), from, to)
+	return client.Drops{Drops: httpapi.Each(drops, func(n store.Drop) client.Drop { return client.Drop{Day: date(n.Day), Reason: n.Reason, N: n.N} })}, err
 }

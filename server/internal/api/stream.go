@@ -5,21 +5,18 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"net/http"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/recoup-dev/recoup"
 	"github.com/recoup-dev/recoup/client"
 	"github.com/recoup-dev/recoup/server/internal/engine"
+	"github.com/recoup-dev/recoup/server/internal/httpapi"
 	"github.com/recoup-dev/recoup/server/internal/store"
 	"github.com/recoup-dev/recoup/server/internal/stream"
 )
 
 const (
-	mediaEvents = "text/event-stream"
-
 	// heartbeat is how often a stream on which nothing happens says that it is alive.
 	heartbeat = 15 * time.Second
 
@@ -61,42 +58,29 @@ func (a *API) newStreams() *stream.Watcher {
 func (a *API) StopStreaming() { a.streams.Stop() }
 
 // showStream answers who does not ask for events with what a stream begins with.
-func (a *API) showStream(c *call, _ *struct{}) (client.StreamEvent, error) {
-	counts, err := a.Engine.Counts(c.r.Context(), c.caller)
-	return client.StreamEvent{Event: client.StreamHello, Version: a.Version, Counts: listed(counts)}, err
-}
-
-// wantsEvents reports whether a request asks for a stream of events, as a browser's
-// EventSource does.
-func wantsEvents(r *http.Request) bool {
-	return slices.ContainsFunc(r.Header.Values("Accept"), func(s string) bool { return strings.Contains(s, mediaEvents) })
+func (a *API) showStream(c *httpapi.Call, _ *struct{}) (client.StreamEvent, error) {
+	counts, err := a.Engine.Counts(c.Context(), c.Caller)
+	return client.StreamEvent{Event: client.StreamHello, Version: a.Version, Counts: httpapi.Listed(counts)}, err
 }
 
 // stream sends events until the caller has gone, its key ends or the node stops.
-func (a *API) stream(c *call, v *visit) error {
-	if err := v.enter(streaming); err != nil {
+func (a *API) stream(c *httpapi.Call) error {
+	if err := c.EnterStream(); err != nil {
 		return err
 	}
 	hello, err := a.opening(c)
 	if err != nil {
-		return c.failure(err)
+		return c.Failure(err)
 	}
 	listener := a.streams.Listen(stream.Eyes{
-		Table:  func(name string) bool { return a.Engine.Sees(c.caller, name) },
+		Table:  func(name string) bool { return a.Engine.Sees(c.Caller, name) },
 		Object: func(m store.Moving) bool { return a.mayFind(c, m.Kind) == nil && a.maySee(c, m.Kind, m.Of) },
 	})
 	defer listener.Close()
-	ctx := c.r.Context()
-	if c.key != nil {
-		watched, leave := a.keys.watch(ctx, c.key, a.Now)
-		defer leave()
-		ctx = watched
-	}
-	h := c.w.Header()
-	h["X-Content-Type-Options"], h["Cache-Control"], h["Content-Type"] = nosniff, noStore, []string{mediaEvents}
-	h.Set("X-Accel-Buffering", "no") // of a proxy that would gather what it passes on
-	c.w.WriteHeader(http.StatusOK)
-	if err := c.event(hello); err == nil {
+	ctx, leave := c.WatchKey()
+	defer leave()
+	c.StartStream()
+	if err := sendEvent(c, hello); err == nil {
 		a.follow(ctx, c, listener)
 	}
 	return nil
@@ -104,32 +88,32 @@ func (a *API) stream(c *call, v *visit) error {
 
 // opening is the first event, read before the stream begins, so that a database that does
 // not answer is a failure and no empty stream.
-func (a *API) opening(c *call) (client.StreamEvent, error) {
-	ctx, cancel := context.WithTimeout(c.r.Context(), a.admission.limits.Time)
+func (a *API) opening(c *httpapi.Call) (client.StreamEvent, error) {
+	ctx, cancel := c.WithTimeLimit()
 	defer cancel()
-	counts, err := a.Engine.Counts(ctx, c.caller)
+	counts, err := a.Engine.Counts(ctx, c.Caller)
 	return client.StreamEvent{Event: client.StreamHello, Version: a.Version, Counts: counts}, err
 }
 
 // follow sends what a listener hears. It returns when that cannot be written any more.
-func (a *API) follow(ctx context.Context, c *call, listener *stream.Listener) {
+func (a *API) follow(ctx context.Context, c *httpapi.Call, listener *stream.Listener) {
 	beat := time.NewTicker(heartbeat)
 	defer beat.Stop()
 	for {
 		var err error
 		select {
 		case <-ctx.Done():
-			if errors.Is(context.Cause(ctx), errKeyEnded) {
-				_ = c.event(client.StreamEvent{Event: client.StreamEnd, Reason: endedByKey})
+			if errors.Is(context.Cause(ctx), httpapi.ErrKeyEnded) {
+				_ = sendEvent(c, client.StreamEvent{Event: client.StreamEnd, Reason: endedByKey})
 			}
 			return
 		case <-a.streams.Stopped():
-			_ = c.event(client.StreamEvent{Event: client.StreamEnd, Reason: endedByShutdown})
+			_ = sendEvent(c, client.StreamEvent{Event: client.StreamEnd, Reason: endedByShutdown})
 			return
 		case <-beat.C:
-			err = c.push([]byte(":\n\n"))
+			err = c.Push([]byte(":\n\n"))
 		case <-listener.Ready():
-			err = c.pass(listener.Take())
+			err = pass(c, listener.Take())
 		}
 		if err != nil {
 			return
@@ -138,37 +122,28 @@ func (a *API) follow(ctx context.Context, c *call, listener *stream.Listener) {
 }
 
 // pass sends what a listener has heard.
-func (c *call) pass(b stream.Batch) error {
+func pass(c *httpapi.Call, b stream.Batch) error {
 	var failed []error
 	if b.Lost {
-		failed = append(failed, c.event(client.StreamEvent{Event: client.StreamLost, Reason: lostReason}))
+		failed = append(failed, sendEvent(c, client.StreamEvent{Event: client.StreamLost, Reason: lostReason}))
 	}
 	for some := range slices.Chunk(b.Changed, changedPerEvent) {
-		failed = append(failed, c.event(client.StreamEvent{Event: client.StreamChanged, Changed: some}))
+		failed = append(failed, sendEvent(c, client.StreamEvent{Event: client.StreamChanged, Changed: some}))
 	}
 	for some := range slices.Chunk(b.Objects, changedPerEvent) {
-		failed = append(failed, c.event(client.StreamEvent{Event: client.StreamChanged, Objects: some}))
+		failed = append(failed, sendEvent(c, client.StreamEvent{Event: client.StreamChanged, Objects: some}))
 	}
 	if b.Counts != nil {
-		failed = append(failed, c.event(client.StreamEvent{Event: client.StreamCounts, Counts: b.Counts}))
+		failed = append(failed, sendEvent(c, client.StreamEvent{Event: client.StreamCounts, Counts: b.Counts}))
 	}
 	return errors.Join(failed...)
 }
 
-// event sends one event.
-func (c *call) event(e client.StreamEvent) error {
+// sendEvent sends one event.
+func sendEvent(c *httpapi.Call, e client.StreamEvent) error {
 	data, err := json.Marshal(e)
 	if err != nil {
 		return err
 	}
-	return c.push(fmt.Appendf(nil, "event: %s\ndata: %s\n\n", e.Event, data))
-}
-
-// push writes at once, and not for long: who reads too slowly is cut off.
-func (c *call) push(data []byte) error {
-	c.writeWithin(len(data))
-	if _, err := c.w.Write(data); err != nil {
-		return err
-	}
-	return c.control.Flush()
+	return c.Push(fmt.Appendf(nil, "event: %s\ndata: %s\n\n", e.Event, data))
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/recoup-dev/recoup"
 	"github.com/recoup-dev/recoup/client"
 	"github.com/recoup-dev/recoup/fault"
-	"github.com/recoup-dev/recoup/server/internal/api"
+	"github.com/recoup-dev/recoup/server/internal/httpapi"
 )
 
 // follower reads a stream of a server of the world.
@@ -193,7 +193,7 @@ func TestStreamEndsWithItsKey(t *testing.T) {
 // Streams have a limit of their own, and take no slot of a request.
 func TestStreamLimits(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, limits(api.Limits{Streams: 4, InFlight: 1, Reserved: 1}))
+	w := newWorld(t, limits(httpapi.Limits{Streams: 4, InFlight: 1, Reserved: 1}))
 	url := w.served()
 	for _, key := range []string{"reader", "operator", "worker", "admin"} {
 		w.follow(url, key)
@@ -210,7 +210,7 @@ func TestStreamLimits(t *testing.T) {
 	w.do("reader", http.MethodGet, "/v1/errors", nil).ok()
 	w.report(dol, "CO-1")
 
-	w = newWorld(t, limits(api.Limits{Streams: 8}))
+	w = newWorld(t, limits(httpapi.Limits{Streams: 8}))
 	url = w.served()
 	w.follow(url, "reader")
 	w.follow(url, "reader")

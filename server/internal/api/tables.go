@@ -3,11 +3,12 @@ package api
 import (
 	"github.com/recoup-dev/recoup"
 	"github.com/recoup-dev/recoup/client"
+	"github.com/recoup-dev/recoup/server/internal/httpapi"
 )
 
 // tables lists the error tables that the caller may see, and what has their names.
-func (a *API) tables(c *call, _ *struct{}) (client.Tables, error) {
-	names, err := a.Store.TableNames(c.r.Context())
+func (a *API) tables(c *httpapi.Call, _ *struct{}) (client.Tables, error) {
+	names, err := a.Store.TableNames(c.Context())
 	if err != nil {
 		return client.Tables{}, err
 	}
@@ -20,9 +21,9 @@ func (a *API) tables(c *call, _ *struct{}) (client.Tables, error) {
 		if a.mayTouch(c, t.Name) {
 			list = append(list, recoup.ErrorTable{
 				Table: t.Name, Hub: t.Hub, EntityColumn: t.EntityColumn, Default: t.Default, Blocks: t.Blocks, Archive: t.Archive,
-				Names: listed(byTable[t.Name]),
+				Names: httpapi.Listed(byTable[t.Name]),
 			})
 		}
 	}
-	return client.Tables{Tables: listed(list)}, nil
+	return client.Tables{Tables: httpapi.Listed(list)}, nil
 }

@@ -5,6 +5,7 @@ import (
 
 	"github.com/recoup-dev/recoup/client"
 	"github.com/recoup-dev/recoup/server/internal/check"
+	"github.com/recoup-dev/recoup/server/internal/httpapi"
 	"github.com/recoup-dev/recoup/server/internal/store"
 )
 
@@ -15,8 +16,8 @@ type TenantKeys interface {
 	DeleteTenantKey(ctx context.Context, id string, act store.Act) error
 }
 
-func (a *API) listTenantKeys(c *call, _ *struct{}) (client.TenantKeyList, error) {
-	keys, err := a.Registrar.TenantKeys(c.r.Context())
+func (a *API) listTenantKeys(c *httpapi.Call, _ *struct{}) (client.TenantKeyList, error) {
+	keys, err := a.Registrar.TenantKeys(c.Context())
 	return client.TenantKeyList{Keys: keys}, err
 }
 
@@ -26,11 +27,11 @@ type whyIn struct {
 	}
 }
 
-func (a *API) rotateTenantKey(c *call, in *whyIn) (client.TenantKey, error) {
+func (a *API) rotateTenantKey(c *httpapi.Call, in *whyIn) (client.TenantKey, error) {
 	if err := check.Reason(in.Body.Reason); err != nil {
 		return client.TenantKey{}, err
 	}
-	return a.Registrar.RotateTenantKey(c.r.Context(), c.act(in.Body.Reason))
+	return a.Registrar.RotateTenantKey(c.Context(), c.Act(in.Body.Reason))
 }
 
 type tenantKeyIn struct {
@@ -40,11 +41,11 @@ type tenantKeyIn struct {
 	}
 }
 
-func (a *API) deleteTenantKey(c *call, in *tenantKeyIn) (client.TenantKeyList, error) {
+func (a *API) deleteTenantKey(c *httpapi.Call, in *tenantKeyIn) (client.TenantKeyList, error) {
 	if err := check.Reason(in.Body.Reason); err != nil {
 		return client.TenantKeyList{}, err
 	}
-	if err := a.Registrar.DeleteTenantKey(c.r.Context(), in.KeyID, c.act(in.Body.Reason)); err != nil {
+	if err := a.Registrar.DeleteTenantKey(c.Context(), in.KeyID, c.Act(in.Body.Reason)); err != nil {
 		return client.TenantKeyList{}, err
 	}
 	return a.listTenantKeys(c, nil)

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/recoup-dev/recoup/fault"
-	"github.com/recoup-dev/recoup/server/internal/api"
+	"github.com/recoup-dev/recoup/server/internal/httpapi"
 )
 
 // Answers that need no key and no handler have the rate of requests without a key: the redirect
@@ -23,7 +23,7 @@ func TestUnmatchedHasARate(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			w := newWorld(t, limits(api.Limits{Anonymous: 1, HoldBack: time.Nanosecond}))
+			w := newWorld(t, limits(httpapi.Limits{Anonymous: 1, HoldBack: time.Nanosecond}))
 			if !w.isRefused("", row.method, row.path) {
 				t.Error("no request is refused")
 			}
@@ -47,7 +47,7 @@ func (w *world) isRefused(key, method, path string) bool {
 // and is not refused because requests without a key are.
 func TestUnmatchedWithAKey(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, limits(api.Limits{Anonymous: 1, HoldBack: time.Nanosecond, PerKey: 30}))
+	w := newWorld(t, limits(httpapi.Limits{Anonymous: 1, HoldBack: time.Nanosecond, PerKey: 30}))
 	if !w.isRefused("", http.MethodGet, "/nothing") {
 		t.Fatal("requests without a key are not refused")
 	}

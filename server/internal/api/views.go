@@ -11,62 +11,63 @@ import (
 	"github.com/recoup-dev/recoup/fault"
 	"github.com/recoup-dev/recoup/server/internal/check"
 	"github.com/recoup-dev/recoup/server/internal/engine"
+	"github.com/recoup-dev/recoup/server/internal/httpapi"
 	"github.com/recoup-dev/recoup/server/internal/store"
 )
 
 // viewRoutes are about lists that people come back to.
-func viewRoutes() []*route {
-	return []*route{
-		operation(get, "/v1/views", "List saved views, newest first", (*API).listViews).by(Operator, Reader).under(priority).tagged("errors"),
-		checked(operation(post, "/v1/views", "Save a filter of errors under a name", (*API).addView), (*API).checkView).answers(201).by(Operator).under(priority).repeats(notIdempotent).tagged("errors"),
-		checked(operation(put, "/v1/views/{id}", "Change the name, the filter or the hub of a view", (*API).changeView), (*API).checkChangedView).by(Operator).under(priority).tagged("errors"),
-		operation(del, "/v1/views/{id}", "Delete a view", (*API).deleteView).by(Operator).under(priority).tagged("errors"),
+func viewRoutes() []*httpapi.Route {
+	return []*httpapi.Route{
+		httpapi.Op(get, "/v1/views", "List saved views, newest first", (*API).listViews).Roles(httpapi.RoleOperator, httpapi.RoleReader).Load(httpapi.LoadPriority).Tag("errors"),
+		httpapi.WithCheck(httpapi.Op(post, "/v1/views", "Save a filter of errors under a name", (*API).addView), (*API).checkView).Status(201).Roles(httpapi.RoleOperator).Load(httpapi.LoadPriority).Repeat(httpapi.RepeatNotIdempotent).Tag("errors"),
+		httpapi.WithCheck(httpapi.Op(put, "/v1/views/{id}", "Change the name, the filter or the hub of a view", (*API).changeView), (*API).checkChangedView).Roles(httpapi.RoleOperator).Load(httpapi.LoadPriority).Tag("errors"),
+		httpapi.Op(del, "/v1/views/{id}", "Delete a view", (*API).deleteView).Roles(httpapi.RoleOperator).Load(httpapi.LoadPriority).Tag("errors"),
 	}
 }
 
-func (a *API) listViews(c *call, in *page) (client.ViewPage, error) {
-	at, err := in.read()
+func (a *API) listViews(c *httpapi.Call, in *httpapi.Page) (client.ViewPage, error) {
+	at, err := in.StorePage()
 	if err != nil {
 		return client.ViewPage{}, err
 	}
-	found, cursor, err := a.Store.Views(c.r.Context(), c.caller.Key, c.caller.Hubs, at)
+	found, cursor, err := a.Store.Views(c.Context(), c.Caller.Key, c.Caller.Hubs, at)
 	for i := range found {
-		found[i].Tokens = listed(found[i].Tokens)
+		found[i].Tokens = httpapi.Listed(found[i].Tokens)
 	}
-	return client.ViewPage{Views: listed(found), Next: next(cursor)}, err
+	return client.ViewPage{Views: httpapi.Listed(found), Next: httpapi.NextCursor(cursor)}, err
 }
 
 type newViewIn struct{ Body client.NewView }
 
-func (a *API) addView(c *call, in *newViewIn) (recoup.View, error) {
+func (a *API) addView(c *httpapi.Call, in *newViewIn) (recoup.View, error) {
 	wrong := a.checkView(c, in)
-	v := recoup.View{ID: a.IDs.New(c.now), Name: in.Body.Name, Tokens: in.Body.Tokens, Hub: in.Body.Hub}
-	return a.saveView(c, v, wrong, func(by store.Act) (recoup.View, error) { return a.Store.AddView(c.r.Context(), v, by) })
+	v := recoup.View{ID: a.IDs.New(c.Now), Name: in.Body.Name, Tokens: in.Body.Tokens, Hub: in.Body.Hub}
+	return a.saveView(c, v, wrong, func(by store.Act) (recoup.View, error) { return a.Store.AddView(c.Context(), v, by) })
 }
 
 type changeViewIn struct {
-	idIn
+	httpapi.IDParam
 	Body client.NewView
 }
 
-func (a *API) changeView(c *call, in *changeViewIn) (recoup.View, error) {
+func (a *API) changeView(c *httpapi.Call, in *changeViewIn) (recoup.View, error) {
 	wrong := a.checkChangedView(c, in)
 	v := recoup.View{ID: in.ID, Name: in.Body.Name, Tokens: in.Body.Tokens, Hub: in.Body.Hub}
 	return a.saveView(c, v, wrong, func(by store.Act) (recoup.View, error) {
-		return a.Store.ChangeView(c.r.Context(), v, c.caller.Of, by)
+		return a.Store.ChangeView(c.Context(), v, c.Caller.Of, by)
 	})
 }
 
 // saveView saves a view that is as it should be, for who may.
-func (a *API) saveView(c *call, v recoup.View, wrong error, save func(store.Act) (recoup.View, error)) (recoup.View, error) {
+func (a *API) saveView(c *httpapi.Call, v recoup.View, wrong error, save func(store.Act) (recoup.View, error)) (recoup.View, error) {
 	switch {
 	case wrong != nil:
 		return v, wrong
-	case v.Hub != "" && !c.caller.Of(v.Hub):
+	case v.Hub != "" && !c.Caller.Of(v.Hub):
 		return v, engine.ErrForbidden
 	}
-	saved, err := save(c.act(""))
-	saved.Tokens = listed(saved.Tokens)
+	saved, err := save(c.Act(""))
+	saved.Tokens = httpapi.Listed(saved.Tokens)
 	switch {
 	case errors.Is(err, store.ErrConflict):
 		err = fault.BadField("name", "unique", "there is a view of this name already; take another, or change that one")
@@ -76,19 +77,21 @@ func (a *API) saveView(c *call, v recoup.View, wrong error, save func(store.Act)
 	return saved, err
 }
 
-func (a *API) deleteView(c *call, in *idIn) (recoup.View, error) {
-	gone, err := a.Store.DeleteView(c.r.Context(), in.ID, c.caller.Of, c.act(""))
-	gone.Tokens = listed(gone.Tokens)
+func (a *API) deleteView(c *httpapi.Call, in *httpapi.IDParam) (recoup.View, error) {
+	gone, err := a.Store.DeleteView(c.Context(), in.ID, c.Caller.Of, c.Act(""))
+	gone.Tokens = httpapi.Listed(gone.Tokens)
 	return gone, err
 }
 
-func (a *API) checkView(c *call, in *newViewIn) error { return a.checkNewView(c, &in.Body) }
+func (a *API) checkView(c *httpapi.Call, in *newViewIn) error { return a.checkNewView(c, &in.Body) }
 
-func (a *API) checkChangedView(c *call, in *changeViewIn) error { return a.checkNewView(c, &in.Body) }
+func (a *API) checkChangedView(c *httpapi.Call, in *changeViewIn) error {
+	return a.checkNewView(c, &in.Body)
+}
 
 // checkNewView says what is wrong with a view: its filter must be one that a list takes, and
 // nothing of it may be a secret. Names of hubs are replaced by their ids.
-func (a *API) checkNewView(c *call, v *client.NewView) error {
+func (a *API) checkNewView(c *httpapi.Call, v *client.NewView) error {
 	bad := check.Fields{Redactor: a.Engine.Redactor}
 	if bad.Require("name", v.Name != "") {
 		bad.Plain("name", v.Name, maxViewName)
@@ -101,7 +104,7 @@ func (a *API) checkNewView(c *call, v *client.NewView) error {
 			v.Tokens[i] = "hub:" + hub
 		}
 	}
-	f, err := client.TokenFilter(v.Tokens, c.now)
+	f, err := client.TokenFilter(v.Tokens, c.Now)
 	if !bad.Merge(err) {
 		_, err = a.filterOf(f)
 		bad.Merge(err)

@@ -4,26 +4,26 @@ import (
 	"bytes"
 	"context"
 	"net/http"
-	"reflect"
 
 	"github.com/recoup-dev/recoup"
 	"github.com/recoup-dev/recoup/client"
 	"github.com/recoup-dev/recoup/fault"
 	"github.com/recoup-dev/recoup/server/internal/deadletter"
+	"github.com/recoup-dev/recoup/server/internal/httpapi"
 )
 
 // queueRoutes are about work that waits for workers, or that one has.
-func queueRoutes() []*route {
-	list := []*route{
-		checked(operation(post, "/v1/work", "Submit work in bulk; items succeed or fail independently", (*API).submitWork), (*API).checkSubmissions).answers(http.StatusCreated).takesUpTo(batchBody).by(Ingest, Worker, Operator).repeats(keyed),
-		checked(operation(post, "/v1/work/claim", "Claim work, new or replayed, or wait until there is some", (*API).claimWork), (*API).checkWorkClaim).by(Worker).under(waiting).repeats(notIdempotent),
-		checked(operation(post, "/v1/work/results", "Submit results of work in bulk; items succeed or fail independently", (*API).workResults), (*API).checkWorkResults).takesUpTo(batchBody).by(Worker).repeats(keyed),
-		operation(post, "/v1/work/{id}/progress", "Get the outputs of finished stages", (*API).workProgress).by(Worker),
-		checked(operation(put, "/v1/work/{id}/checkpoints/{stage}", "Keep the output of a finished stage", (*API).saveCheckpoint), (*API).checkCheckpoint).takesUpTo(checkpointBody).by(Worker),
-		operation(post, "/v1/work/{id}/forget", "Drop the outputs of all stages", (*API).forgetCheckpoints).by(Worker),
-		operation(get, "/v1/pauses", "List what is paused, oldest first", (*API).listPauses).by(readers()...).under(priority),
-		checked(operation(post, "/v1/pauses", "Pause work of a pipeline, a stage or an error class", (*API).addPause), (*API).checkPause).by(Operator).under(priority),
-		checked(operation(del, "/v1/pauses", "Lift a pause", (*API).liftPause), (*API).checkUnpause).by(Operator).under(priority),
+func queueRoutes() []*httpapi.Route {
+	list := []*httpapi.Route{
+		httpapi.WithCheck(httpapi.Op(post, "/v1/work", "Submit work in bulk; items succeed or fail independently", (*API).submitWork), (*API).checkSubmissions).Status(http.StatusCreated).MaxBody(httpapi.BatchBody).Roles(httpapi.RoleIngest, httpapi.RoleWorker, httpapi.RoleOperator).Repeat(httpapi.RepeatKeyed),
+		httpapi.WithCheck(httpapi.Op(post, "/v1/work/claim", "Claim work, new or replayed, or wait until there is some", (*API).claimWork), (*API).checkWorkClaim).Roles(httpapi.RoleWorker).Load(httpapi.LoadWaiting).Repeat(httpapi.RepeatNotIdempotent),
+		httpapi.WithCheck(httpapi.Op(post, "/v1/work/results", "Submit results of work in bulk; items succeed or fail independently", (*API).workResults), (*API).checkWorkResults).MaxBody(httpapi.BatchBody).Roles(httpapi.RoleWorker).Repeat(httpapi.RepeatKeyed),
+		httpapi.Op(post, "/v1/work/{id}/progress", "Get the outputs of finished stages", (*API).workProgress).Roles(httpapi.RoleWorker),
+		httpapi.WithCheck(httpapi.Op(put, "/v1/work/{id}/checkpoints/{stage}", "Keep the output of a finished stage", (*API).saveCheckpoint), (*API).checkCheckpoint).MaxBody(checkpointBody).Roles(httpapi.RoleWorker),
+		httpapi.Op(post, "/v1/work/{id}/forget", "Drop the outputs of all stages", (*API).forgetCheckpoints).Roles(httpapi.RoleWorker),
+		httpapi.Op(get, "/v1/pauses", "List what is paused, oldest first", (*API).listPauses).Roles(readers()...).Load(httpapi.LoadPriority),
+		httpapi.WithCheck(httpapi.Op(post, "/v1/pauses", "Pause work of a pipeline, a stage or an error class", (*API).addPause), (*API).checkPause).Roles(httpapi.RoleOperator).Load(httpapi.LoadPriority),
+		httpapi.WithCheck(httpapi.Op(del, "/v1/pauses", "Lift a pause", (*API).liftPause), (*API).checkUnpause).Roles(httpapi.RoleOperator).Load(httpapi.LoadPriority),
 	}
 	for _, verb := range [][2]string{
 		{deadletter.Succeeded, "Report work that succeeded"},
@@ -32,16 +32,16 @@ func queueRoutes() []*route {
 		{deadletter.Released, "Release work unfinished"},
 	} {
 		outcome, summary := verb[0], verb[1]
-		rt := checked(operation(post, "/v1/work/{id}/"+outcome, summary, func(a *API, c *call, in *workResultIn) (recoup.WorkDone, error) {
+		rt := httpapi.WithCheck(httpapi.Op(post, "/v1/work/{id}/"+outcome, summary, func(a *API, c *httpapi.Call, in *workResultIn) (recoup.WorkDone, error) {
 			return a.workResult(c, in, outcome)
-		}), checkOneWorkResult(outcome)).takesUpTo(letterBody).by(Worker).repeats(keyed)
+		}), checkOneWorkResult(outcome)).MaxBody(letterBody).Roles(httpapi.RoleWorker).Repeat(httpapi.RepeatKeyed)
 		if outcome == deadletter.Failed {
-			rt.demands("failure")
+			rt.Require("failure")
 		}
 		list = append(list, rt)
 	}
 	for _, rt := range list {
-		rt.tagged("work")
+		rt.Tag("work")
 	}
 	return list
 }
@@ -55,26 +55,26 @@ const checkpointBody = 2 << 20
 type submitIn struct{ Body client.NewWorkBatch }
 
 // newWorkRules are the rules of one piece of work among many.
-var newWorkRules = rulesOf(reflect.TypeFor[recoup.NewWork]())
+var newWorkRules = httpapi.RulesOf[recoup.NewWork]()
 
-func (a *API) submitWork(c *call, in *submitIn) (client.WorkBatch, error) {
-	receipts, err := c.letterReceipts()
+func (a *API) submitWork(c *httpapi.Call, in *submitIn) (client.WorkBatch, error) {
+	receipts, err := letterReceipts(c)
 	if err != nil {
 		return client.WorkBatch{}, err
 	}
 	var place []int
-	items, err := answerItems(a, c, len(in.Body.Work), func(i int) (recoup.NewWork, error) {
+	items, err := answerItems(c, len(in.Body.Work), func(i int) (recoup.NewWork, error) {
 		w := &in.Body.Work[i]
-		err := checkItemRules(newWorkRules, w, deadletter.CheckSubmission)
+		err := httpapi.CheckItem(newWorkRules, w, deadletter.CheckSubmission)
 		if err == nil {
-			err = a.checkLane(c, w.Pipeline, w.Stage)
+			err = checkLane(c, w.Pipeline, w.Stage)
 		}
 		if err == nil {
 			place = append(place, i)
 		}
 		return *w, err
 	}, func(ctx context.Context, list []recoup.NewWork) ([]deadletter.Done, error) {
-		return a.Letters.Submit(ctx, c.caller, list, receipts.At(place))
+		return a.Letters.Submit(ctx, c.Caller, list, receipts.At(place))
 	}, func(_ int, done *deadletter.Done) (*recoup.Work, error) {
 		work := done.Work()
 		return &work, done.Err
@@ -84,15 +84,15 @@ func (a *API) submitWork(c *call, in *submitIn) (client.WorkBatch, error) {
 
 type claimWorkIn struct{ Body recoup.WorkClaim }
 
-func (a *API) claimWork(c *call, in *claimWorkIn) (client.WorkClaimed, error) {
-	claimed, err := poll(a, c, func(ctx context.Context) ([]recoup.ClaimedWork, error) {
-		return a.Letters.Claim(ctx, c.caller, in.Body)
+func (a *API) claimWork(c *httpapi.Call, in *claimWorkIn) (client.WorkClaimed, error) {
+	claimed, err := httpapi.Poll(c, func(ctx context.Context) ([]recoup.ClaimedWork, error) {
+		return a.Letters.Claim(ctx, c.Caller, in.Body)
 	})
-	return client.WorkClaimed{Work: listed(claimed)}, err
+	return client.WorkClaimed{Work: httpapi.Listed(claimed)}, err
 }
 
 type workResultIn struct {
-	idIn
+	httpapi.IDParam
 	Body recoup.WorkResult
 }
 
@@ -103,13 +103,13 @@ func (in *workResultIn) of(outcome string) *recoup.WorkResult {
 	return &r
 }
 
-func (a *API) workResult(c *call, in *workResultIn, outcome string) (recoup.WorkDone, error) {
-	receipts, err := c.letterReceipts()
+func (a *API) workResult(c *httpapi.Call, in *workResultIn, outcome string) (recoup.WorkDone, error) {
+	receipts, err := letterReceipts(c)
 	if err != nil {
 		return recoup.WorkDone{}, err
 	}
 	r := in.of(outcome)
-	done, err := a.Letters.Results(c.r.Context(), c.caller, []recoup.WorkResult{*r}, receipts)
+	done, err := a.Letters.Results(c.Context(), c.Caller, []recoup.WorkResult{*r}, receipts)
 	if err != nil {
 		return recoup.WorkDone{}, err
 	}
@@ -119,23 +119,23 @@ func (a *API) workResult(c *call, in *workResultIn, outcome string) (recoup.Work
 type workResultsIn struct{ Body client.WorkResultBatch }
 
 // workResultRules are the rules of one result among many.
-var workResultRules = rulesOf(reflect.TypeFor[recoup.WorkResult]())
+var workResultRules = httpapi.RulesOf[recoup.WorkResult]()
 
-func (a *API) workResults(c *call, in *workResultsIn) (client.WorkDoneBatch, error) {
-	receipts, err := c.letterReceipts()
+func (a *API) workResults(c *httpapi.Call, in *workResultsIn) (client.WorkDoneBatch, error) {
+	receipts, err := letterReceipts(c)
 	if err != nil {
 		return client.WorkDoneBatch{}, err
 	}
 	var place []int
-	items, err := answerItems(a, c, len(in.Body.Results), func(i int) (recoup.WorkResult, error) {
+	items, err := answerItems(c, len(in.Body.Results), func(i int) (recoup.WorkResult, error) {
 		r := &in.Body.Results[i]
-		err := checkItemRules(workResultRules, r, a.Letters.CheckResult)
+		err := httpapi.CheckItem(workResultRules, r, a.Letters.CheckResult)
 		if err == nil {
 			place = append(place, i)
 		}
 		return *r, err
 	}, func(ctx context.Context, results []recoup.WorkResult) ([]deadletter.Done, error) {
-		return a.Letters.Results(ctx, c.caller, results, receipts.At(place))
+		return a.Letters.Results(ctx, c.Caller, results, receipts.At(place))
 	}, func(i int, done *deadletter.Done) (*recoup.WorkDone, error) {
 		out := done.Result(&in.Body.Results[i])
 		return &out, done.Err
@@ -144,55 +144,55 @@ func (a *API) workResults(c *call, in *workResultsIn) (client.WorkDoneBatch, err
 }
 
 type leaseIn struct {
-	idIn
+	httpapi.IDParam
 	Body client.WorkLease
 }
 
 // sent refuses a body of null where every member may be left out: it would pass
 // for an empty object.
-func (c *call) sent() error {
-	if bytes.Equal(bytes.TrimSpace(c.body), []byte("null")) {
+func sent(c *httpapi.Call) error {
+	if bytes.Equal(bytes.TrimSpace(c.Body), []byte("null")) {
 		return fault.New(fault.CodeMalformedJSON, "The body must be a JSON object, not null.")
 	}
 	return nil
 }
 
-func (a *API) workProgress(c *call, in *leaseIn) (recoup.WorkProgress, error) {
-	if err := c.sent(); err != nil {
+func (a *API) workProgress(c *httpapi.Call, in *leaseIn) (recoup.WorkProgress, error) {
+	if err := sent(c); err != nil {
 		return recoup.WorkProgress{}, err
 	}
-	return a.Letters.Progress(c.r.Context(), c.caller, in.ID, in.Body.LeaseToken)
+	return a.Letters.Progress(c.Context(), c.Caller, in.ID, in.Body.LeaseToken)
 }
 
 type checkpointIn struct {
-	idIn
+	httpapi.IDParam
 	Stage string `path:"stage" doc:"the stage that is finished"`
 	Body  client.NewCheckpoint
 }
 
-func (a *API) saveCheckpoint(c *call, in *checkpointIn) (Acknowledged, error) {
-	if err := c.sent(); err != nil {
+func (a *API) saveCheckpoint(c *httpapi.Call, in *checkpointIn) (Acknowledged, error) {
+	if err := sent(c); err != nil {
 		return Acknowledged{}, err
 	}
-	return Acknowledged{}, a.Letters.SaveCheckpoint(c.r.Context(), c.caller, in.ID, in.Body.LeaseToken, in.Stage, in.Body.Output)
+	return Acknowledged{}, a.Letters.SaveCheckpoint(c.Context(), c.Caller, in.ID, in.Body.LeaseToken, in.Stage, in.Body.Output)
 }
 
-func (a *API) forgetCheckpoints(c *call, in *leaseIn) (Acknowledged, error) {
-	if err := c.sent(); err != nil {
+func (a *API) forgetCheckpoints(c *httpapi.Call, in *leaseIn) (Acknowledged, error) {
+	if err := sent(c); err != nil {
 		return Acknowledged{}, err
 	}
-	return Acknowledged{}, a.Letters.Forget(c.r.Context(), c.caller, in.ID, in.Body.LeaseToken)
+	return Acknowledged{}, a.Letters.Forget(c.Context(), c.Caller, in.ID, in.Body.LeaseToken)
 }
 
-func (a *API) listPauses(c *call, _ *struct{}) (client.WorkPauses, error) {
-	pauses, err := a.Letters.Pauses(c.r.Context(), c.caller)
-	return client.WorkPauses{Pauses: listed(pauses)}, err
+func (a *API) listPauses(c *httpapi.Call, _ *struct{}) (client.WorkPauses, error) {
+	pauses, err := a.Letters.Pauses(c.Context(), c.Caller)
+	return client.WorkPauses{Pauses: httpapi.Listed(pauses)}, err
 }
 
 type pauseIn struct{ Body recoup.NewPause }
 
-func (a *API) addPause(c *call, in *pauseIn) (recoup.WorkPause, error) {
-	return a.Letters.Pause(c.r.Context(), c.caller, in.Body)
+func (a *API) addPause(c *httpapi.Call, in *pauseIn) (recoup.WorkPause, error) {
+	return a.Letters.Pause(c.Context(), c.Caller, in.Body)
 }
 
 type unpauseIn struct {
@@ -200,6 +200,12 @@ type unpauseIn struct {
 	Reason string `query:"reason" doc:"why; the audit keeps it"`
 }
 
-func (a *API) liftPause(c *call, in *unpauseIn) (Acknowledged, error) {
-	return Acknowledged{}, a.Letters.Unpause(c.r.Context(), c.caller, in.PauseScope, in.Reason)
+func (a *API) liftPause(c *httpapi.Call, in *unpauseIn) (Acknowledged, error) {
+	return Acknowledged{}, a.Letters.Unpause(c.Context(), c.Caller, in.PauseScope, in.Reason)
+}
+
+// checkLane refuses a pipeline or a stage that the key may not make up any more:
+// work under another name would be claimed by nobody.
+func checkLane(c *httpapi.Call, pipeline, stage string) error {
+	return c.CheckName("lane", pipeline+"\x00"+stage)
 }

@@ -12,8 +12,8 @@ import (
 
 	"github.com/recoup-dev/recoup"
 	"github.com/recoup-dev/recoup/client"
-	"github.com/recoup-dev/recoup/server/internal/api"
 	"github.com/recoup-dev/recoup/server/internal/app"
+	"github.com/recoup-dev/recoup/server/internal/httpapi"
 	"github.com/recoup-dev/recoup/server/internal/store"
 	"github.com/recoup-dev/recoup/server/internal/store/postgres/pgtest"
 	"github.com/recoup-dev/recoup/server/internal/store/sqlite/sqlitetest"
@@ -85,19 +85,19 @@ var template = sqlitetest.NewTemplate(func(ctx context.Context, path string) err
 var secrets = sync.OnceValues(func() (map[string]string, []recoup.Key) {
 	ids := recoup.NewIDSource(rand.Reader)
 	texts, keys := map[string]string{}, []recoup.Key(nil)
-	add := func(name string, role api.Role, life time.Duration, hubs ...string) {
-		key, err := api.NewKey(ids, rand.Reader, epoch, name, role, hubs, life)
+	add := func(name string, role httpapi.Role, life time.Duration, hubs ...string) {
+		key, err := httpapi.NewKey(ids, rand.Reader, epoch, name, role, hubs, life)
 		if err != nil {
 			panic(err)
 		}
 		texts[name], keys = key.Secret, append(keys, key)
 	}
-	for _, role := range api.Roles() {
-		add(string(role), role, api.KeyLife)
-		add(string(role)+onlyDOL, role, api.KeyLife, dolHub)
+	for _, role := range httpapi.Roles() {
+		add(string(role), role, httpapi.KeyLife)
+		add(string(role)+onlyDOL, role, httpapi.KeyLife, dolHub)
 	}
-	add(expired, api.Admin, time.Second)
-	add(revoked, api.Admin, api.KeyLife)
+	add(expired, httpapi.RoleAdmin, time.Second)
+	add(revoked, httpapi.RoleAdmin, httpapi.KeyLife)
 	return texts, keys
 })
 
@@ -120,7 +120,7 @@ func addKeys(ctx context.Context, s app.Store, now time.Time) error {
 // option changes a world before it begins.
 type option func(*world, *app.Options)
 
-func limits(l api.Limits) option { return func(_ *world, o *app.Options) { o.Limits = l } }
+func limits(l httpapi.Limits) option { return func(_ *world, o *app.Options) { o.Limits = l } }
 
 // wrapped puts something between the node and its store.
 func wrapped(wrap func(app.Store) app.Store) option {
@@ -167,7 +167,11 @@ func begin(t *testing.T, s app.Store, options ...option) *world {
 		t.Fatal(err)
 	}
 	w.handler = node.Handler()
-	w.document = theDocument(t, w.handler)
+	if len(o.Slices) > 0 {
+		w.document = readDocument(t, w.handler, o.Slices...)
+	} else {
+		w.document = theDocument(t, w.handler)
+	}
 	t.Cleanup(func() {
 		if err := node.Close(context.Background()); err != nil {
 			t.Error(err)

@@ -3,8 +3,8 @@ package app
 import (
 	"net/http"
 
-	"github.com/recoup-dev/recoup/server/internal/api"
 	"github.com/recoup-dev/recoup/server/internal/console"
+	"github.com/recoup-dev/recoup/server/internal/httpapi"
 )
 
 // consoleLimit is what admission control says to the pages of who is not signed in.
@@ -20,7 +20,7 @@ func (l consoleLimit) SignInWith(hash [32]byte) error { return l.n.api.SignInWit
 func (n *Node) console(open bool) func(http.Handler) (http.Handler, error) {
 	return func(a http.Handler) (http.Handler, error) {
 		return console.New(console.Options{
-			API: a, As: api.WithKey, Sessions: n.store, Open: open, Standby: n.o.Standby, Limit: consoleLimit{n}, Secure: func(r *http.Request) bool { return n.api.Secure(r) },
+			API: a, As: httpapi.WithKey, Sessions: n.store, Open: open, Standby: n.o.Standby, Limit: consoleLimit{n}, Secure: func(r *http.Request) bool { return n.api.Secure(r) },
 			Now: n.o.Now, Random: n.o.Random, Version: n.o.Build.Version, Logger: n.o.Logger,
 		})
 	}

@@ -10,7 +10,7 @@ import (
 	"slices"
 
 	"github.com/recoup-dev/recoup"
-	"github.com/recoup-dev/recoup/server/internal/api"
+	"github.com/recoup-dev/recoup/server/internal/httpapi"
 	"github.com/recoup-dev/recoup/server/internal/store"
 )
 
@@ -33,7 +33,7 @@ func (n *Node) firstKey(ctx context.Context, ids *recoup.IDSource) error {
 		return nil
 	}
 	now := n.o.Now()
-	key, err := api.NewKey(ids, n.o.Random, now, "first admin", api.Admin, nil, api.KeyLife)
+	key, err := httpapi.NewKey(ids, n.o.Random, now, "first admin", httpapi.RoleAdmin, nil, httpapi.KeyLife)
 	if err != nil {
 		return err
 	}
@@ -57,7 +57,7 @@ func (n *Node) warnWithoutAdmin(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		if slices.ContainsFunc(keys, func(k recoup.Key) bool { return api.Role(k.Role) == api.Admin && k.Valid(now) }) {
+		if slices.ContainsFunc(keys, func(k recoup.Key) bool { return httpapi.Role(k.Role) == httpapi.RoleAdmin && k.Valid(now) }) {
 			return nil
 		}
 		if next.IsZero() {

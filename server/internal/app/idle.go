@@ -6,7 +6,7 @@ import (
 	"net/http"
 	"time"
 
-	"github.com/recoup-dev/recoup/server/internal/api"
+	"github.com/recoup-dev/recoup/server/internal/httpapi"
 	"github.com/recoup-dev/recoup/server/internal/pace"
 	"github.com/recoup-dev/recoup/server/internal/scheduler"
 	"github.com/recoup-dev/recoup/server/internal/store"
@@ -73,7 +73,7 @@ func (n *Node) wakePace(channel string) {
 func (n *Node) counted(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if n.o.Standby {
-			w.Header().Set(api.StandbyHeader, "true")
+			w.Header().Set(httpapi.StandbyHeader, "true")
 		}
 		switch r.URL.Path {
 		case "/healthz", "/readyz", "/metrics":

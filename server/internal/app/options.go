@@ -16,6 +16,7 @@ import (
 	"github.com/recoup-dev/recoup/server/internal/api"
 	"github.com/recoup-dev/recoup/server/internal/bus"
 	"github.com/recoup-dev/recoup/server/internal/doctor"
+	"github.com/recoup-dev/recoup/server/internal/httpapi"
 	"github.com/recoup-dev/recoup/server/internal/notify"
 	"github.com/recoup-dev/recoup/server/internal/push"
 )
@@ -50,7 +51,8 @@ type Options struct {
 	TLSCert, TLSKey string // files; empty: no TLS
 
 	Traces   string // the address of an OpenTelemetry collector; empty: none
-	Limits   api.Limits
+	Limits   httpapi.Limits
+	Slices   []api.Slice // features whose routes are served beside those of the core
 	Timeouts Timeouts
 	Grace    time.Duration // how long a stop waits for requests
 	Idle     Idle

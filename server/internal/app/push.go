@@ -3,7 +3,7 @@ package app
 import (
 	"errors"
 
-	"github.com/recoup-dev/recoup/server/internal/api"
+	"github.com/recoup-dev/recoup/server/internal/httpapi"
 	"github.com/recoup-dev/recoup/server/internal/push"
 )
 
@@ -18,6 +18,6 @@ func (n *Node) newPusher() (*push.Pusher, error) {
 		return nil, err
 	}
 	return push.New(push.Options{
-		Letters: n.letters, Gate: n.gateZero, Receivers: n.o.Receivers, Read: api.Read, Now: n.o.Now, Random: jitter, Logger: n.o.Logger,
+		Letters: n.letters, Gate: n.gateZero, Receivers: n.o.Receivers, Read: httpapi.Read, Now: n.o.Now, Random: jitter, Logger: n.o.Logger,
 	})
 }

@@ -14,10 +14,7 @@ type layer struct {
 // row names and nothing else; a package without a row is refused, so a new one
 // begins with the question where it belongs.
 var layers = []layer{
-	{
-		pkg: "recoup",
-		why: "the vocabulary is shared by all and drags in nothing",
-	},
+	{pkg: "recoup", why: "the vocabulary is shared by all and drags in nothing"},
 	{
 		pkg:     "recoup/retry",
 		imports: []string{"recoup"},
@@ -49,24 +46,12 @@ var layers = []layer{
 		libraries: []string{"golang.org/x/text"},
 		why:       "everything that callers send is checked by it; what it means, others know",
 	},
-	{
-		pkg: "recoup/internal/redact/redacttest",
-		why: "it makes secrets for tests, and must not know the rules that are to find them",
-	},
+	{pkg: "recoup/internal/redact/redacttest", why: "it makes secrets for tests, and must not know the rules that are to find them"},
 	{pkg: "recoup/server/internal/pace", why: "it says when a node may sleep, and knows neither its loops nor its store"},
 	{pkg: "recoup/server/internal/suggest", why: "it compares words and knows nothing of what they name"},
-	{
-		pkg: "recoup/server/internal/webfile",
-		why: "it serves bytes, and knows nothing of what they are",
-	},
-	{
-		pkg: "recoup/server/internal/test/faultproxy",
-		why: "it stalls and cuts connections for tests, and knows no protocol",
-	},
-	{
-		pkg: "recoup/internal/signature",
-		why: "who signs and who checks share it, so it knows nobody",
-	},
+	{pkg: "recoup/server/internal/webfile", why: "it serves bytes, and knows nothing of what they are"},
+	{pkg: "recoup/server/internal/test/faultproxy", why: "it stalls and cuts connections for tests, and knows no protocol"},
+	{pkg: "recoup/internal/signature", why: "who signs and who checks share it, so it knows nobody"},
 	{
 		pkg:       "recoup/server/internal/policy",
 		imports:   []string{"recoup", "recoup/retry", "recoup/fault", "recoup/server/internal/suggest"},
@@ -80,7 +65,7 @@ var layers = []layer{
 	},
 	{
 		pkg:     "recoup/server/internal/lifecycle",
-		imports: []string{"recoup", "recoup/retry", "recoup/server/internal/policy", "recoup/server/internal/fingerprint"},
+		imports: []string{"recoup", "recoup/retry", "recoup/fault", "recoup/server/internal/policy", "recoup/server/internal/fingerprint"},
 		why:     "the state machine is pure: it sees a policy, an error and a time",
 	},
 	{
@@ -118,6 +103,11 @@ var layers = []layer{
 		pkg:     "recoup/server/internal/store",
 		imports: []string{"recoup", "recoup/fault", "recoup/server/internal/policy", "recoup/server/internal/lifecycle", "recoup/server/internal/store/row"},
 		why:     "it holds what both stores share, and knows neither of them",
+	},
+	{
+		pkg:     "recoup/server/internal/access",
+		imports: []string{"recoup", "recoup/fault", "recoup/server/internal/policy", "recoup/server/internal/check", "recoup/server/internal/store"},
+		why:     "services and the HTTP kit share who calls, and neither imports the other",
 	},
 	{
 		pkg:     "recoup/server/internal/store/row",
@@ -173,20 +163,14 @@ var layers = []layer{
 		imports: []string{"recoup"},
 		why:     "it is data: how the tables of queues are recognised and read, for whoever asks",
 	},
-	{
-		pkg: "recoup/server/internal/adopt/preset/presettest",
-		why: "it gives tests the tables of queues, as SQL",
-	},
+	{pkg: "recoup/server/internal/adopt/preset/presettest", why: "it gives tests the tables of queues, as SQL"},
 	{
 		pkg:       "recoup/server/internal/adopt",
 		imports:   []string{"recoup", "recoup/server/internal/adopt/preset", "recoup/server/internal/pgsession"},
 		libraries: []string{"github.com/jackc/pgx/v5"},
 		why:       "it defines adoptions in a database; nodes reach them through that alone",
 	},
-	{
-		pkg: "recoup/server/internal/forecast",
-		why: "it is a function of counts, and knows nobody",
-	},
+	{pkg: "recoup/server/internal/forecast", why: "it is a function of counts, and knows nobody"},
 	{
 		pkg:     "recoup/server/internal/stream",
 		imports: []string{"recoup", "recoup/server/internal/store"},
@@ -227,10 +211,7 @@ var layers = []layer{
 		imports: []string{"recoup/server/internal/turn", "recoup", "recoup/fault", "recoup/server/internal/policy", "recoup/server/internal/batch", "recoup/server/internal/check", "recoup/internal/redact", "recoup/server/internal/lease", "recoup/server/internal/rowfile", "recoup/server/internal/store"},
 		why:     "it is Gate Zero, whose state machine is pure; it knows neither HTTP nor SQL",
 	},
-	{
-		pkg: "recoup/server/internal/egress",
-		why: "it decides which addresses are public, and knows nobody who connects",
-	},
+	{pkg: "recoup/server/internal/egress", why: "it decides which addresses are public, and knows nobody who connects"},
 	{
 		pkg:     "recoup/server/internal/verifier",
 		imports: []string{"recoup/server/internal/egress"},
@@ -294,7 +275,7 @@ var layers = []layer{
 	},
 	{
 		pkg:     "recoup/server/internal/engine",
-		imports: []string{"recoup", "recoup/fault", "recoup/server/internal/policy", "recoup/server/internal/lifecycle", "recoup/server/internal/fingerprint", "recoup/server/internal/batch", "recoup/server/internal/check", "recoup/internal/redact", "recoup/server/internal/lease", "recoup/server/internal/store"},
+		imports: []string{"recoup", "recoup/fault", "recoup/server/internal/access", "recoup/server/internal/policy", "recoup/server/internal/lifecycle", "recoup/server/internal/fingerprint", "recoup/server/internal/batch", "recoup/server/internal/check", "recoup/internal/redact", "recoup/server/internal/lease", "recoup/server/internal/store"},
 		why:     "it applies decisions to stored errors, and knows neither HTTP nor SQL",
 	},
 	{
@@ -330,8 +311,15 @@ var layers = []layer{
 		why:     "it makes pages of the OpenAPI document, and can show nothing that is not in it",
 	},
 	{
+		pkg: "recoup/server/internal/httpapi",
+		imports: []string{"recoup", "recoup/fault", "recoup/internal/redact", "recoup/server/internal/access", "recoup/server/internal/batch", "recoup/server/internal/check", "recoup/server/internal/lease",
+			"recoup/server/internal/store", "recoup/server/internal/stream", "recoup/server/internal/suggest", "recoup/server/internal/turn"},
+		libraries: []string{"github.com/danielgtaylor/huma/v2"},
+		why:       "it serves the routes of the core and of slices, and imports no service",
+	},
+	{
 		pkg: "recoup/server/internal/api",
-		imports: []string{"recoup", "recoup/retry", "recoup/fault", "recoup/client", "recoup/server/internal/api/reference", "recoup/server/internal/batch", "recoup/server/internal/check", "recoup/internal/redact", "recoup/server/internal/suggest", "recoup/server/internal/lease", "recoup/server/internal/store", "recoup/server/internal/turn",
+		imports: []string{"recoup", "recoup/retry", "recoup/fault", "recoup/client", "recoup/server/internal/api/reference", "recoup/server/internal/check", "recoup/internal/redact", "recoup/server/internal/httpapi", "recoup/server/internal/lease", "recoup/server/internal/store", "recoup/server/internal/turn",
 			"recoup/server/internal/policy", "recoup/server/internal/lifecycle", "recoup/server/internal/engine", "recoup/server/internal/ledger", "recoup/server/internal/notify", "recoup/server/internal/scheduler",
 			"recoup/server/internal/alert", "recoup/server/internal/recovery", "recoup/server/internal/deadletter", "recoup/server/internal/backfill", "recoup/server/internal/rowfile", "recoup/server/internal/stream", "recoup/server/internal/forecast", "recoup/server/internal/webfile"},
 		libraries: []string{"github.com/danielgtaylor/huma/v2"},
@@ -364,23 +352,14 @@ var layers = []layer{
 		anything: true,
 		why:      "it runs nodes for tests, in their own process",
 	},
-	{
-		pkg: "recoup/server/internal/test/golden",
-		why: "it compares texts, and knows nothing of what they show",
-	},
+	{pkg: "recoup/server/internal/test/golden", why: "it compares texts, and knows nothing of what they show"},
 	{
 		pkg:     "recoup/server/test/program",
 		imports: []string{"recoup/server/internal/test/tool"},
 		why:     "it builds the program for tests, and knows it from outside only",
 	},
-	{
-		pkg: "recoup/server/internal/test/tool",
-		why: "it finds programs of the machine, and knows none of them",
-	},
-	{
-		pkg: "recoup/server/internal/test/tier",
-		why: "it reads the environment and skips tests",
-	},
+	{pkg: "recoup/server/internal/test/tool", why: "it finds programs of the machine, and knows none of them"},
+	{pkg: "recoup/server/internal/test/tier", why: "it reads the environment and skips tests"},
 	{
 		pkg:     "recoup/server/test/chaos",
 		imports: []string{"recoup", "recoup/fault", "recoup/retry", "recoup/client", "recoup/server/internal/lifecycle"},
@@ -486,10 +465,7 @@ var layers = []layer{
 		why:       "main only hands the process over to the command line",
 	},
 	{pkg: "recoup/server/test/bench", why: "it holds benchmarks, which may import anything; there is nothing else in it"},
-	{
-		pkg: "recoup/server/test/endtoend",
-		why: "it holds tests of the whole service, which may import anything; there is nothing else in it",
-	},
+	{pkg: "recoup/server/test/endtoend", why: "it holds tests of the whole service, which may import anything; there is nothing else in it"},
 	{
 		pkg:       "recoup/server/cmd/recoup",
 		imports:   []string{"recoup/server/internal/cli"},

@@ -12,8 +12,8 @@ import (
 
 	"github.com/recoup-dev/recoup"
 	"github.com/recoup-dev/recoup/client"
-	"github.com/recoup-dev/recoup/server/internal/api"
 	"github.com/recoup-dev/recoup/server/internal/app"
+	"github.com/recoup-dev/recoup/server/internal/httpapi"
 	"github.com/recoup-dev/recoup/server/internal/store"
 	"github.com/recoup-dev/recoup/server/internal/store/sqlite/sqlitetest"
 	"github.com/recoup-dev/recoup/server/internal/test/live"
@@ -66,7 +66,7 @@ func (s *askedStore) counts() (reserved, ordinary int) {
 func TestMadeUpCookies(t *testing.T) {
 	t.Parallel()
 	asked := &askedStore{Store: sqlitetest.Open(t), reserved: map[[32]byte]int{}, ordinary: map[[32]byte]int{}}
-	n := live.On(t, asked, app.Options{Limits: api.Limits{Anonymous: 100}})
+	n := live.On(t, asked, app.Options{Limits: httpapi.Limits{Anonymous: 100}})
 	v := visit(t, n)
 	v.signIn(n.Key)
 	v.get("errors")
@@ -171,7 +171,7 @@ func TestSignInsHaveARate(t *testing.T) {
 // rate of requests without a key, while who is signed in is served.
 func TestSignedOutHasARate(t *testing.T) {
 	t.Parallel()
-	n := live.Start(t, app.Options{Limits: api.Limits{Anonymous: 10, HoldBack: time.Nanosecond}})
+	n := live.Start(t, app.Options{Limits: httpapi.Limits{Anonymous: 10, HoldBack: time.Nanosecond}})
 	v := visit(t, n)
 	v.signIn(n.Key)
 	guest := visit(t, n)

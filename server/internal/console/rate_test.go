@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"github.com/recoup-dev/recoup/client"
-	"github.com/recoup-dev/recoup/server/internal/api"
 	"github.com/recoup-dev/recoup/server/internal/app"
+	"github.com/recoup-dev/recoup/server/internal/httpapi"
 	"github.com/recoup-dev/recoup/server/internal/test/live"
 )
 
@@ -30,7 +30,7 @@ func TestPagesAreNotRetried(t *testing.T) {
 	t.Parallel()
 	clock := time.Now
 	at := clock().UTC()
-	n := live.Start(t, app.Options{Limits: api.Limits{PerKey: 4}, Now: func() time.Time { return at }})
+	n := live.Start(t, app.Options{Limits: httpapi.Limits{PerKey: 4}, Now: func() time.Time { return at }})
 	made, err := n.Client().CreateKey(t.Context(), client.NewKey{Name: "ada", Role: "operator"})
 	if err != nil {
 		t.Fatal(err)

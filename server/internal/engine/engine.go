@@ -8,15 +8,13 @@ import (
 	"context"
 	"errors"
 	"log/slog"
-	"slices"
 	"time"
 
 	"github.com/recoup-dev/recoup"
 	"github.com/recoup-dev/recoup/fault"
 	"github.com/recoup-dev/recoup/internal/redact"
-	"github.com/recoup-dev/recoup/server/internal/check"
+	"github.com/recoup-dev/recoup/server/internal/access"
 	"github.com/recoup-dev/recoup/server/internal/lease"
-	"github.com/recoup-dev/recoup/server/internal/policy"
 	"github.com/recoup-dev/recoup/server/internal/store"
 )
 
@@ -84,32 +82,8 @@ func New(o Options) (*Engine, error) {
 	return &Engine{Options: o, Waiters: lease.NewWaiters(store.WakeErrors), gates: gates, refused: newRefusals(o.Logger)}, nil
 }
 
-// Caller is who asks: the name that the history keeps, and the hubs whose tables
-// they may touch.
-type Caller struct {
-	Name string
-	Key  recoup.ID // the API key that the caller used; zero: none
-	Hubs []string  // none: all
-}
-
-// Act is an administrative act of the caller.
-func (c Caller) Act(reason string, now time.Time) store.Act {
-	return store.Act{By: c.Name, Key: c.Key, Reason: check.Redacted(reason), At: now}
-}
-
-// MayTouch reports whether the caller may see and change errors of a table.
-func (c Caller) MayTouch(t *policy.Table) bool {
-	if len(c.Hubs) == 0 {
-		return true
-	}
-	return t != nil && slices.Contains(c.Hubs, t.Hub)
-}
-
-// Of reports whether the caller may act for a hub. What is no hub's is for keys
-// that are for all.
-func (c Caller) Of(hub string) bool {
-	return len(c.Hubs) == 0 || hub != "" && slices.Contains(c.Hubs, hub)
-}
+// Caller is who calls, and on behalf of which hubs.
+type Caller = access.Caller
 
 // foreignService says what to do about a service that is not of the caller's hubs.
 const foreignService = "service must be one of the key's hubs: list it there as one of its services in the policy, or use a key for all hubs"
@@ -136,7 +110,7 @@ func (e *Engine) OwnsProvider(c Caller, provider string) bool {
 
 // ErrForbidden is returned for an error or a table of a hub that the caller's
 // key is not for.
-var ErrForbidden = errors.New("the key is not for this hub")
+var ErrForbidden = access.ErrForbidden
 
 // may reports ErrForbidden unless the caller may touch the table of that name. A
 // table that no policy has belongs to the orphans' hub.

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/recoup-dev/recoup"
+	"github.com/recoup-dev/recoup/fault"
 )
 
 // The codes a refusal carries.
@@ -39,6 +40,22 @@ func (r *Refusal) Error() string {
 		b.WriteString([...]string{"; possible now: ", ", "}[min(i, 1)] + string(exit))
 	}
 	return b.String()
+}
+
+// Fault returns the failure that a caller of the API gets: why the state machine refused, and
+// the way out.
+func (r *Refusal) Fault() *fault.Error {
+	e := fault.Wrap(r, r.Code, "%s", strings.TrimPrefix(r.Error(), string(r.Code)+": ")).With("input", string(r.Input))
+	if r.State != "" {
+		e = e.With("state", string(r.State))
+	}
+	if len(r.Exits) > 0 {
+		e = e.With("exits", r.Exits)
+	}
+	if !r.SupersededBy.IsZero() {
+		e = e.With("superseded_by", r.SupersededBy.String())
+	}
+	return e
 }
 
 func (s *step) refuse(reason string) error {

@@ -1,10 +1,10 @@
 package lifecycle
 
 import (
-	"errors"
 	"time"
 
 	"github.com/recoup-dev/recoup"
+	"github.com/recoup-dev/recoup/fault"
 	"github.com/recoup-dev/recoup/server/internal/fingerprint"
 	"github.com/recoup-dev/recoup/server/internal/policy"
 )
@@ -33,7 +33,18 @@ type Report struct {
 
 // ErrMismatch is returned for a report that is to replace an error of another
 // table, entity or code.
-var ErrMismatch = errors.New("the earlier error is not for the same table, entity and code")
+var ErrMismatch error = mismatch{}
+
+type mismatch struct{}
+
+func (mismatch) Error() string {
+	return "the earlier error is not for the same table, entity and code"
+}
+
+// Fault returns the failure that a caller of the API gets.
+func (mismatch) Fault() *fault.Error {
+	return fault.Wrap(ErrMismatch, fault.CodeConflict, "The open error of this table, entity and code is kept elsewhere.")
+}
 
 func (in Report) apply(s *step) error {
 	if err := s.begin(Reported, in.By, ""); err != nil {

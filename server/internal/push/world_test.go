@@ -15,8 +15,8 @@ import (
 
 	"github.com/recoup-dev/recoup"
 	"github.com/recoup-dev/recoup/client"
-	"github.com/recoup-dev/recoup/server/internal/api"
 	"github.com/recoup-dev/recoup/server/internal/deadletter"
+	"github.com/recoup-dev/recoup/server/internal/httpapi"
 	"github.com/recoup-dev/recoup/server/internal/push"
 	"github.com/recoup-dev/recoup/server/internal/recovery"
 	"github.com/recoup-dev/recoup/server/internal/test/node"
@@ -176,7 +176,7 @@ func (w *world) pusher(kind push.Kind, values map[string]string) *pusher {
 func (w *world) pusherOn(letters push.Letters, kind push.Kind, values map[string]string) *pusher {
 	w.Helper()
 	p, err := push.New(push.Options{
-		Letters: letters, Gate: w.gate, Read: api.Read, Now: w.clock, Random: func() float64 { return 0.5 }, Logger: slog.New(slog.NewTextHandler(w, nil)),
+		Letters: letters, Gate: w.gate, Read: httpapi.Read, Now: w.clock, Random: func() float64 { return 0.5 }, Logger: slog.New(slog.NewTextHandler(w, nil)),
 		Receivers: []push.Config{{Name: "render", Kind: kind, Values: values}},
 	})
 	w.must(err)

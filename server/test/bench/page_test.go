@@ -12,8 +12,8 @@ import (
 	"time"
 
 	"github.com/recoup-dev/recoup"
-	"github.com/recoup-dev/recoup/server/internal/api"
 	"github.com/recoup-dev/recoup/server/internal/app"
+	"github.com/recoup-dev/recoup/server/internal/httpapi"
 	"github.com/recoup-dev/recoup/server/internal/test/live"
 )
 
@@ -24,7 +24,7 @@ import (
 func BenchmarkPages(b *testing.B) {
 	f := fillPostgres(b, large(b))
 	groupErrors(b, f)
-	v := newVisitor(b, live.Start(b, app.Options{Database: strings.Replace(f.owner.Config().ConnString(), "recoup_owner", "recoup_app", 1), Now: present, Limits: api.Limits{PerKey: 1 << 20}}))
+	v := newVisitor(b, live.Start(b, app.Options{Database: strings.Replace(f.owner.Config().ConnString(), "recoup_owner", "recoup_app", 1), Now: present, Limits: httpapi.Limits{PerKey: 1 << 20}}))
 	var errorID, groupID recoup.ID
 	must(b, f.owner.QueryRow(b.Context(), "select error_id, group_id from recoup.error where state = 'PARKED' limit 1").Scan(&errorID, &groupID))
 	for _, p := range []struct{ name, path string }{

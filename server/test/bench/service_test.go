@@ -17,8 +17,8 @@ import (
 
 	"github.com/recoup-dev/recoup"
 	"github.com/recoup-dev/recoup/client"
-	"github.com/recoup-dev/recoup/server/internal/api"
 	"github.com/recoup-dev/recoup/server/internal/app"
+	"github.com/recoup-dev/recoup/server/internal/httpapi"
 	"github.com/recoup-dev/recoup/server/internal/store"
 	"github.com/recoup-dev/recoup/server/internal/store/postgres/pgtest"
 	"github.com/recoup-dev/recoup/server/internal/test/conformance"
@@ -46,7 +46,7 @@ func serve(b *testing.B) *served {
 	must(b, err)
 	b.Cleanup(func() { _ = conn.Close(context.Background()) })
 	s.owner = conn
-	node := live.Start(b, app.Options{Database: database, Limits: api.Limits{PerKey: 1 << 20}})
+	node := live.Start(b, app.Options{Database: database, Limits: httpapi.Limits{PerKey: 1 << 20}})
 	s.url, s.key = node.URL, node.Key
 	return s
 }

@@ -6,8 +6,8 @@ import (
 	"os"
 	"testing"
 
-	"github.com/recoup-dev/recoup/server/internal/api"
 	"github.com/recoup-dev/recoup/server/internal/app"
+	"github.com/recoup-dev/recoup/server/internal/httpapi"
 	"github.com/recoup-dev/recoup/server/internal/test/live"
 	testnode "github.com/recoup-dev/recoup/server/internal/test/node"
 )
@@ -38,7 +38,7 @@ type node struct {
 
 func startNode(t *testing.T, d database) *node {
 	t.Helper()
-	o, logs := app.Options{Database: d.Nodes, LogLevel: slog.LevelDebug, Limits: api.Limits{PerKey: 1e6}, MasterKey: bytes.Repeat([]byte{7}, 32)}, &text{}
+	o, logs := app.Options{Database: d.Nodes, LogLevel: slog.LevelDebug, Limits: httpapi.Limits{PerKey: 1e6}, MasterKey: bytes.Repeat([]byte{7}, 32)}, &text{}
 	o.LogTo(logs)
 	return &node{live.Start(t, o), logs}
 }

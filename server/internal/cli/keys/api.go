@@ -10,8 +10,8 @@ import (
 
 	"github.com/recoup-dev/recoup"
 	"github.com/recoup-dev/recoup/client"
-	"github.com/recoup-dev/recoup/server/internal/api"
 	"github.com/recoup-dev/recoup/server/internal/cli/command"
+	"github.com/recoup-dev/recoup/server/internal/httpapi"
 )
 
 // The bounds of a key's life, in days, and of the hours that it lives on after
@@ -78,17 +78,17 @@ stored.`,
 		Example: `  recoup keys create --role operator --name ada
   recoup keys create --role worker --name import --hub app --days 30`,
 	}
-	cmd.Flags().StringVar(&ask.Role, "role", "", "`ROLE`: "+command.Join(api.Roles())+"; required")
+	cmd.Flags().StringVar(&ask.Role, "role", "", "`ROLE`: "+command.Join(httpapi.Roles())+"; required")
 	cmd.Flags().StringVar(&ask.Name, "name", "", "`NAME` of who or what uses it, for the audit; required")
 	cmd.Flags().StringSliceVar(&ask.Hubs, "hub", nil, "only for this `HUB`; may be repeated (default: all)")
 	cmd.Flags().IntVar(&ask.Days, "days", maxDays, "valid for `N` days, 90 at most")
 	cmd.PreRunE = func(*cobra.Command, []string) error {
-		role, err := command.OneOf("role", ask.Role, api.Roles())
+		role, err := command.OneOf("role", ask.Role, httpapi.Roles())
 		switch ask.Role = string(role); {
 		case err != nil:
 			return err
 		case role == "":
-			return command.Usagef("--role is missing: expected one of %s", command.Join(api.Roles()))
+			return command.Usagef("--role is missing: expected one of %s", command.Join(httpapi.Roles()))
 		case ask.Name == "":
 			return command.Usagef("--name is missing: expected who or what uses the key")
 		}
