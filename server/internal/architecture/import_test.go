@@ -446,6 +446,7 @@ var layers = []layer{
 		anything: true,
 		why:      "a group of commands",
 	},
+	{pkg: "recoup/server/internal/cli/stream", why: "every package that offers commands names it: it knows neither a client nor a node"},
 	{
 		pkg:      "recoup/server/internal/cli/status",
 		anything: true,

@@ -8,6 +8,7 @@ import (
 
 	"github.com/recoup-dev/recoup/server/internal/app"
 	"github.com/recoup-dev/recoup/server/internal/cli/command"
+	"github.com/recoup-dev/recoup/server/internal/cli/stream"
 	"github.com/recoup-dev/recoup/server/internal/store"
 )
 
@@ -46,7 +47,7 @@ func migrateStatus(streams command.Streams) *cobra.Command {
 		for _, m := range list {
 			when := "pending"
 			if !m.AppliedAt.IsZero() {
-				when = command.Stamp(m.AppliedAt)
+				when = stream.Stamp(m.AppliedAt)
 			}
 			s.Sayf("%03d  %-16s %s", m.Version, m.Name, when)
 		}
