@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/recoup-dev/recoup/server/internal/app"
+	"github.com/recoup-dev/recoup/server/internal/config"
 )
 
 // A flag wins over the environment, which wins over the file, which wins over the
@@ -95,7 +96,7 @@ func TestMaskedConfig(t *testing.T) {
 			}
 		}
 	}
-	if got := app.MaskURL("postgres://ada:x@db/recoup"); got != "postgres://ada:***@db/recoup" {
+	if got := config.MaskURL("postgres://ada:x@db/recoup"); got != "postgres://ada:***@db/recoup" {
 		t.Errorf("got %s", got)
 	}
 }

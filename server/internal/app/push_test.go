@@ -11,6 +11,7 @@ import (
 
 	"github.com/recoup-dev/recoup/client"
 	"github.com/recoup-dev/recoup/server/internal/app"
+	"github.com/recoup-dev/recoup/server/internal/config"
 	"github.com/recoup-dev/recoup/server/internal/push"
 	"github.com/recoup-dev/recoup/server/internal/store/sqlite/sqlitetest"
 	"github.com/recoup-dev/recoup/server/internal/test/live"
@@ -28,7 +29,7 @@ receivers:
 		"RECOUP_RECEIVERS": "verify, render", "RECOUP_RECEIVER_VERIFY_KIND": "gate_zero", "RECOUP_RECEIVER_VERIFY_URL": "https://y.example/hunter2",
 		"RECOUP_RECEIVER_VERIFY_SECRET": "hunter2hunter2hunter2", "RECOUP_RECEIVER_VERIFY_BATCH": "b1", "RECOUP_RECEIVER_RENDER_SECRET": "hunter2 from the environment",
 	}
-	config, options, err := app.ReadConfig(nil, lookup(env), file)
+	read, options, err := app.ReadConfig(nil, lookup(env), file)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -41,13 +42,13 @@ receivers:
 	if !reflect.DeepEqual(options.Receivers, want) || len(options.Channels) != 0 {
 		t.Errorf("got %+v\nwant %+v", options.Receivers, want)
 	}
-	shown := map[string]app.Value{}
-	for _, v := range config.Masked() {
+	shown := map[string]config.Value{}
+	for _, v := range read.Masked() {
 		if shown[v.Name] = v; strings.Contains(v.Value, "hunter2") {
 			t.Errorf("%s is shown as %s", v.Name, v.Value)
 		}
 	}
-	for name, want := range map[string]app.Value{
+	for name, want := range map[string]config.Value{
 		"receivers.render.url":    {Value: "***", Source: file},
 		"receivers.render.secret": {Value: "***", Source: "RECOUP_RECEIVER_RENDER_SECRET"},
 		"receivers.render.lanes":  {Value: "criticizer/fetch, criticizer/llm", Source: file},

@@ -198,6 +198,11 @@ var layers = []layer{
 		why:     "whatever workers claim is claimed by its rules; what a lease is of, others know",
 	},
 	{
+		pkg:       "recoup/server/internal/config",
+		libraries: []string{"github.com/goccy/go-yaml"},
+		why:       "it reads settings; which there are, and what they mean, their owners know",
+	},
+	{
 		pkg:     "recoup/server/internal/turn",
 		imports: []string{"recoup"},
 		why:     "it shares the processors between callers; what the work is, others know",
@@ -446,7 +451,11 @@ var layers = []layer{
 		anything: true,
 		why:      "a group of commands",
 	},
-	{pkg: "recoup/server/internal/cli/stream", why: "every package that offers commands names it: it knows neither a client nor a node"},
+	{
+		pkg:     "recoup/server/internal/cli/stream",
+		imports: []string{"recoup/server/internal/config"},
+		why:     "every package that offers commands names it: it knows neither a client nor a node",
+	},
 	{
 		pkg:      "recoup/server/internal/cli/status",
 		anything: true,

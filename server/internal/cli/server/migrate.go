@@ -31,7 +31,7 @@ func migrateStatus(streams command.Streams) *cobra.Command {
 		Example: `  recoup migrate status --database postgres://owner@db/recoup`,
 		Args:    command.NoArgs,
 	}
-	read := command.SettingFlags(cmd, "database", "schema-owner")
+	read := command.SettingFlags(streams, cmd, "database", "schema-owner")
 	return command.Offline(streams, cmd, command.One, func(ctx context.Context, s *command.Session, _ []string) error {
 		_, options, err := read()
 		if err != nil {
@@ -66,7 +66,7 @@ taken over with their rows; rows that break a rule are listed and left as they a
 		Example: `  recoup migrate up --database postgres://owner@db/recoup`,
 		Args:    command.NoArgs,
 	}
-	read := command.SettingFlags(cmd, "database", "database-direct")
+	read := command.SettingFlags(streams, cmd, "database", "database-direct")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		_, options, err := read()
 		if err != nil {

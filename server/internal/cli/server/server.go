@@ -20,7 +20,7 @@ import (
 
 // Commands are those of this package.
 func Commands(streams command.Streams) []*cobra.Command {
-	return []*cobra.Command{serve(streams), demoCommand(streams), config(streams), migrate(streams), backup(streams), restore(streams), doctor(streams), jobs(streams), busCommand(streams), version(streams), healthcheck(streams)}
+	return []*cobra.Command{serve(streams), demoCommand(streams), configCommand(streams), migrate(streams), backup(streams), restore(streams), doctor(streams), jobs(streams), busCommand(streams), version(streams), healthcheck(streams)}
 }
 
 func serve(streams command.Streams) *cobra.Command {
@@ -44,7 +44,7 @@ the message says how many.`,
   recoup serve --listen 0.0.0.0:8443 --tls-cert tls.crt --tls-key tls.key`,
 		Args: command.NoArgs,
 	}
-	read := command.SettingFlags(cmd)
+	read := command.SettingFlags(streams, cmd)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		_, options, err := read()
 		if err != nil {
@@ -135,7 +135,7 @@ func watchSignals(parent context.Context) (ctx, hurried context.Context, stop fu
 	})
 }
 
-func config(streams command.Streams) *cobra.Command {
+func configCommand(streams command.Streams) *cobra.Command {
 	show := &cobra.Command{
 		Use:   "show",
 		Short: "Print every setting, its value and its source; secrets are masked",
@@ -143,7 +143,7 @@ func config(streams command.Streams) *cobra.Command {
   recoup config show --listen 0.0.0.0:80 --json`,
 		Args: command.NoArgs,
 	}
-	read := command.SettingFlags(show)
+	read := command.SettingFlags(streams, show)
 	return command.Group(&cobra.Command{Use: "config", Short: "Show the configuration", Example: "  recoup config show"},
 		command.Offline(streams, show, command.One, func(_ context.Context, s *command.Session, _ []string) error {
 			config, _, err := read()

@@ -12,6 +12,8 @@ import (
 	"io"
 	"os"
 	"time"
+
+	"github.com/recoup-dev/recoup/server/internal/config"
 )
 
 // The exit statuses that scripts may rely on.
@@ -33,6 +35,8 @@ type Streams struct {
 	Terminal    bool // Err is a terminal, so that progress may be drawn there
 	Interactive bool // In is a terminal, so that a question may be answered
 	Width       int  // columns of the terminal that Out is; 0: it is none
+
+	Settings []config.Setting // that parts of the program add to those of the node
 
 	UTC bool // times are shown as stamps, not as how far away they are
 
