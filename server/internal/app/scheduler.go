@@ -5,6 +5,8 @@ import (
 	"time"
 
 	"github.com/recoup-dev/recoup"
+	"github.com/recoup-dev/recoup/server/internal/bus"
+	"github.com/recoup-dev/recoup/server/internal/recovery"
 	"github.com/recoup-dev/recoup/server/internal/scheduler"
 	"github.com/recoup-dev/recoup/server/internal/store"
 )
@@ -16,20 +18,27 @@ const jobBudget = 5 * time.Second
 // leads runs them.
 func (n *Node) newScheduler() (*scheduler.Clock, error) {
 	parts := scheduler.Parts{Store: n.store, Engine: n.engine, Policy: n.engine.Policies.Current, Alerts: n.evaluator().Run, Doctor: n.checkUp}
-	if n.archiver != nil {
-		parts.EventFiles = &scheduler.EventFiles{File: n.archiver.chunk, Overdue: n.archiver.overdue}
-	}
 	if late, can := n.store.(store.LateEvents); can {
 		parts.LateEvents = late
 	}
-	if n.bus != nil {
-		parts.Bus = busAdmin{n}
-	}
+	parts.Jobs = n.addedJobs()
 	return scheduler.New(scheduler.Options{
 		Store: n.store, Node: n.name, Now: n.o.Now, Since: n.clock.since, NotifyTo: n.platformTeam, Logger: n.o.Logger,
 		Idle: n.jobsWhenIdle(),
 		Jobs: scheduler.All(parts),
 	})
+}
+
+// addedJobs are the jobs of what a node has beside its core.
+func (n *Node) addedJobs() []scheduler.Job {
+	jobs := recovery.Jobs(n.store, n.gateRules)
+	if n.archiver != nil {
+		jobs = append(jobs, n.archiver.jobs()...)
+	}
+	if n.bus != nil {
+		jobs = append(jobs, bus.Jobs(busAdmin{n})...)
+	}
+	return jobs
 }
 
 // platformTeam is who looks after the platform itself.

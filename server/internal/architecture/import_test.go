@@ -229,7 +229,7 @@ var layers = []layer{
 	},
 	{
 		pkg:     "recoup/server/internal/recovery",
-		imports: []string{"recoup/server/internal/turn", "recoup", "recoup/fault", "recoup/server/internal/policy", "recoup/server/internal/batch", "recoup/server/internal/check", "recoup/internal/redact", "recoup/server/internal/lease", "recoup/server/internal/rowfile", "recoup/server/internal/store"},
+		imports: []string{"recoup/server/internal/turn", "recoup", "recoup/fault", "recoup/server/internal/policy", "recoup/server/internal/batch", "recoup/server/internal/check", "recoup/internal/redact", "recoup/server/internal/lease", "recoup/server/internal/rowfile", "recoup/server/internal/scheduler", "recoup/server/internal/store"},
 		why:     "it is Gate Zero, whose state machine is pure; it knows neither HTTP nor SQL",
 	},
 	{
@@ -248,7 +248,7 @@ var layers = []layer{
 	},
 	{
 		pkg:       "recoup/server/internal/bus",
-		imports:   []string{"recoup", "recoup/server/internal/store"},
+		imports:   []string{"recoup", "recoup/server/internal/scheduler", "recoup/server/internal/store"},
 		libraries: []string{"github.com/nats-io/nats.go", "github.com/nats-io/nkeys"},
 		why:       "it carries batches over JetStream; what becomes of them the ledger decides",
 	},
@@ -319,7 +319,7 @@ var layers = []layer{
 	},
 	{
 		pkg:     "recoup/server/internal/scheduler",
-		imports: []string{"recoup", "recoup/server/internal/policy", "recoup/server/internal/store", "recoup/server/internal/recovery"},
+		imports: []string{"recoup", "recoup/server/internal/policy", "recoup/server/internal/store"},
 		why:     "it gives regular work its turn; what the work does to errors is the engine's, which its parts bring along",
 	},
 	{
