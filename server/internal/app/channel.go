@@ -37,11 +37,14 @@ func channelSection() section {
 }
 
 func receiverSection() section {
-	s := section{setting: "receivers", thing: "receiver", fields: func(kind string) []notify.Field { return push.Fields(push.Kind(kind)) }}
-	for _, k := range push.Kinds() {
-		s.kinds = append(s.kinds, string(k))
+	fields := map[string][]notify.Field{}
+	for _, k := range receiverKinds() {
+		fields[k.Name] = k.AllFields()
 	}
-	return s
+	return section{
+		setting: "receivers", thing: "receiver", kinds: push.Names(receiverKinds()),
+		fields: func(kind string) []notify.Field { return fields[kind] },
+	}
 }
 
 // item is something that a section sets up.
@@ -77,8 +80,8 @@ func readChannels(given any, env func(string) (string, bool), file string) (list
 func readReceivers(given any, env func(string) (string, bool), file string) (list []push.Config, shown []config.Value, bad []error) {
 	items, shown, bad := receiverSection().read(given, env, file)
 	for _, i := range items {
-		c := push.Config{Name: i.name, Kind: push.Kind(i.kind), Values: i.values}
-		if err := c.Check(); err != nil {
+		c := push.Config{Name: i.name, Kind: i.kind, Values: i.values}
+		if err := c.Check(receiverKinds()); err != nil {
 			bad = append(bad, err)
 		}
 		list = append(list, c)

@@ -5,7 +5,14 @@ import (
 
 	"github.com/recoup-dev/recoup/server/internal/api"
 	"github.com/recoup-dev/recoup/server/internal/push"
+	"github.com/recoup-dev/recoup/server/internal/recovery"
 )
+
+// addedReceivers are the kinds of receivers of what a node has beside its core.
+func addedReceivers() []push.Kind { return []push.Kind{recovery.Receivers()} }
+
+// receiverKinds are all kinds of receivers.
+func receiverKinds() []push.Kind { return append([]push.Kind{push.WorkKind()}, addedReceivers()...) }
 
 // newPusher makes what delivers work, with the receivers of this node.
 func (n *Node) newPusher() (*push.Pusher, error) {
@@ -18,6 +25,7 @@ func (n *Node) newPusher() (*push.Pusher, error) {
 		return nil, err
 	}
 	return push.New(push.Options{
-		Letters: n.letters, Gate: n.gateZero, Receivers: n.o.Receivers, Read: api.Read, Now: n.o.Now, Random: jitter, Logger: n.o.Logger,
+		Letters: n.letters, Receivers: n.o.Receivers, Kinds: addedReceivers(), Sources: map[string]push.OpenSource{recovery.ReceiverKind: recovery.Deliver(n.gateZero, api.Read)},
+		Read: api.Read, Now: n.o.Now, Random: jitter, Logger: n.o.Logger,
 	})
 }

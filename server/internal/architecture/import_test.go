@@ -229,7 +229,7 @@ var layers = []layer{
 	},
 	{
 		pkg:     "recoup/server/internal/recovery",
-		imports: []string{"recoup/server/internal/turn", "recoup", "recoup/fault", "recoup/server/internal/policy", "recoup/server/internal/batch", "recoup/server/internal/check", "recoup/internal/redact", "recoup/server/internal/lease", "recoup/server/internal/rowfile", "recoup/server/internal/scheduler", "recoup/server/internal/store"},
+		imports: []string{"recoup/server/internal/turn", "recoup", "recoup/fault", "recoup/server/internal/policy", "recoup/server/internal/batch", "recoup/server/internal/check", "recoup/internal/redact", "recoup/server/internal/lease", "recoup/server/internal/notify", "recoup/server/internal/push", "recoup/server/internal/rowfile", "recoup/server/internal/scheduler", "recoup/server/internal/store"},
 		why:     "it is Gate Zero, whose state machine is pure; it knows neither HTTP nor SQL",
 	},
 	{
@@ -350,7 +350,7 @@ var layers = []layer{
 	{
 		pkg: "recoup/server/internal/push",
 		imports: []string{"recoup", "recoup/retry", "recoup/fault", "recoup/internal/redact", "recoup/server/internal/store", "recoup/internal/signature",
-			"recoup/server/internal/engine", "recoup/server/internal/recovery", "recoup/server/internal/deadletter", "recoup/server/internal/notify"},
+			"recoup/server/internal/engine", "recoup/server/internal/deadletter", "recoup/server/internal/notify"},
 		why: "it delivers what services hand out; HTTP's way in, and how a body is read, the app gives it",
 	},
 	{
