@@ -204,6 +204,7 @@ func ReadConfig(flags map[string]string, env func(string) (string, bool), file s
 	shown, bad = append(shown, more...), append(bad, wrong...)
 	values, wrong := sources.Values(slices.Concat(Settings(&options), added))
 	values, bad = append(values, shown...), append(bad, wrong...)
+	options.Settings = values
 	options.findLoose(file, values.HasSecrets(file))
 	slices.SortFunc(bad, func(a, b error) int { return strings.Compare(a.Error(), b.Error()) })
 	if len(bad) == 0 {

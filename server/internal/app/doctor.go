@@ -77,7 +77,7 @@ func (d *Doctor) Close() error {
 // Examine looks at everything.
 func (d *Doctor) Examine(ctx context.Context) (recoup.Diagnosis, error) {
 	ills, err := d.examine(ctx)
-	return diagnosis(d.o.clock()(), d.kind, ills), err
+	return diagnosis(d.o.clock()(), d.kind, 0, ills), err
 }
 
 func (d *Doctor) examine(ctx context.Context) ([]doctor.FixableFinding, error) {
@@ -213,8 +213,9 @@ func warnings(p *policy.Policy) (list []string) {
 // where a TTL ends before a rung, the TTL wins.
 const unreachableRung = "unreachable-rung"
 
-func diagnosis(at time.Time, kind string, ills []doctor.FixableFinding) recoup.Diagnosis {
-	d := recoup.Diagnosis{At: at.UTC(), Database: kind, Checks: len(doctor.Checks()) + 1, Findings: []recoup.Finding{}}
+// diagnosis is what was found. Beside those of every installation it comes from that many checks.
+func diagnosis(at time.Time, kind string, added int, ills []doctor.FixableFinding) recoup.Diagnosis {
+	d := recoup.Diagnosis{At: at.UTC(), Database: kind, Checks: len(doctor.Checks()) + added + 1, Findings: []recoup.Finding{}}
 	for _, ill := range ills {
 		d.Findings = append(d.Findings, ill.Finding)
 	}
@@ -232,7 +233,8 @@ func (n *Node) Diagnose(ctx context.Context) (recoup.Diagnosis, error) {
 		return recoup.Diagnosis{}, err
 	}
 	in.Bus = n.examineBus(ctx)
-	return diagnosis(in.Now, in.Facts.Kind, doctor.Judge(&in)), nil
+	added := n.sliceChecks(ctx)
+	return diagnosis(in.Now, in.Facts.Kind, len(added), doctor.Judge(&in, added...)), nil
 }
 
 // examineBus is what the doctor is to know of the bus; nil: there is none.

@@ -15,9 +15,11 @@ import (
 
 	"github.com/recoup-dev/recoup/server/internal/api"
 	"github.com/recoup-dev/recoup/server/internal/bus"
+	"github.com/recoup-dev/recoup/server/internal/config"
 	"github.com/recoup-dev/recoup/server/internal/doctor"
 	"github.com/recoup-dev/recoup/server/internal/notify"
 	"github.com/recoup-dev/recoup/server/internal/push"
+	"github.com/recoup-dev/recoup/server/internal/slice"
 )
 
 // Options of a node. Zero values stand for what withDefaults says.
@@ -43,6 +45,9 @@ type Options struct {
 	masterKeyFile string
 
 	Receivers []push.Config
+
+	Slices   []slice.Slice // what the node has beside its core
+	Settings config.Values // of all settings, for slices
 
 	EventFiles string // a folder or s3://BUCKET/PREFIX: days of events are filed there before their month is dropped; off: no more; empty: as it is
 

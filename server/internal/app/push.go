@@ -24,8 +24,11 @@ func (n *Node) newPusher() (*push.Pusher, error) {
 	if err := errors.Join(bad...); err != nil {
 		return nil, err
 	}
+	kinds := addedReceivers()
+	for i := range n.o.Slices {
+		kinds = append(kinds, n.o.Slices[i].Receivers...)
+	}
 	return push.New(push.Options{
-		Letters: n.letters, Receivers: n.o.Receivers, Kinds: addedReceivers(), Sources: map[string]push.OpenSource{recovery.ReceiverKind: recovery.Deliver(n.gateZero, api.Read)},
-		Read: api.Read, Now: n.o.Now, Random: jitter, Logger: n.o.Logger,
+		Letters: n.letters, Receivers: n.o.Receivers, Kinds: kinds, Sources: n.sliceSources(), Read: api.Read, Now: n.o.Now, Random: jitter, Logger: n.o.Logger,
 	})
 }

@@ -5,8 +5,6 @@ import (
 	"time"
 
 	"github.com/recoup-dev/recoup"
-	"github.com/recoup-dev/recoup/server/internal/bus"
-	"github.com/recoup-dev/recoup/server/internal/recovery"
 	"github.com/recoup-dev/recoup/server/internal/scheduler"
 	"github.com/recoup-dev/recoup/server/internal/store"
 )
@@ -21,24 +19,12 @@ func (n *Node) newScheduler() (*scheduler.Clock, error) {
 	if late, can := n.store.(store.LateEvents); can {
 		parts.LateEvents = late
 	}
-	parts.Jobs = n.addedJobs()
+	parts.Jobs = n.sliceJobs()
 	return scheduler.New(scheduler.Options{
 		Store: n.store, Node: n.name, Now: n.o.Now, Since: n.clock.since, NotifyTo: n.platformTeam, Logger: n.o.Logger,
 		Idle: n.jobsWhenIdle(),
 		Jobs: scheduler.All(parts),
 	})
-}
-
-// addedJobs are the jobs of what a node has beside its core.
-func (n *Node) addedJobs() []scheduler.Job {
-	jobs := recovery.Jobs(n.store, n.gateRules)
-	if n.archiver != nil {
-		jobs = append(jobs, n.archiver.jobs()...)
-	}
-	if n.bus != nil {
-		jobs = append(jobs, bus.Jobs(busAdmin{n})...)
-	}
-	return jobs
 }
 
 // platformTeam is who looks after the platform itself.

@@ -228,9 +228,10 @@ var layers = []layer{
 		why:     "it reads failures from files and sums up what became of them; the engine decides",
 	},
 	{
-		pkg:     "recoup/server/internal/recovery",
-		imports: []string{"recoup/server/internal/turn", "recoup", "recoup/fault", "recoup/server/internal/policy", "recoup/server/internal/batch", "recoup/server/internal/check", "recoup/internal/redact", "recoup/server/internal/lease", "recoup/server/internal/notify", "recoup/server/internal/push", "recoup/server/internal/rowfile", "recoup/server/internal/scheduler", "recoup/server/internal/store"},
-		why:     "it is Gate Zero, whose state machine is pure; it knows neither HTTP nor SQL",
+		pkg:       "recoup/server/internal/recovery",
+		imports:   []string{"recoup/server/internal/turn", "recoup", "recoup/fault", "recoup/server/internal/policy", "recoup/server/internal/batch", "recoup/server/internal/check", "recoup/internal/redact", "recoup/server/internal/lease", "recoup/server/internal/notify", "recoup/server/internal/push", "recoup/server/internal/rowfile", "recoup/server/internal/scheduler", "recoup/server/internal/store"},
+		libraries: []string{"github.com/prometheus/client_golang"},
+		why:       "it is Gate Zero, whose state machine is pure; it knows neither HTTP nor SQL",
 	},
 	{
 		pkg: "recoup/server/internal/egress",
@@ -485,6 +486,13 @@ var layers = []layer{
 		pkg:     "recoup/server/cmd/generate",
 		imports: []string{"recoup/server/internal/api"},
 		why:     "it writes what other languages know of the API, and asks nothing but its document",
+	},
+	{
+		pkg: "recoup/server/internal/slice",
+		imports: []string{"recoup", "recoup/server/internal/cli/stream", "recoup/server/internal/config", "recoup/server/internal/console", "recoup/server/internal/deadletter", "recoup/server/internal/doctor",
+			"recoup/server/internal/engine", "recoup/server/internal/ledger", "recoup/server/internal/policy", "recoup/server/internal/push", "recoup/server/internal/scheduler", "recoup/server/internal/store"},
+		libraries: []string{"github.com/prometheus/client_golang", "github.com/spf13/cobra"},
+		why:       "it is how a feature registers what it adds: it names the kits, and no feature",
 	},
 	{pkg: "recoup/server/internal/sdk", why: "it holds tests of the client against a node; there is nothing else in it"},
 	{pkg: "recoup/server/test/load", why: "it schedules and measures; its caller defines what is sent"},

@@ -35,7 +35,7 @@ type Letters interface {
 // Options are what a pusher is made of. All but Kinds, Sources, Receivers and Roots are required.
 type Options struct {
 	Letters   Letters
-	Kinds     []Kind          // beside staged work
+	Kinds     []Kind                // beside staged work
 	Sources   map[string]OpenSource // of these, by their names
 	Receivers []Config
 	Read      func(document []byte, into any) error // an answer, as strictly as the API reads what workers send
