@@ -36,13 +36,13 @@ func channelSection() section {
 	return s
 }
 
-func receiverSection() section {
+func receiverSection(kinds []push.Kind) section {
 	fields := map[string][]notify.Field{}
-	for _, k := range receiverKinds() {
+	for _, k := range kinds {
 		fields[k.Name] = k.AllFields()
 	}
 	return section{
-		setting: "receivers", thing: "receiver", kinds: push.Names(receiverKinds()),
+		setting: "receivers", thing: "receiver", kinds: push.Names(kinds),
 		fields: func(kind string) []notify.Field { return fields[kind] },
 	}
 }
@@ -77,11 +77,11 @@ func readChannels(given any, env func(string) (string, bool), file string) (list
 }
 
 // readReceivers gathers the receivers.
-func readReceivers(given any, env func(string) (string, bool), file string) (list []push.Config, shown []config.Value, bad []error) {
-	items, shown, bad := receiverSection().read(given, env, file)
+func readReceivers(given any, env func(string) (string, bool), file string, kinds []push.Kind) (list []push.Config, shown []config.Value, bad []error) {
+	items, shown, bad := receiverSection(kinds).read(given, env, file)
 	for _, i := range items {
 		c := push.Config{Name: i.name, Kind: i.kind, Values: i.values}
-		if err := c.Check(receiverKinds()); err != nil {
+		if err := c.Check(kinds); err != nil {
 			bad = append(bad, err)
 		}
 		list = append(list, c)

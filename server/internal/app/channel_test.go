@@ -43,7 +43,7 @@ channels:
 		"RECOUP_CHANNELS": "pager, chat", "RECOUP_CHANNEL_PAGER_KIND": "pagerduty", "RECOUP_CHANNEL_PAGER_KEY": "hunter2pager",
 		"RECOUP_CHANNEL_CHAT_URL": "https://hooks.slack.com/services/hunter2new", "RECOUP_CHANNEL_TEAM_MAIL_PASSWORD": "hunter2mail",
 	}
-	read, options, err := app.ReadConfig(nil, lookup(env), file)
+	read, options, err := app.ReadConfig(nil, lookup(env), file, noneAdded)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -85,7 +85,7 @@ channels:
   chat: {kind: slack, url: http://hooks.example.com/hunter2, token: hunter2}
   mail: hunter2
   hook: {kind: webhook, url: https://x, secret: hunter2}
-`))
+`), noneAdded)
 	if err == nil {
 		t.Fatal("it was taken")
 	}
@@ -100,7 +100,7 @@ channels:
 	if strings.Contains(err.Error(), "hunter2") {
 		t.Errorf("a secret leaks: %v", err)
 	}
-	if _, _, err := app.ReadConfig(nil, lookup(nil), configFile(t, "channels: [chat]\n")); err == nil || !strings.Contains(err.Error(), "channels must be of the form") {
+	if _, _, err := app.ReadConfig(nil, lookup(nil), configFile(t, "channels: [chat]\n"), noneAdded); err == nil || !strings.Contains(err.Error(), "channels must be of the form") {
 		t.Errorf("got %v", err)
 	}
 	if _, err := app.Open(t.Context(), app.Options{

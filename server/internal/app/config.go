@@ -189,20 +189,20 @@ func readProxies(o *Options, s string) error {
 	return nil
 }
 
-// ReadConfig gathers the settings of a node, and those that parts of it add: flags win
+// ReadConfig gathers the settings of a node, with what parts of it add: flags win
 // over the environment, which wins over the file. Everything that is wrong is reported at
 // once.
-func ReadConfig(flags map[string]string, env func(string) (string, bool), file string, added ...config.Setting) (config.Values, Options, error) {
+func ReadConfig(flags map[string]string, env func(string) (string, bool), file string, added config.Added) (config.Values, Options, error) {
 	sources := config.Sources{Flags: flags, Env: env, File: file}
 	if err := sources.ReadFile(); err != nil {
 		return nil, Options{}, err
 	}
 	var options Options
 	channels, shown, bad := readChannels(sources.TakeSection(channelSection().setting), env, file)
-	receivers, more, wrong := readReceivers(sources.TakeSection(receiverSection().setting), env, file)
+	receivers, more, wrong := readReceivers(sources.TakeSection("receivers"), env, file, receiverKinds(added.Receivers))
 	options.Channels, options.Receivers = channels, receivers
 	shown, bad = append(shown, more...), append(bad, wrong...)
-	values, wrong := sources.Values(slices.Concat(Settings(&options), added))
+	values, wrong := sources.Values(slices.Concat(Settings(&options), added.Settings))
 	values, bad = append(values, shown...), append(bad, wrong...)
 	options.Settings = values
 	options.findLoose(file, values.HasSecrets(file))

@@ -4,6 +4,7 @@ import (
 	"errors"
 
 	"github.com/recoup-dev/recoup/server/internal/api"
+	"github.com/recoup-dev/recoup/server/internal/config"
 	"github.com/recoup-dev/recoup/server/internal/push"
 	"github.com/recoup-dev/recoup/server/internal/recovery"
 )
@@ -11,8 +12,14 @@ import (
 // addedReceivers are the kinds of receivers of what a node has beside its core.
 func addedReceivers() []push.Kind { return []push.Kind{recovery.Receivers()} }
 
-// receiverKinds are all kinds of receivers.
-func receiverKinds() []push.Kind { return append([]push.Kind{push.WorkKind()}, addedReceivers()...) }
+// receiverKinds are all kinds of receivers, as their configuration is checked.
+func receiverKinds(added []config.Kind) []push.Kind {
+	kinds := append([]push.Kind{push.WorkKind()}, addedReceivers()...)
+	for _, k := range added {
+		kinds = append(kinds, push.Kind{Name: k.Name, Fields: k.Fields})
+	}
+	return kinds
+}
 
 // newPusher makes what delivers work, with the receivers of this node.
 func (n *Node) newPusher() (*push.Pusher, error) {

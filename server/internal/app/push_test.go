@@ -29,7 +29,7 @@ receivers:
 		"RECOUP_RECEIVERS": "verify, render", "RECOUP_RECEIVER_VERIFY_KIND": "gate_zero", "RECOUP_RECEIVER_VERIFY_URL": "https://y.example/hunter2",
 		"RECOUP_RECEIVER_VERIFY_SECRET": "hunter2hunter2hunter2", "RECOUP_RECEIVER_VERIFY_BATCH": "b1", "RECOUP_RECEIVER_RENDER_SECRET": "hunter2 from the environment",
 	}
-	read, options, err := app.ReadConfig(nil, lookup(env), file)
+	read, options, err := app.ReadConfig(nil, lookup(env), file, noneAdded)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -60,6 +60,27 @@ receivers:
 	}
 }
 
+// A receiver of a kind that a part of the program adds is read, and its secrets are not shown.
+func TestAddedReceiver(t *testing.T) {
+	t.Parallel()
+	added := config.Added{Receivers: []config.Kind{{Name: "samples", Fields: []config.Field{{Name: "shelf", Required: true}, {Name: "token", Secret: true}}}}}
+	env := map[string]string{
+		"RECOUP_RECEIVERS": "lab", "RECOUP_RECEIVER_LAB_KIND": "samples", "RECOUP_RECEIVER_LAB_URL": "https://lab.example/",
+		"RECOUP_RECEIVER_LAB_SECRET": "sixteen characters", "RECOUP_RECEIVER_LAB_TOKEN": "hunter2",
+	}
+	if _, _, err := app.ReadConfig(nil, lookup(env), "", added); err == nil || !strings.Contains(err.Error(), "receiver lab: shelf is missing") {
+		t.Errorf("got %v", err)
+	}
+	env["RECOUP_RECEIVER_LAB_SHELF"] = "7"
+	read, options, err := app.ReadConfig(nil, lookup(env), "", added)
+	if err != nil || len(options.Receivers) != 1 || options.Receivers[0].Values["shelf"] != "7" {
+		t.Errorf("got %+v, %v", options.Receivers, err)
+	}
+	if shelf, token := read.Masked().Get("receivers.lab.shelf"), read.Masked().Get("receivers.lab.token"); shelf != "7" || token != "***" {
+		t.Errorf("shown are %q and %q", shelf, token)
+	}
+}
+
 // All that is wrong with receivers is reported at once, and none of their secrets; also
 // what is wrong only because of the policy.
 func TestBadReceivers(t *testing.T) {
@@ -69,7 +90,7 @@ channels: {chat: {kind: slack}}
 receivers:
   render: {kind: work, url: http://x.example/hunter2, secret: hunter2, token: hunter2}
   verify: hunter2
-`))
+`), noneAdded)
 	if err == nil {
 		t.Fatal("it was taken")
 	}

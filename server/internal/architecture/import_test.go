@@ -265,7 +265,7 @@ var layers = []layer{
 	},
 	{
 		pkg:     "recoup/server/internal/notify",
-		imports: []string{"recoup", "recoup/retry", "recoup/server/internal/policy", "recoup/internal/redact", "recoup/server/internal/store", "recoup/server/internal/alert", "recoup/internal/signature", "recoup/server/internal/egress"},
+		imports: []string{"recoup", "recoup/retry", "recoup/server/internal/config", "recoup/server/internal/policy", "recoup/internal/redact", "recoup/server/internal/store", "recoup/server/internal/alert", "recoup/internal/signature", "recoup/server/internal/egress"},
 		why:     "it tells people what the outbox holds; the lifecycle does not know it, so it cannot wait for it",
 	},
 	{
@@ -493,6 +493,12 @@ var layers = []layer{
 			"recoup/server/internal/engine", "recoup/server/internal/ledger", "recoup/server/internal/policy", "recoup/server/internal/push", "recoup/server/internal/scheduler", "recoup/server/internal/store"},
 		libraries: []string{"github.com/prometheus/client_golang", "github.com/spf13/cobra"},
 		why:       "it is how a feature registers what it adds: it names the kits, and no feature",
+	},
+	{
+		pkg:       "recoup/server/internal/slices",
+		imports:   []string{"recoup/server/internal/cli/stream", "recoup/server/internal/config", "recoup/server/internal/slice"},
+		libraries: []string{"github.com/spf13/cobra"},
+		why:       "it lists the slices, whose modules it alone imports",
 	},
 	{pkg: "recoup/server/internal/sdk", why: "it holds tests of the client against a node; there is nothing else in it"},
 	{pkg: "recoup/server/test/load", why: "it schedules and measures; its caller defines what is sent"},

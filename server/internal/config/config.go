@@ -28,6 +28,26 @@ type Setting struct {
 	Read func(value string) error
 }
 
+// Field is something that a thing in a section of the file has to have, or may.
+type Field struct {
+	Name     string
+	Required bool
+	Secret   bool
+	Help     string
+}
+
+// Kind is a kind of things in a section of the file, by its fields.
+type Kind struct {
+	Name   string
+	Fields []Field
+}
+
+// Added is what parts of a program add to its configuration.
+type Added struct {
+	Settings  []Setting
+	Receivers []Kind // of deliveries; these are the fields beside those of every receiver
+}
+
 // Value is what a setting is set to, and where that came from.
 type Value struct {
 	Name   string `json:"name"`

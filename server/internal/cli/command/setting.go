@@ -14,7 +14,7 @@ import (
 // how to read the configuration once the flags are parsed.
 func SettingFlags(streams Streams, cmd *cobra.Command, only ...string) func() (config.Values, app.Options, error) {
 	given := map[string]*string{}
-	for _, s := range slices.Concat(app.Settings(&app.Options{}), streams.Settings) {
+	for _, s := range slices.Concat(app.Settings(&app.Options{}), streams.Config.Settings) {
 		if len(only) > 0 && !slices.Contains(only, s.Name) {
 			continue
 		}
@@ -38,7 +38,7 @@ func SettingFlags(streams Streams, cmd *cobra.Command, only ...string) func() (c
 		if *file == "" {
 			*file = os.Getenv("RECOUP_CONFIG")
 		}
-		values, options, err := app.ReadConfig(flags, os.LookupEnv, *file, streams.Settings...)
+		values, options, err := app.ReadConfig(flags, os.LookupEnv, *file, streams.Config)
 		if err != nil {
 			err = UsageError{Err: err}
 		}

@@ -13,10 +13,10 @@ import (
 func TestAddedSettings(t *testing.T) {
 	t.Parallel()
 	var received string
-	streams := command.Streams{Settings: []config.Setting{{
+	streams := command.Streams{Config: config.Added{Settings: []config.Setting{{
 		Name: "sample-rate", Env: "RECOUP_SAMPLE_RATE", Default: "1", Help: "`N` of the samples",
 		Read: func(value string) error { received = value; return nil },
-	}}}
+	}}}}
 	cmd := &cobra.Command{Use: "serve"}
 	read := command.SettingFlags(streams, cmd)
 	if flag := cmd.Flags().Lookup("sample-rate"); flag == nil || flag.Usage != "`N` of the samples ($RECOUP_SAMPLE_RATE) (default 1)" {

@@ -16,6 +16,7 @@ import (
 	"github.com/recoup-dev/recoup/server/internal/app"
 	"github.com/recoup-dev/recoup/server/internal/cli/command"
 	"github.com/recoup-dev/recoup/server/internal/policy"
+	"github.com/recoup-dev/recoup/server/internal/slices"
 )
 
 // Commands are those of this package.
@@ -85,7 +86,7 @@ func handOut(streams command.Streams, o app.Options, secret string) error {
 func run(ctx context.Context, streams command.Streams, options app.Options, ready func(context.Context, *app.Node) error) error {
 	ctx, hurried, stop := watchSignals(ctx)
 	defer stop()
-	options.Build = app.OwnVersion()
+	options.Build, options.Slices = app.OwnVersion(), slices.All()
 	node, err := app.Open(ctx, options)
 	if err != nil {
 		return stopped(ctx, streams, err)

@@ -36,7 +36,7 @@ type Streams struct {
 	Interactive bool // In is a terminal, so that a question may be answered
 	Width       int  // columns of the terminal that Out is; 0: it is none
 
-	Settings []config.Setting // that parts of the program add to those of the node
+	Config config.Added // what parts of the program add to the configuration of the node
 
 	UTC bool // times are shown as stamps, not as how far away they are
 
