@@ -17,6 +17,7 @@ import (
 	"github.com/recoup-dev/recoup"
 	"github.com/recoup-dev/recoup/fault"
 	"github.com/recoup-dev/recoup/server/internal/api"
+	"github.com/recoup-dev/recoup/server/internal/slice"
 )
 
 // document is the OpenAPI document with what finds an operation in it.
@@ -49,7 +50,7 @@ func theDocument(t *testing.T, handler http.Handler) *document {
 }
 
 // readDocument reads the document of a handler that also serves slices.
-func readDocument(t *testing.T, handler http.Handler, added ...api.Slice) *document {
+func readDocument(t *testing.T, handler http.Handler, added ...slice.Slice) *document {
 	t.Helper()
 	rec := httptest.NewRecorder()
 	handler.ServeHTTP(rec, httptest.NewRequest(http.MethodGet, "http://localhost/openapi.json", nil)) // which a demo serves too
@@ -66,7 +67,7 @@ func readDocument(t *testing.T, handler http.Handler, added ...api.Slice) *docum
 		d.mux.Handle(rt.Name(), http.NotFoundHandler())
 	}
 	for _, s := range added {
-		for _, rt := range s.Set.Routes {
+		for _, rt := range s.Routes.Routes {
 			d.mux.Handle(rt.Info.Method+" "+rt.Info.Path, http.NotFoundHandler())
 		}
 	}

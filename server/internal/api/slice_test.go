@@ -9,9 +9,9 @@ import (
 
 	"github.com/recoup-dev/recoup"
 	"github.com/recoup-dev/recoup/fault"
-	"github.com/recoup-dev/recoup/server/internal/api"
 	"github.com/recoup-dev/recoup/server/internal/app"
 	"github.com/recoup-dev/recoup/server/internal/httpapi"
+	"github.com/recoup-dev/recoup/server/internal/slice"
 )
 
 // library is the service of a feature that has its own routes.
@@ -84,8 +84,16 @@ func librarySet() httpapi.Set {
 	}
 }
 
+// librarySlice registers the routes of the library with a service.
+func librarySlice(service any) slice.Slice {
+	return slice.Slice{
+		Name: "library", Routes: librarySet(),
+		Open: func(context.Context, slice.Core) (slice.Running, error) { return slice.Running{Service: service}, nil },
+	}
+}
+
 func withLibrary(_ *world, o *app.Options) {
-	o.Slices = []api.Slice{{Service: &library{lent: map[string]string{}}, Set: librarySet()}}
+	o.Slices = []slice.Slice{librarySlice(&library{lent: map[string]string{}})}
 }
 
 // A slice's routes are served beside those of the core: with the same keys, limits and checks of
@@ -150,7 +158,7 @@ func TestSliceOfAnotherService(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	node, err := app.OpenOn(t.Context(), s, app.Options{Listen: "127.0.0.1:0", Slices: []api.Slice{{Service: "no library", Set: librarySet()}}})
+	node, err := app.OpenOn(t.Context(), s, app.Options{Listen: "127.0.0.1:0", Slices: []slice.Slice{librarySlice("no library")}})
 	if err == nil {
 		_ = node.Close(context.Background())
 		t.Fatal("the node starts")

@@ -62,6 +62,7 @@ type Node struct {
 	unusable      bool              // the database, as the log knows it
 	adoptions     *adoption.Service // nil: the store has none
 	archiver      *archiver         // nil: events are not filed
+	slices        []openSlice
 
 	diagnosed atomic.Pointer[recoup.Diagnosis] // while it leads: what the doctor found last
 	playing   atomic.Bool                      // a demo plays its month
@@ -168,13 +169,16 @@ func (n *Node) assembleServices(ctx context.Context, ids *recoup.IDSource) (err 
 	if err := n.openFiling(ctx); err != nil {
 		return err
 	}
-	if n.jobs, err = n.newScheduler(); err != nil {
-		return err
-	}
 	if n.gateZero, err = n.newGateZero(ids); err != nil {
 		return err
 	}
 	if n.letters, err = n.newLetters(ctx, ids); err != nil {
+		return err
+	}
+	if err := n.openSlices(ctx, ids); err != nil {
+		return err
+	}
+	if n.jobs, err = n.newScheduler(); err != nil {
 		return err
 	}
 	if n.notifier, err = n.newNotifier(); err != nil {
@@ -195,20 +199,18 @@ func (n *Node) open(ids *recoup.IDSource, everybody string) (err error) {
 		URL: n.o.URL, Proxies: n.o.Proxies,
 		Store: n.store, Engine: n.engine, GateZero: n.gateZero, Letters: n.letters, Ledger: n.ledger, Registrar: n.registry, Jobs: jobRunner{n.jobs}, Channels: nodeChannels{n, ids}, Receivers: n.pusher, Doctor: n, Bus: n.theBus(), Adoptions: n.listAdoptions(), Sources: n.sources(),
 		Now: n.o.Now, Random: n.o.Random, IDs: ids, Open: everybody, Standby: n.o.Standby, Limits: n.o.Limits, Version: n.o.Build.Version, Revision: n.o.Build.Revision, Date: n.o.Build.Date, Node: n.o.Node,
-		Trace: n.traceHook(), Ready: n.ready, Metrics: n.metricsFor(), Logger: n.o.Logger, Count: n.metrics.count, Console: n.console(everybody != ""), Slices: n.o.Slices,
+		Trace: n.traceHook(), Ready: n.ready, Metrics: n.metricsFor(), Logger: n.o.Logger, Count: n.metrics.count, Console: n.console(everybody != ""), Slices: n.sliceRoutes(),
 	})
 	if err != nil {
 		return err
 	}
 	n.metrics.watch(n)
 	n.metrics.showBuild(n.o.Build)
-	n.metrics.registry.MustRegister(&jobCollector{n}, &anonymousCollector{n}, &noticeCollector{n}, n.cached(policyCollector{n}.read), &gateCollector{n}, &doctorCollector{n}, n.cached(letterCollector{n}.read), n.cached(queueCollector{n}.read), n.cached(adoptionCollector{n}.read), &receiverCollector{n})
+	n.metrics.registry.MustRegister(&jobCollector{n}, &anonymousCollector{n}, &noticeCollector{n}, n.cached(policyCollector{n}.read), &doctorCollector{n}, n.cached(letterCollector{n}.read), n.cached(queueCollector{n}.read), n.cached(adoptionCollector{n}.read), &receiverCollector{n})
 	if late, can := n.store.(store.LateEvents); can {
 		n.metrics.registry.MustRegister(n.cached(lateCollector{n, late}.read))
 	}
-	if n.bus != nil {
-		n.metrics.registry.MustRegister(n.cached(busCollector{n}.read))
-	}
+	n.metrics.registry.MustRegister(n.sliceCollectors()...)
 	return nil
 }
 

@@ -14,6 +14,7 @@ import (
 	"github.com/recoup-dev/recoup/fault"
 	"github.com/recoup-dev/recoup/server/internal/api"
 	"github.com/recoup-dev/recoup/server/internal/bus"
+	"github.com/recoup-dev/recoup/server/internal/config"
 	"github.com/recoup-dev/recoup/server/internal/ledger"
 	"github.com/recoup-dev/recoup/server/internal/store"
 )
@@ -33,7 +34,7 @@ func readBus(o *Options, s string) error {
 	return nil
 }
 
-func readBusSingle(o *Options, s string) error { return readBool(&o.Bus.Single, s) }
+func readBusSingle(o *Options, s string) error { return config.Bool(&o.Bus.Single, s) }
 
 func readBusLimit(o *Options, s string) error {
 	for suffix, unit := range map[string]int64{"MB": 1e6, "GB": 1e9, "TB": 1e12} {

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/recoup-dev/recoup/server/internal/config"
 	"github.com/recoup-dev/recoup/server/internal/notify"
 	"github.com/recoup-dev/recoup/server/internal/push"
 )
@@ -35,12 +36,15 @@ func channelSection() section {
 	return s
 }
 
-func receiverSection() section {
-	s := section{setting: "receivers", thing: "receiver", fields: func(kind string) []notify.Field { return push.Fields(push.Kind(kind)) }}
-	for _, k := range push.Kinds() {
-		s.kinds = append(s.kinds, string(k))
+func receiverSection(kinds []push.Kind) section {
+	fields := map[string][]notify.Field{}
+	for _, k := range kinds {
+		fields[k.Name] = k.AllFields()
 	}
-	return s
+	return section{
+		setting: "receivers", thing: "receiver", kinds: push.Names(kinds),
+		fields: func(kind string) []notify.Field { return fields[kind] },
+	}
 }
 
 // item is something that a section sets up.
@@ -60,7 +64,7 @@ func readURL(o *Options, s string) error {
 }
 
 // readChannels gathers the channels.
-func readChannels(given any, env func(string) (string, bool), file string) (list []notify.Config, shown []Value, bad []error) {
+func readChannels(given any, env func(string) (string, bool), file string) (list []notify.Config, shown []config.Value, bad []error) {
 	items, shown, bad := channelSection().read(given, env, file)
 	for _, i := range items {
 		c := notify.Config{Name: i.name, Kind: notify.Kind(i.kind), Values: i.values}
@@ -73,11 +77,11 @@ func readChannels(given any, env func(string) (string, bool), file string) (list
 }
 
 // readReceivers gathers the receivers.
-func readReceivers(given any, env func(string) (string, bool), file string) (list []push.Config, shown []Value, bad []error) {
-	items, shown, bad := receiverSection().read(given, env, file)
+func readReceivers(given any, env func(string) (string, bool), file string, kinds []push.Kind) (list []push.Config, shown []config.Value, bad []error) {
+	items, shown, bad := receiverSection(kinds).read(given, env, file)
 	for _, i := range items {
-		c := push.Config{Name: i.name, Kind: push.Kind(i.kind), Values: i.values}
-		if err := c.Check(); err != nil {
+		c := push.Config{Name: i.name, Kind: i.kind, Values: i.values}
+		if err := c.Check(kinds); err != nil {
 			bad = append(bad, err)
 		}
 		list = append(list, c)
@@ -86,7 +90,7 @@ func readReceivers(given any, env func(string) (string, bool), file string) (lis
 }
 
 // read gathers what the file's section and the environment set up.
-func (s section) read(given any, env func(string) (string, bool), file string) (list []item, shown []Value, bad []error) {
+func (s section) read(given any, env func(string) (string, bool), file string) (list []item, shown []config.Value, bad []error) {
 	found, bad := s.parse(given, file)
 	if names, ok := env("RECOUP_" + envName(s.setting)); ok {
 		for name := range strings.SplitSeq(names, ",") {
@@ -166,16 +170,16 @@ func fieldValue(v any) string {
 
 // show returns what may be shown of something: all but its secrets. What no kind of it
 // has may be anything, so it is not shown either.
-func (s section) show(i item, sources map[string]string, file string) []Value {
-	var shown []Value
+func (s section) show(i item, sources map[string]string, file string) []config.Value {
+	var shown []config.Value
 	for _, field := range slices.Sorted(maps.Keys(i.values)) {
-		v := Value{Name: s.setting + "." + i.name + "." + field, Value: i.values[field], Source: file, secret: field != "kind"}
+		v := config.Value{Name: s.setting + "." + i.name + "." + field, Value: i.values[field], Source: file, Hidden: field != "kind"}
 		if from, ok := sources[field]; ok {
 			v.Source = from
 		}
 		for _, f := range s.fields(i.kind) {
 			if f.Name == field {
-				v.secret = f.Secret
+				v.Hidden = f.Secret
 			}
 		}
 		shown = append(shown, v)

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/recoup-dev/recoup/server/internal/app"
+	"github.com/recoup-dev/recoup/server/internal/config"
 	"github.com/recoup-dev/recoup/server/internal/notify"
 	"github.com/recoup-dev/recoup/server/internal/policy"
 	"github.com/recoup-dev/recoup/server/internal/store/sqlite/sqlitetest"
@@ -42,7 +43,7 @@ channels:
 		"RECOUP_CHANNELS": "pager, chat", "RECOUP_CHANNEL_PAGER_KIND": "pagerduty", "RECOUP_CHANNEL_PAGER_KEY": "hunter2pager",
 		"RECOUP_CHANNEL_CHAT_URL": "https://hooks.slack.com/services/hunter2new", "RECOUP_CHANNEL_TEAM_MAIL_PASSWORD": "hunter2mail",
 	}
-	config, options, err := app.ReadConfig(nil, lookup(env), file)
+	read, options, err := app.ReadConfig(nil, lookup(env), file, noneAdded)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -57,13 +58,13 @@ channels:
 	if !reflect.DeepEqual(options.Channels, want) || options.URL != "https://recoup.example.com" {
 		t.Errorf("got %+v, %s\nwant %+v", options.Channels, options.URL, want)
 	}
-	shown := map[string]app.Value{}
-	for _, v := range config.Masked() {
+	shown := map[string]config.Value{}
+	for _, v := range read.Masked() {
 		if shown[v.Name] = v; strings.Contains(v.Value, "hunter2") {
 			t.Errorf("%s is shown as %s", v.Name, v.Value)
 		}
 	}
-	for name, want := range map[string]app.Value{
+	for name, want := range map[string]config.Value{
 		"channels.chat.url":         {Value: "***", Source: "RECOUP_CHANNEL_CHAT_URL"},
 		"channels.chat.kind":        {Value: "slack", Source: file},
 		"channels.pager.key":        {Value: "***", Source: "RECOUP_CHANNEL_PAGER_KEY"},
@@ -84,7 +85,7 @@ channels:
   chat: {kind: slack, url: http://hooks.example.com/hunter2, token: hunter2}
   mail: hunter2
   hook: {kind: webhook, url: https://x, secret: hunter2}
-`))
+`), noneAdded)
 	if err == nil {
 		t.Fatal("it was taken")
 	}
@@ -99,7 +100,7 @@ channels:
 	if strings.Contains(err.Error(), "hunter2") {
 		t.Errorf("a secret leaks: %v", err)
 	}
-	if _, _, err := app.ReadConfig(nil, lookup(nil), configFile(t, "channels: [chat]\n")); err == nil || !strings.Contains(err.Error(), "channels must be of the form") {
+	if _, _, err := app.ReadConfig(nil, lookup(nil), configFile(t, "channels: [chat]\n"), noneAdded); err == nil || !strings.Contains(err.Error(), "channels must be of the form") {
 		t.Errorf("got %v", err)
 	}
 	if _, err := app.Open(t.Context(), app.Options{

@@ -7,36 +7,36 @@ import (
 	"net"
 	"net/netip"
 	"net/url"
-	"os"
-	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
-	"github.com/goccy/go-yaml"
-
+	"github.com/recoup-dev/recoup/server/internal/config"
 	"github.com/recoup-dev/recoup/server/internal/policy"
 )
 
-// Setting is something that can be set: by a flag, by the environment, or in
-// the configuration file, in this order.
-type Setting struct {
-	Name    string // of the flag and in the file
-	Env     string
-	Default string
-	Help    string
+// setting is a setting of a node.
+type setting struct {
+	name, env, standard, help string
 
 	secret bool
 	read   func(*Options, string) error
 }
 
-// Switch reports whether the flag needs no value: --standby means --standby=true.
-func (s Setting) Switch() bool { return s.Name == "standby" }
+// Settings returns the settings of a node. Their values are stored in the options.
+func Settings(o *Options) []config.Setting {
+	var list []config.Setting
+	for _, s := range nodeSettings() {
+		list = append(list, config.Setting{
+			Name: s.name, Env: s.env, Default: s.standard, Help: s.help, Secret: s.secret, Switch: s.name == "standby",
+			Read: func(value string) error { return s.read(o, value) },
+		})
+	}
+	return list
+}
 
-// Settings returns all settings.
-func Settings() []Setting {
-	return []Setting{
+func nodeSettings() []setting {
+	return []setting{
 		{"database", "RECOUP_DATABASE", DefaultDatabase, "database `URL`: sqlite:FILE or postgres://…", true,
 			func(o *Options, s string) error { o.Database = s; _, _, err := splitDatabase(s); return err }},
 		{"database-direct", "RECOUP_DATABASE_DIRECT", "", "database `URL` of PostgreSQL itself where --database is a pooler's, for LISTEN and migrations (default: poll, and do not migrate)", true, readDirect},
@@ -74,18 +74,18 @@ func Settings() []Setting {
 		{"event-files", "RECOUP_EVENT_FILES", "", "`FOLDER`, or s3://BUCKET/PREFIX, to write days of events to as Parquet files, before their month is dropped; off ends that (default: as it was)", false,
 			func(o *Options, s string) error { o.EventFiles = s; return nil }},
 		{"rate-per-key", "RECOUP_RATE_PER_KEY", "2000", "rate limit of a key: `N` requests per second", false,
-			func(o *Options, s string) error { return readInt(&o.Limits.PerKey, s) }},
+			func(o *Options, s string) error { return config.Count(&o.Limits.PerKey, s) }},
 		{"rate-without-key", "RECOUP_RATE_WITHOUT_KEY", "2000", "rate limit of an address without a valid key: `N` requests per second", false,
-			func(o *Options, s string) error { return readInt(&o.Limits.Unkeyed, s) }},
+			func(o *Options, s string) error { return config.Count(&o.Limits.Unkeyed, s) }},
 		{"names-per-key", "RECOUP_NAMES_PER_KEY", "1000", "at most `N` new services and pipeline stages per key and day", false,
-			func(o *Options, s string) error { return readInt(&o.Limits.Names, s) }},
+			func(o *Options, s string) error { return config.Count(&o.Limits.Names, s) }},
 		{"in-flight", "RECOUP_IN_FLIGHT", "256", "at most `N` concurrent requests before load is shed", false,
-			func(o *Options, s string) error { return readInt(&o.Limits.InFlight, s) }},
+			func(o *Options, s string) error { return config.Count(&o.Limits.InFlight, s) }},
 		{"grace", "RECOUP_GRACE", "20s", "`DURATION` that a stop waits for running requests", false,
-			func(o *Options, s string) error { return readDuration(&o.Grace, s) }},
+			func(o *Options, s string) error { return config.Duration(&o.Grace, s) }},
 		{"idle", "RECOUP_IDLE", "", "`DURATION` between two looks of an idle node at PostgreSQL: 1h lets a serverless database suspend (default: 30s, or 1s where work comes without a notification)", false, readIdle},
 		{"standby", "RECOUP_STANDBY", "false", "`BOOL`: answer reads only, for a copy of a production database: no jobs, notifications, deliveries or requeued jobs, and changes are refused", false,
-			func(o *Options, s string) error { return readBool(&o.Standby, s) }},
+			func(o *Options, s string) error { return config.Bool(&o.Standby, s) }},
 		{"otlp-endpoint", "RECOUP_OTLP_ENDPOINT", "", "OTLP `URL` for traces, such as http://127.0.0.1:4318; without a path, /v1/traces is added (default: none)", false, readTraces},
 		{"log-level", "RECOUP_LOG_LEVEL", "info", "log `LEVEL`: debug, info, warn or error", false,
 			func(o *Options, s string) error { return o.LogLevel.UnmarshalText([]byte(s)) }},
@@ -105,13 +105,6 @@ func readAdoption(o *Options, s string) error {
 	o.Adoption = s
 	if kind, _, err := splitDatabase(s); s != "" && (err != nil || kind != "postgres") {
 		return errors.New("must be postgres://…, the same database as --database")
-	}
-	return nil
-}
-
-func readBool(into *bool, s string) (err error) {
-	if *into, err = strconv.ParseBool(s); err != nil {
-		return errors.New("must be true or false")
 	}
 	return nil
 }
@@ -141,24 +134,6 @@ func readMetricsListen(o *Options, s string) error {
 	if _, _, err := net.SplitHostPort(s); s != "" && err != nil {
 		return errors.New("must be HOST:PORT")
 	}
-	return nil
-}
-
-func readInt(into *int, s string) error {
-	n, err := strconv.Atoi(s)
-	if err != nil || n < 1 {
-		return errors.New("must be a whole number above 0")
-	}
-	*into = n
-	return nil
-}
-
-func readDuration(into *time.Duration, s string) error {
-	d, err := time.ParseDuration(s)
-	if err != nil || d <= 0 {
-		return errors.New("must be a duration such as 20s or 2m")
-	}
-	*into = d
 	return nil
 }
 
@@ -214,123 +189,28 @@ func readProxies(o *Options, s string) error {
 	return nil
 }
 
-// Config is what every setting is, and who said so.
-type Config []Value
-
-// Value is a setting's value and where it came from.
-type Value struct {
-	Name   string `json:"name"`
-	Value  string `json:"value"`
-	Source string `json:"source"` // default, the file, the environment variable, or the flag
-
-	secret bool // of a section: nothing of it is shown
-}
-
-// ReadConfig gathers the settings: flags win over the environment, which wins
-// over the file. Everything that is wrong is reported at once.
-func ReadConfig(flags map[string]string, env func(string) (string, bool), file string) (Config, Options, error) {
-	inFile, sections, err := readConfigFile(file)
-	if err != nil {
+// ReadConfig gathers the settings of a node, with what parts of it add: flags win
+// over the environment, which wins over the file. Everything that is wrong is reported at
+// once.
+func ReadConfig(flags map[string]string, env func(string) (string, bool), file string, added config.Added) (config.Values, Options, error) {
+	sources := config.Sources{Flags: flags, Env: env, File: file}
+	if err := sources.ReadFile(); err != nil {
 		return nil, Options{}, err
 	}
-	var config Config
 	var options Options
-	channels, shown, bad := readChannels(sections[channelSection().setting], env, file)
-	receivers, more, wrong := readReceivers(sections[receiverSection().setting], env, file)
+	channels, shown, bad := readChannels(sources.TakeSection(channelSection().setting), env, file)
+	receivers, more, wrong := readReceivers(sources.TakeSection("receivers"), env, file, receiverKinds(added.Receivers))
 	options.Channels, options.Receivers = channels, receivers
 	shown, bad = append(shown, more...), append(bad, wrong...)
-	for _, s := range Settings() {
-		v := Value{Name: s.Name, Value: s.Default, Source: "default"}
-		if given, ok := inFile[s.Name]; ok {
-			v.Value, v.Source = given, file
-			delete(inFile, s.Name)
-		}
-		if given, ok := env(s.Env); ok {
-			v.Value, v.Source = given, s.Env
-		}
-		if given, ok := flags[s.Name]; ok {
-			v.Value, v.Source = given, "--"+s.Name
-		}
-		if err := s.read(&options, v.Value); err != nil {
-			bad = append(bad, fmt.Errorf("%s (from %s): %w", s.Name, v.Source, err))
-		}
-		config = append(config, v)
-	}
-	for name := range inFile {
-		bad = append(bad, fmt.Errorf("%s: there is no setting %q", file, name))
-	}
-	config = append(config, shown...)
-	options.findLoose(file, config.hasSecrets(file))
+	values, wrong := sources.Values(slices.Concat(Settings(&options), added.Settings))
+	values, bad = append(values, shown...), append(bad, wrong...)
+	options.Settings = values
+	options.findLoose(file, values.HasSecrets(file))
 	slices.SortFunc(bad, func(a, b error) int { return strings.Compare(a.Error(), b.Error()) })
 	if len(bad) == 0 {
 		bad = append(bad, options.withDefaults().validate())
 	}
-	return config, options, errors.Join(bad...)
-}
-
-// readConfigFile reads names and values, and the sections. No file is no setting.
-func readConfigFile(file string) (settings map[string]string, sections map[string]any, err error) {
-	if file == "" {
-		return map[string]string{}, nil, nil
-	}
-	data, err := os.ReadFile(file)
-	if err != nil {
-		return nil, nil, fmt.Errorf("reading the configuration: %w", err)
-	}
-	var values map[string]any
-	if err := yaml.Unmarshal(data, &values); err != nil {
-		return nil, nil, fmt.Errorf("%s is not YAML of the form NAME: VALUE: %w", file, errors.New(yaml.FormatError(err, false, false)))
-	}
-	sections = map[string]any{}
-	for _, s := range []section{channelSection(), receiverSection()} {
-		sections[s.setting] = values[s.setting]
-		delete(values, s.setting)
-	}
-	settings = map[string]string{}
-	for name, value := range values {
-		settings[strings.ReplaceAll(name, "_", "-")] = fmt.Sprint(value)
-	}
-	return settings, sections, nil
-}
-
-// Masked returns the configuration as it may be shown: without passwords.
-func (c Config) Masked() Config {
-	shown := slices.Clone(c)
-	for i, s := range Settings() {
-		if s.secret {
-			shown[i].Value = MaskURL(shown[i].Value)
-		}
-	}
-	for i := range shown {
-		if shown[i].secret {
-			shown[i].Value = "***"
-		}
-	}
-	return shown
-}
-
-var passwords = regexp.MustCompile(`(?i)(password|passfile|sslpassword|sslkey)=[^&\s]*`)
-
-// MaskURL returns an address of a database, or addresses of a bus, without passwords.
-func MaskURL(address string) string {
-	if first, rest, several := strings.Cut(address, ","); several && (busURL(first) || strings.HasPrefix(first, "http")) {
-		return MaskURL(first) + "," + MaskURL(rest)
-	}
-	masked := passwords.ReplaceAllString(address, "$1=***")
-	u, err := url.Parse(masked)
-	if err != nil {
-		kind, _, _ := strings.Cut(address, ":")
-		return kind + ":***"
-	}
-	if _, has := u.User.Password(); has {
-		u.User = url.UserPassword(u.User.Username(), "MASKED")
-		return strings.Replace(u.String(), ":MASKED@", ":***@", 1)
-	}
-	if u.User != nil && busURL(address) { // a token
-		u.User = url.User("MASKED")
-		return strings.Replace(u.String(), "MASKED@", "***@", 1)
-	}
-	return masked
+	return values, options, errors.Join(bad...)
 }
 
 // logger makes the logger that the options ask for.

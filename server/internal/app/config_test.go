@@ -8,7 +8,11 @@ import (
 	"time"
 
 	"github.com/recoup-dev/recoup/server/internal/app"
+	"github.com/recoup-dev/recoup/server/internal/config"
 )
+
+// noneAdded is the configuration of a node without slices.
+var noneAdded config.Added
 
 // A flag wins over the environment, which wins over the file, which wins over the
 // default; and each value says where it came from.
@@ -19,7 +23,7 @@ func TestReadConfig(t *testing.T) {
 		t.Fatal(err)
 	}
 	env := map[string]string{"RECOUP_LISTEN": "127.0.0.1:2", "RECOUP_RATE_PER_KEY": "8"}
-	config, options, err := app.ReadConfig(map[string]string{"listen": "127.0.0.1:3"}, lookup(env), file)
+	read, options, err := app.ReadConfig(map[string]string{"listen": "127.0.0.1:3"}, lookup(env), file, noneAdded)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -27,7 +31,7 @@ func TestReadConfig(t *testing.T) {
 		t.Errorf("got %+v", options)
 	}
 	sources := map[string]string{}
-	for _, v := range config {
+	for _, v := range read {
 		sources[v.Name] = v.Source
 	}
 	if sources["listen"] != "--listen" || sources["rate-per-key"] != "RECOUP_RATE_PER_KEY" || sources["grace"] != file || sources["in-flight"] != "default" {
@@ -51,7 +55,7 @@ func TestBadConfig(t *testing.T) {
 	}
 	_, _, err := app.ReadConfig(map[string]string{
 		"database": "mysql://x", "rate-per-key": "0", "in-flight": "many", "grace": "-1s", "log-level": "loud", "log-format": "xml", "otlp-endpoint": "ftp://x",
-	}, lookup(nil), file)
+	}, lookup(nil), file, noneAdded)
 	if err == nil {
 		t.Fatal("it was taken")
 	}
@@ -61,11 +65,11 @@ func TestBadConfig(t *testing.T) {
 		}
 	}
 	for _, listen := range []string{"", "8080", "localhost"} {
-		if _, _, err := app.ReadConfig(map[string]string{"listen": listen}, lookup(nil), ""); err == nil {
+		if _, _, err := app.ReadConfig(map[string]string{"listen": listen}, lookup(nil), "", noneAdded); err == nil {
 			t.Errorf("listens on %q", listen)
 		}
 	}
-	if _, _, err := app.ReadConfig(nil, lookup(nil), filepath.Join(t.TempDir(), "none")); err == nil {
+	if _, _, err := app.ReadConfig(nil, lookup(nil), filepath.Join(t.TempDir(), "none"), noneAdded); err == nil {
 		t.Error("a file that does not exist was read")
 	}
 }
@@ -77,8 +81,8 @@ func TestMaskedConfig(t *testing.T) {
 		"postgres://ada:hunter2@db/recoup?sslmode=require", "postgres://ada@db/recoup?password=hunter2", "postgres://ada:hun%ter2@db/recoup",
 		"postgres://ada:hunter2@db/recoup?sslpassword=hunter2&sslkey=hunter2", "postgresql://db/recoup?user=ada&PASSWORD=hunter2",
 	} {
-		config, _, _ := app.ReadConfig(map[string]string{"database": address}, lookup(nil), "")
-		for _, v := range config.Masked() {
+		read, _, _ := app.ReadConfig(map[string]string{"database": address}, lookup(nil), "", noneAdded)
+		for _, v := range read.Masked() {
 			if strings.Contains(v.Value, "hunter2") || strings.Contains(v.Value, "hun%ter2") {
 				t.Errorf("%s is shown as %s", address, v.Value)
 			}
@@ -88,14 +92,14 @@ func TestMaskedConfig(t *testing.T) {
 		{"bus": "nats://hunter2@bus1:4222"}, {"bus": "nats://ada:hunter2@bus1:4222, tls://ada:hunter2@bus2:4222"}, {"bus": "nats://ada:hunter2,x@bus1"},
 		{"bus-monitor": "http://bus1:8222,https://ada:hunter2@bus2:8222"},
 	} {
-		config, _, err := app.ReadConfig(given, lookup(nil), "")
-		for _, v := range config.Masked() {
+		read, _, err := app.ReadConfig(given, lookup(nil), "", noneAdded)
+		for _, v := range read.Masked() {
 			if strings.Contains(v.Value, "hunter2") || err != nil && strings.Contains(err.Error(), "hunter2") {
 				t.Errorf("%v is shown as %s, %v", given, v.Value, err)
 			}
 		}
 	}
-	if got := app.MaskURL("postgres://ada:x@db/recoup"); got != "postgres://ada:***@db/recoup" {
+	if got := config.MaskURL("postgres://ada:x@db/recoup"); got != "postgres://ada:***@db/recoup" {
 		t.Errorf("got %s", got)
 	}
 }

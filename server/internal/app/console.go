@@ -21,7 +21,7 @@ func (n *Node) console(open bool) func(http.Handler) (http.Handler, error) {
 	return func(a http.Handler) (http.Handler, error) {
 		return console.New(console.Options{
 			API: a, As: httpapi.WithKey, Sessions: n.store, Open: open, Standby: n.o.Standby, Limit: consoleLimit{n}, Secure: func(r *http.Request) bool { return n.api.Secure(r) },
-			Now: n.o.Now, Random: n.o.Random, Version: n.o.Build.Version, Logger: n.o.Logger,
+			Now: n.o.Now, Random: n.o.Random, Version: n.o.Build.Version, Logger: n.o.Logger, Sections: n.sections(),
 		})
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"os"
 
 	"github.com/recoup-dev/recoup"
+	"github.com/recoup-dev/recoup/server/internal/config"
 )
 
 // demoActor is who puts the first policy into a database that a demo makes. That
@@ -50,7 +51,7 @@ func CheckDemo(ctx context.Context, address string) (empty bool, err error) {
 			return false, err
 		}
 	}
-	return false, fmt.Errorf("%s %w", MaskURL(address), ErrNotDemo)
+	return false, fmt.Errorf("%s %w", config.MaskURL(address), ErrNotDemo)
 }
 
 // madeByDemo reports who put the first policy into a database that is up to date.

@@ -18,6 +18,7 @@ import (
 	"github.com/recoup-dev/recoup/server/internal/pgsession"
 	"github.com/recoup-dev/recoup/server/internal/policy"
 	"github.com/recoup-dev/recoup/server/internal/proof"
+	"github.com/recoup-dev/recoup/server/internal/recovery"
 	"github.com/recoup-dev/recoup/server/internal/scheduler"
 	"github.com/recoup-dev/recoup/server/internal/store"
 )
@@ -76,7 +77,7 @@ func (d *Doctor) Close() error {
 // Examine looks at everything.
 func (d *Doctor) Examine(ctx context.Context) (recoup.Diagnosis, error) {
 	ills, err := d.examine(ctx)
-	return diagnosis(d.o.clock()(), d.kind, ills), err
+	return diagnosis(d.o.clock()(), d.kind, 0, ills), err
 }
 
 func (d *Doctor) examine(ctx context.Context) ([]doctor.FixableFinding, error) {
@@ -170,7 +171,7 @@ func jobStatuses(ctx context.Context, s Store, now func() time.Time) ([]recoup.J
 	none := func(context.Context, store.Term) (int, error) { return 0, nil }
 	clock, err := scheduler.New(scheduler.Options{
 		Store: s, Node: CommandLine, Now: now, NotifyTo: func() string { return "" },
-		Jobs: scheduler.All(scheduler.Parts{Store: s, Policy: policy.Default, Alerts: none, Doctor: func(context.Context) (int, error) { return 0, nil }}),
+		Jobs: scheduler.All(scheduler.Parts{Store: s, Policy: policy.Default, Alerts: none, Doctor: func(context.Context) (int, error) { return 0, nil }, Jobs: recovery.Jobs(s, func() policy.GateZero { return policy.Default().Gate })}),
 	})
 	if err != nil {
 		return nil, err
@@ -212,8 +213,9 @@ func warnings(p *policy.Policy) (list []string) {
 // where a TTL ends before a rung, the TTL wins.
 const unreachableRung = "unreachable-rung"
 
-func diagnosis(at time.Time, kind string, ills []doctor.FixableFinding) recoup.Diagnosis {
-	d := recoup.Diagnosis{At: at.UTC(), Database: kind, Checks: len(doctor.Checks()) + 1, Findings: []recoup.Finding{}}
+// diagnosis is what was found. Beside those of every installation it comes from that many checks.
+func diagnosis(at time.Time, kind string, added int, ills []doctor.FixableFinding) recoup.Diagnosis {
+	d := recoup.Diagnosis{At: at.UTC(), Database: kind, Checks: len(doctor.Checks()) + added + 1, Findings: []recoup.Finding{}}
 	for _, ill := range ills {
 		d.Findings = append(d.Findings, ill.Finding)
 	}
@@ -231,7 +233,8 @@ func (n *Node) Diagnose(ctx context.Context) (recoup.Diagnosis, error) {
 		return recoup.Diagnosis{}, err
 	}
 	in.Bus = n.examineBus(ctx)
-	return diagnosis(in.Now, in.Facts.Kind, doctor.Judge(&in)), nil
+	added := n.sliceChecks(ctx)
+	return diagnosis(in.Now, in.Facts.Kind, len(added), doctor.Judge(&in, added...)), nil
 }
 
 // examineBus is what the doctor is to know of the bus; nil: there is none.

@@ -11,6 +11,7 @@ import (
 
 	"github.com/recoup-dev/recoup"
 	"github.com/recoup-dev/recoup/server/internal/eventfile"
+	"github.com/recoup-dev/recoup/server/internal/scheduler"
 	"github.com/recoup-dev/recoup/server/internal/store"
 )
 
@@ -71,6 +72,16 @@ func (n *Node) openFiling(ctx context.Context) error {
 	n.archiver.store, n.archiver.asked = n.store, make(chan *filingRound, 1)
 	n.archiver.retention = func() time.Duration { return n.engine.Policies.Current().Ledger.EventRetention }
 	return nil
+}
+
+// jobs returns the job that files events. It takes its turn before the retention of events,
+// which waits for it.
+func (f *archiver) jobs() []scheduler.Job {
+	return []scheduler.Job{{
+		Name: "event-files", About: "write days of events to files before their month is dropped", Every: time.Minute, Late: 3 * 24 * time.Hour,
+		Chunk:   func(ctx context.Context, _ scheduler.Run) (int, bool, error) { return f.chunk(ctx) },
+		Overdue: f.overdue,
+	}}
 }
 
 // chunk begins a round, or waits for the one that is running, for a moment.

@@ -14,9 +14,12 @@ import (
 // newGateZero makes Gate Zero, which goes by the policy in force.
 func (n *Node) newGateZero(ids *recoup.IDSource) (*recovery.Service, error) {
 	return recovery.New(recovery.Options{
-		Store: n.store, Gate: func() policy.GateZero { return n.engine.Policies.Current().Gate }, Now: n.o.Now, IDs: ids,
+		Store: n.store, Gate: n.gateRules, Now: n.o.Now, IDs: ids,
 	})
 }
+
+// gateRules are the rules of Gate Zero in the policy in force.
+func (n *Node) gateRules() policy.GateZero { return n.engine.Policies.Current().Gate }
 
 // redactTakenOver redacts the text of rows that were taken over. It begins again after a
 // failure, and does nothing once it is through.

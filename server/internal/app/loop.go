@@ -6,56 +6,45 @@ import (
 	"slices"
 	"time"
 
+	"github.com/recoup-dev/recoup/server/internal/slice"
 	"github.com/recoup-dev/recoup/server/internal/store"
 )
 
-// loop is something that runs beside the requests: at least so often, and at
-// once when the store wakes it.
-type loop struct {
-	name  string
-	every time.Duration
-	wake  string // the store's channel; empty: none
-	run   func(context.Context) error
-	idle  func(context.Context) error // takes the place of run on an idle node; nil: the loop waits until the node is awake
-}
-
-func (n *Node) allLoops() []loop {
-	list := []loop{
-		{"database", 500 * time.Millisecond, "", n.watchDatabase, nil},
-		{"admit", 500 * time.Millisecond, store.WakeErrors, n.admit, nil},
-		{"refresh", 10 * time.Second, store.WakePolicy, n.followPolicy, n.followIdly},
-		{"key use", 10 * time.Second, "", n.api.FlushKeyUse, nil},
-		{"workers", 5 * time.Second, "", n.heartbeats.Flush, nil},
-		{"refusals", 10 * time.Second, "", n.api.LogRefusals, n.api.LogRefusals},
-		{"clock", clockEvery, "", n.clock.follow, nil},
-		{"clockwork", time.Second, "", n.jobs.Tick, n.idleJobs()},
-		{"replays", 250 * time.Millisecond, "", n.advanceLetters, nil},
-		{"letter retention", time.Hour, "", n.letters.Purge, nil},
-		{"notifications", 2 * time.Second, store.WakeNotices, n.notifier.Run, nil},
-		{"receivers", time.Second, store.WakeWork, n.pusher.Run, nil},
+func (n *Node) allLoops() []slice.Loop {
+	list := []slice.Loop{
+		{Name: "database", Every: 500 * time.Millisecond, Run: n.watchDatabase},
+		{Name: "admit", Every: 500 * time.Millisecond, Wake: store.WakeErrors, Run: n.admit},
+		{Name: "refresh", Every: 10 * time.Second, Wake: store.WakePolicy, Run: n.followPolicy, Idle: n.followIdly},
+		{Name: "key use", Every: 10 * time.Second, Run: n.api.FlushKeyUse},
+		{Name: "workers", Every: 5 * time.Second, Run: n.heartbeats.Flush},
+		{Name: "refusals", Every: 10 * time.Second, Run: n.api.LogRefusals, Idle: n.api.LogRefusals},
+		{Name: "clock", Every: clockEvery, Run: n.clock.follow},
+		{Name: "clockwork", Every: time.Second, Run: n.jobs.Tick, Idle: n.idleJobs()},
+		{Name: "replays", Every: 250 * time.Millisecond, Run: n.advanceLetters},
+		{Name: "letter retention", Every: time.Hour, Run: n.letters.Purge},
+		{Name: "notifications", Every: 2 * time.Second, Wake: store.WakeNotices, Run: n.notifier.Run},
+		{Name: "receivers", Every: time.Second, Wake: store.WakeWork, Run: n.pusher.Run},
 	}
 	if n.adoptions != nil {
-		list = append(list, loop{"adoptions", 300 * time.Millisecond, "", n.adoptions.Run, nil})
+		list = append(list, slice.Loop{Name: "adoptions", Every: 300 * time.Millisecond, Run: n.adoptions.Run})
 	}
 	if s, can := n.store.(store.LockWatcher); can {
-		list = append(list, loop{"locks", time.Second, "", (&lockWatch{n: n, store: s}).run, nil})
+		list = append(list, slice.Loop{Name: "locks", Every: time.Second, Run: (&lockWatch{n: n, store: s}).run})
 	}
-	if s, can := n.store.(store.TakenOverRedactor); can {
-		list = append(list, loop{"rows taken over", time.Second, "", n.redactTakenOver(s), nil})
-	}
+	list = append(list, n.sliceLoops()...)
 	if n.o.Standby {
-		list = slices.DeleteFunc(list, func(l loop) bool { return !slices.Contains(standbyLoops(), l.name) })
+		list = slices.DeleteFunc(list, func(l slice.Loop) bool { return !slices.Contains(standbyLoops(), l.Name) })
 	}
 	return list
 }
 
 // runLoops starts all loops; they end with ctx.
 func (n *Node) runLoops(ctx context.Context) {
-	wakes := map[string]chan struct{}{}
+	wakes := map[string][]chan struct{}{}
 	for _, l := range n.allLoops() {
 		woken := make(chan struct{}, 1)
-		if l.wake != "" {
-			wakes[l.wake] = woken
+		if l.Wake != "" {
+			wakes[l.Wake] = append(wakes[l.Wake], woken)
 		}
 		n.loops.Go(func() { n.run(ctx, l, woken) })
 	}
@@ -75,9 +64,11 @@ func (n *Node) runLoops(ctx context.Context) {
 			case store.WakeWork:
 				n.letters.Wake()
 			}
-			select {
-			case wakes[channel] <- struct{}{}:
-			default: // it is awake, or nobody waits
+			for _, woken := range wakes[channel] {
+				select {
+				case woken <- struct{}{}:
+				default: // it is awake
+				}
 			}
 		})
 		if err != nil && ctx.Err() == nil {
@@ -87,8 +78,8 @@ func (n *Node) runLoops(ctx context.Context) {
 }
 
 // run runs one loop. A failure is logged once until it is over.
-func (n *Node) run(ctx context.Context, l loop, woken <-chan struct{}) {
-	tick := time.NewTicker(l.every)
+func (n *Node) run(ctx context.Context, l slice.Loop, woken <-chan struct{}) {
+	tick := time.NewTicker(l.Every)
 	defer tick.Stop()
 	failing := false
 	for {
@@ -98,10 +89,10 @@ func (n *Node) run(ctx context.Context, l loop, woken <-chan struct{}) {
 		case <-tick.C:
 		case <-woken:
 		}
-		run := l.run
+		run := l.Run
 		if n.pace.Asleep() {
-			if run = l.idle; run == nil {
-				run = l.run
+			if run = l.Idle; run == nil {
+				run = l.Run
 				if n.pace.Wait(ctx) != nil {
 					return
 				}
@@ -111,11 +102,11 @@ func (n *Node) run(ctx context.Context, l loop, woken <-chan struct{}) {
 		switch {
 		case err != nil && ctx.Err() == nil && !errors.Is(err, store.ErrBusy):
 			if !failing {
-				n.o.Logger.Warn("loop failed; it will be retried", "loop", l.name, "cause", err)
+				n.o.Logger.Warn("loop failed; it will be retried", "loop", l.Name, "cause", err)
 			}
 			failing = true
 		case failing:
-			n.o.Logger.Info("loop recovered", "loop", l.name)
+			n.o.Logger.Info("loop recovered", "loop", l.Name)
 			failing = false
 		}
 	}

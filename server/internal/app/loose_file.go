@@ -64,20 +64,6 @@ func mounted(path string) bool {
 	return strings.HasPrefix(path, "/run/secrets/") || kubernetes.MatchString(filepath.ToSlash(path))
 }
 
-// hasSecrets reports whether the configuration file holds one of the values.
-func (c Config) hasSecrets(file string) bool {
-	secret := map[string]bool{}
-	for _, s := range Settings() {
-		secret[s.Name] = s.secret
-	}
-	for _, v := range c {
-		if v.Source == file && (v.secret || secret[v.Name] && MaskURL(v.Value) != v.Value) {
-			return true
-		}
-	}
-	return false
-}
-
 // warnLoose logs the files that others can read, once.
 func (n *Node) warnLoose() {
 	if len(n.o.LooseFiles) == 0 {

@@ -51,7 +51,7 @@ func TestLooseFiles(t *testing.T) {
 		if err := os.Chmod(at, row.mode); err != nil {
 			t.Fatal(err)
 		}
-		_, o, err := app.ReadConfig(nil, lookup(nil), file)
+		_, o, err := app.ReadConfig(nil, lookup(nil), file, noneAdded)
 		if err != nil {
 			t.Fatalf("%s: %v", row.name, err)
 		}

@@ -15,10 +15,12 @@ import (
 
 	"github.com/recoup-dev/recoup/server/internal/api"
 	"github.com/recoup-dev/recoup/server/internal/bus"
+	"github.com/recoup-dev/recoup/server/internal/config"
 	"github.com/recoup-dev/recoup/server/internal/doctor"
 	"github.com/recoup-dev/recoup/server/internal/httpapi"
 	"github.com/recoup-dev/recoup/server/internal/notify"
 	"github.com/recoup-dev/recoup/server/internal/push"
+	"github.com/recoup-dev/recoup/server/internal/slice"
 )
 
 // Options of a node. Zero values stand for what withDefaults says.
@@ -45,6 +47,9 @@ type Options struct {
 
 	Receivers []push.Config
 
+	Slices   []slice.Slice // what the node has beside its core
+	Settings config.Values // of all settings, for slices
+
 	EventFiles string // a folder or s3://BUCKET/PREFIX: days of events are filed there before their month is dropped; off: no more; empty: as it is
 
 	MetricsListen   string // HOST:PORT where metrics are shown to all who can reach it; empty: with the API, for keys
@@ -52,7 +57,6 @@ type Options struct {
 
 	Traces   string // the address of an OpenTelemetry collector; empty: none
 	Limits   httpapi.Limits
-	Slices   []api.Slice // features whose routes are served beside those of the core
 	Timeouts Timeouts
 	Grace    time.Duration // how long a stop waits for requests
 	Idle     Idle

@@ -3,9 +3,23 @@ package app
 import (
 	"errors"
 
+	"github.com/recoup-dev/recoup/server/internal/config"
 	"github.com/recoup-dev/recoup/server/internal/httpapi"
 	"github.com/recoup-dev/recoup/server/internal/push"
+	"github.com/recoup-dev/recoup/server/internal/recovery"
 )
+
+// addedReceivers are the kinds of receivers of what a node has beside its core.
+func addedReceivers() []push.Kind { return []push.Kind{recovery.Receivers()} }
+
+// receiverKinds are all kinds of receivers, as their configuration is checked.
+func receiverKinds(added []config.Kind) []push.Kind {
+	kinds := append([]push.Kind{push.WorkKind()}, addedReceivers()...)
+	for _, k := range added {
+		kinds = append(kinds, push.Kind{Name: k.Name, Fields: k.Fields})
+	}
+	return kinds
+}
 
 // newPusher makes what delivers work, with the receivers of this node.
 func (n *Node) newPusher() (*push.Pusher, error) {
@@ -17,7 +31,11 @@ func (n *Node) newPusher() (*push.Pusher, error) {
 	if err := errors.Join(bad...); err != nil {
 		return nil, err
 	}
+	kinds := addedReceivers()
+	for i := range n.o.Slices {
+		kinds = append(kinds, n.o.Slices[i].Receivers...)
+	}
 	return push.New(push.Options{
-		Letters: n.letters, Gate: n.gateZero, Receivers: n.o.Receivers, Read: httpapi.Read, Now: n.o.Now, Random: jitter, Logger: n.o.Logger,
+		Letters: n.letters, Receivers: n.o.Receivers, Kinds: kinds, Sources: n.sliceSources(), Read: httpapi.Read, Now: n.o.Now, Random: jitter, Logger: n.o.Logger,
 	})
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/recoup-dev/recoup/client"
 	"github.com/recoup-dev/recoup/server/internal/app"
+	"github.com/recoup-dev/recoup/server/internal/config"
 	"github.com/recoup-dev/recoup/server/internal/push"
 	"github.com/recoup-dev/recoup/server/internal/store/sqlite/sqlitetest"
 	"github.com/recoup-dev/recoup/server/internal/test/live"
@@ -28,7 +29,7 @@ receivers:
 		"RECOUP_RECEIVERS": "verify, render", "RECOUP_RECEIVER_VERIFY_KIND": "gate_zero", "RECOUP_RECEIVER_VERIFY_URL": "https://y.example/hunter2",
 		"RECOUP_RECEIVER_VERIFY_SECRET": "hunter2hunter2hunter2", "RECOUP_RECEIVER_VERIFY_BATCH": "b1", "RECOUP_RECEIVER_RENDER_SECRET": "hunter2 from the environment",
 	}
-	config, options, err := app.ReadConfig(nil, lookup(env), file)
+	read, options, err := app.ReadConfig(nil, lookup(env), file, noneAdded)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -41,13 +42,13 @@ receivers:
 	if !reflect.DeepEqual(options.Receivers, want) || len(options.Channels) != 0 {
 		t.Errorf("got %+v\nwant %+v", options.Receivers, want)
 	}
-	shown := map[string]app.Value{}
-	for _, v := range config.Masked() {
+	shown := map[string]config.Value{}
+	for _, v := range read.Masked() {
 		if shown[v.Name] = v; strings.Contains(v.Value, "hunter2") {
 			t.Errorf("%s is shown as %s", v.Name, v.Value)
 		}
 	}
-	for name, want := range map[string]app.Value{
+	for name, want := range map[string]config.Value{
 		"receivers.render.url":    {Value: "***", Source: file},
 		"receivers.render.secret": {Value: "***", Source: "RECOUP_RECEIVER_RENDER_SECRET"},
 		"receivers.render.lanes":  {Value: "criticizer/fetch, criticizer/llm", Source: file},
@@ -56,6 +57,27 @@ receivers:
 		if got := shown[name]; got.Value != want.Value || got.Source != want.Source {
 			t.Errorf("%s is shown as %+v, want %+v", name, got, want)
 		}
+	}
+}
+
+// A receiver of a kind that a part of the program adds is read, and its secrets are not shown.
+func TestAddedReceiver(t *testing.T) {
+	t.Parallel()
+	added := config.Added{Receivers: []config.Kind{{Name: "samples", Fields: []config.Field{{Name: "shelf", Required: true}, {Name: "token", Secret: true}}}}}
+	env := map[string]string{
+		"RECOUP_RECEIVERS": "lab", "RECOUP_RECEIVER_LAB_KIND": "samples", "RECOUP_RECEIVER_LAB_URL": "https://lab.example/",
+		"RECOUP_RECEIVER_LAB_SECRET": "sixteen characters", "RECOUP_RECEIVER_LAB_TOKEN": "hunter2",
+	}
+	if _, _, err := app.ReadConfig(nil, lookup(env), "", added); err == nil || !strings.Contains(err.Error(), "receiver lab: shelf is missing") {
+		t.Errorf("got %v", err)
+	}
+	env["RECOUP_RECEIVER_LAB_SHELF"] = "7"
+	read, options, err := app.ReadConfig(nil, lookup(env), "", added)
+	if err != nil || len(options.Receivers) != 1 || options.Receivers[0].Values["shelf"] != "7" {
+		t.Errorf("got %+v, %v", options.Receivers, err)
+	}
+	if shelf, token := read.Masked().Get("receivers.lab.shelf"), read.Masked().Get("receivers.lab.token"); shelf != "7" || token != "***" {
+		t.Errorf("shown are %q and %q", shelf, token)
 	}
 }
 
@@ -68,7 +90,7 @@ channels: {chat: {kind: slack}}
 receivers:
   render: {kind: work, url: http://x.example/hunter2, secret: hunter2, token: hunter2}
   verify: hunter2
-`))
+`), noneAdded)
 	if err == nil {
 		t.Fatal("it was taken")
 	}

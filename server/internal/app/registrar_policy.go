@@ -13,6 +13,7 @@ import (
 	"github.com/recoup-dev/recoup/server/internal/check"
 	"github.com/recoup-dev/recoup/server/internal/engine"
 	"github.com/recoup-dev/recoup/server/internal/policy"
+	"github.com/recoup-dev/recoup/server/internal/recovery"
 	"github.com/recoup-dev/recoup/server/internal/store"
 )
 
@@ -180,34 +181,17 @@ func (r *registrar) auditTaken(ctx context.Context, act store.Act, p *policy.Pol
 }
 
 // endable refuses a policy under which what is under way could never end: a table that
-// keeps its errors for ever, as they are, must not have any that wait for somebody, and
-// recoveries of Gate Zero need its rules.
+// keeps its errors for ever, as they are, must not have any that wait for somebody. What
+// the node has beside errors refuses it for reasons of its own.
 func endable(ctx context.Context, s Store, current, next *policy.Policy) error {
 	counts, err := s.Counts(ctx)
 	if err != nil {
 		return err
 	}
-	if err := stranded(counts, current, next); err != nil || next.Gate.Exists() {
+	if err := stranded(counts, current, next); err != nil {
 		return err
 	}
-	figures, err := s.GateFigures(ctx)
-	if err != nil {
-		return err
-	}
-	n := figures.Intakes[recoup.IntakePending]
-	for _, r := range figures.Recoveries {
-		if r.Status == recoup.RecoveryActive {
-			n += r.N
-		}
-	}
-	if n == 0 {
-		return nil
-	}
-	message := "The policy has no gate block, but %d companies are still in Gate Zero: keep the block until they have passed or their batches are frozen."
-	if n == 1 {
-		message = "The policy has no gate block, but %d company is still in Gate Zero: keep the block until it has passed or its batch is frozen."
-	}
-	return fault.New(fault.CodeBusinessRuleViolation, message, n).With("in_gate_zero", n)
+	return recovery.CheckPolicy(ctx, s, next)
 }
 
 // stranded refuses tables of which endable speaks.

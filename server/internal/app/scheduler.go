@@ -16,15 +16,10 @@ const jobBudget = 5 * time.Second
 // leads runs them.
 func (n *Node) newScheduler() (*scheduler.Clock, error) {
 	parts := scheduler.Parts{Store: n.store, Engine: n.engine, Policy: n.engine.Policies.Current, Alerts: n.evaluator().Run, Doctor: n.checkUp}
-	if n.archiver != nil {
-		parts.EventFiles = &scheduler.EventFiles{File: n.archiver.chunk, Overdue: n.archiver.overdue}
-	}
 	if late, can := n.store.(store.LateEvents); can {
 		parts.LateEvents = late
 	}
-	if n.bus != nil {
-		parts.Bus = busAdmin{n}
-	}
+	parts.Jobs = n.sliceJobs()
 	return scheduler.New(scheduler.Options{
 		Store: n.store, Node: n.name, Now: n.o.Now, Since: n.clock.since, NotifyTo: n.platformTeam, Logger: n.o.Logger,
 		Idle: n.jobsWhenIdle(),

@@ -97,6 +97,11 @@ func (n *Node) signOff(ctx context.Context) {
 	if n.api != nil && !n.o.Standby {
 		steps["key use"], steps["workers"] = n.api.FlushKeyUse, n.heartbeats.Flush
 	}
+	for _, s := range n.slices {
+		if s.Close != nil {
+			steps[s.name] = s.Close
+		}
+	}
 	var all sync.WaitGroup
 	for name, run := range steps {
 		all.Go(func() { n.step(ctx, name, run) })

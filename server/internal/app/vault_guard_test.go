@@ -198,7 +198,7 @@ func TestLooseMasterKey(t *testing.T) {
 		if err := errors.Join(os.WriteFile(file, []byte(base64.StdEncoding.EncodeToString(masters[0])), 0o600), os.Chmod(file, mode)); err != nil {
 			t.Fatal(err)
 		}
-		_, o, err := app.ReadConfig(map[string]string{"master-key-file": file, "database": "sqlite:" + filepath.Join(t.TempDir(), "recoup.db")}, lookup(nil), "")
+		_, o, err := app.ReadConfig(map[string]string{"master-key-file": file, "database": "sqlite:" + filepath.Join(t.TempDir(), "recoup.db")}, lookup(nil), "", noneAdded)
 		if err != nil {
 			t.Fatal(err)
 		}

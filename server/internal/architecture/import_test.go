@@ -182,6 +182,11 @@ var layers = []layer{
 		why:     "whatever workers claim is claimed by its rules; what a lease is of, others know",
 	},
 	{
+		pkg:       "recoup/server/internal/config",
+		libraries: []string{"github.com/goccy/go-yaml"},
+		why:       "it reads settings; which there are, and what they mean, their owners know",
+	},
+	{
 		pkg:     "recoup/server/internal/turn",
 		imports: []string{"recoup"},
 		why:     "it shares the processors between callers; what the work is, others know",
@@ -207,9 +212,10 @@ var layers = []layer{
 		why:     "it reads failures from files and sums up what became of them; the engine decides",
 	},
 	{
-		pkg:     "recoup/server/internal/recovery",
-		imports: []string{"recoup/server/internal/turn", "recoup", "recoup/fault", "recoup/server/internal/policy", "recoup/server/internal/batch", "recoup/server/internal/check", "recoup/internal/redact", "recoup/server/internal/lease", "recoup/server/internal/rowfile", "recoup/server/internal/store"},
-		why:     "it is Gate Zero, whose state machine is pure; it knows neither HTTP nor SQL",
+		pkg:       "recoup/server/internal/recovery",
+		imports:   []string{"recoup/server/internal/turn", "recoup", "recoup/fault", "recoup/server/internal/policy", "recoup/server/internal/batch", "recoup/server/internal/check", "recoup/internal/redact", "recoup/server/internal/lease", "recoup/server/internal/notify", "recoup/server/internal/push", "recoup/server/internal/rowfile", "recoup/server/internal/scheduler", "recoup/server/internal/store"},
+		libraries: []string{"github.com/prometheus/client_golang"},
+		why:       "it is Gate Zero, whose state machine is pure; it knows neither HTTP nor SQL",
 	},
 	{pkg: "recoup/server/internal/egress", why: "it decides which addresses are public, and knows nobody who connects"},
 	{
@@ -224,7 +230,7 @@ var layers = []layer{
 	},
 	{
 		pkg:       "recoup/server/internal/bus",
-		imports:   []string{"recoup", "recoup/server/internal/store"},
+		imports:   []string{"recoup", "recoup/server/internal/scheduler", "recoup/server/internal/store"},
 		libraries: []string{"github.com/nats-io/nats.go", "github.com/nats-io/nkeys"},
 		why:       "it carries batches over JetStream; what becomes of them the ledger decides",
 	},
@@ -240,7 +246,7 @@ var layers = []layer{
 	},
 	{
 		pkg:     "recoup/server/internal/notify",
-		imports: []string{"recoup", "recoup/retry", "recoup/server/internal/policy", "recoup/internal/redact", "recoup/server/internal/store", "recoup/server/internal/alert", "recoup/internal/signature", "recoup/server/internal/egress"},
+		imports: []string{"recoup", "recoup/retry", "recoup/server/internal/config", "recoup/server/internal/policy", "recoup/internal/redact", "recoup/server/internal/store", "recoup/server/internal/alert", "recoup/internal/signature", "recoup/server/internal/egress"},
 		why:     "it tells people what the outbox holds; the lifecycle does not know it, so it cannot wait for it",
 	},
 	{
@@ -295,7 +301,7 @@ var layers = []layer{
 	},
 	{
 		pkg:     "recoup/server/internal/scheduler",
-		imports: []string{"recoup", "recoup/server/internal/policy", "recoup/server/internal/store", "recoup/server/internal/recovery"},
+		imports: []string{"recoup", "recoup/server/internal/policy", "recoup/server/internal/store"},
 		why:     "it gives regular work its turn; what the work does to errors is the engine's, which its parts bring along",
 	},
 	{
@@ -333,7 +339,7 @@ var layers = []layer{
 	{
 		pkg: "recoup/server/internal/push",
 		imports: []string{"recoup", "recoup/retry", "recoup/fault", "recoup/internal/redact", "recoup/server/internal/store", "recoup/internal/signature",
-			"recoup/server/internal/engine", "recoup/server/internal/recovery", "recoup/server/internal/deadletter", "recoup/server/internal/notify"},
+			"recoup/server/internal/engine", "recoup/server/internal/deadletter", "recoup/server/internal/notify"},
 		why: "it delivers what services hand out; HTTP's way in, and how a body is read, the app gives it",
 	},
 	{
@@ -370,16 +376,8 @@ var layers = []layer{
 		anything: true,
 		why:      "it ties all the others to the command line",
 	},
-	{
-		pkg:      "recoup/server/internal/cli/alerts",
-		anything: true,
-		why:      "a group of commands",
-	},
-	{
-		pkg:      "recoup/server/internal/cli/codes",
-		anything: true,
-		why:      "a group of commands",
-	},
+	{pkg: "recoup/server/internal/cli/alerts", anything: true, why: "a group of commands"},
+	{pkg: "recoup/server/internal/cli/codes", anything: true, why: "a group of commands"},
 	{
 		pkg:      "recoup/server/internal/cli/command",
 		anything: true,
@@ -390,56 +388,21 @@ var layers = []layer{
 		anything: true,
 		why:      "what a shell offers for any command: it knows how help calls things, and asks the server",
 	},
+	{pkg: "recoup/server/internal/cli/deadletters", anything: true, why: "a group of commands"},
+	{pkg: "recoup/server/internal/cli/errorcmd", anything: true, why: "a group of commands"},
+	{pkg: "recoup/server/internal/cli/events", anything: true, why: "a group of commands"},
+	{pkg: "recoup/server/internal/cli/gatezero", anything: true, why: "a group of commands"},
+	{pkg: "recoup/server/internal/cli/adoption", anything: true, why: "a group of commands"},
+	{pkg: "recoup/server/internal/cli/keys", anything: true, why: "a group of commands"},
+	{pkg: "recoup/server/internal/cli/notifications", anything: true, why: "a group of commands"},
 	{
-		pkg:      "recoup/server/internal/cli/deadletters",
-		anything: true,
-		why:      "a group of commands",
+		pkg:     "recoup/server/internal/cli/stream",
+		imports: []string{"recoup/server/internal/config"},
+		why:     "every package that offers commands names it: it knows neither a client nor a node",
 	},
-	{
-		pkg:      "recoup/server/internal/cli/errorcmd",
-		anything: true,
-		why:      "a group of commands",
-	},
-	{
-		pkg:      "recoup/server/internal/cli/events",
-		anything: true,
-		why:      "a group of commands",
-	},
-	{
-		pkg:      "recoup/server/internal/cli/gatezero",
-		anything: true,
-		why:      "a group of commands",
-	},
-	{
-		pkg:      "recoup/server/internal/cli/adoption",
-		anything: true,
-		why:      "a group of commands",
-	},
-	{
-		pkg:      "recoup/server/internal/cli/keys",
-		anything: true,
-		why:      "a group of commands",
-	},
-	{
-		pkg:      "recoup/server/internal/cli/notifications",
-		anything: true,
-		why:      "a group of commands",
-	},
-	{
-		pkg:      "recoup/server/internal/cli/status",
-		anything: true,
-		why:      "a group of commands",
-	},
-	{
-		pkg:      "recoup/server/internal/cli/policy",
-		anything: true,
-		why:      "a group of commands",
-	},
-	{
-		pkg:      "recoup/server/internal/cli/server",
-		anything: true,
-		why:      "a group of commands",
-	},
+	{pkg: "recoup/server/internal/cli/status", anything: true, why: "a group of commands"},
+	{pkg: "recoup/server/internal/cli/policy", anything: true, why: "a group of commands"},
+	{pkg: "recoup/server/internal/cli/server", anything: true, why: "a group of commands"},
 	{
 		pkg:      "recoup/server/internal/cli/clitest",
 		anything: true,
@@ -454,6 +417,19 @@ var layers = []layer{
 		pkg:     "recoup/server/cmd/generate",
 		imports: []string{"recoup/server/internal/api"},
 		why:     "it writes what other languages know of the API, and asks nothing but its document",
+	},
+	{
+		pkg: "recoup/server/internal/slice",
+		imports: []string{"recoup", "recoup/server/internal/cli/stream", "recoup/server/internal/config", "recoup/server/internal/console", "recoup/server/internal/deadletter", "recoup/server/internal/doctor",
+			"recoup/server/internal/engine", "recoup/server/internal/ledger", "recoup/server/internal/policy", "recoup/server/internal/push", "recoup/server/internal/scheduler", "recoup/server/internal/store"},
+		libraries: []string{"github.com/prometheus/client_golang", "github.com/spf13/cobra"},
+		why:       "it is how a feature registers what it adds: it names the kits, and no feature",
+	},
+	{
+		pkg:       "recoup/server/internal/slices",
+		imports:   []string{"recoup/server/internal/cli/stream", "recoup/server/internal/config", "recoup/server/internal/slice"},
+		libraries: []string{"github.com/spf13/cobra"},
+		why:       "it lists the slices, whose modules it alone imports",
 	},
 	{pkg: "recoup/server/internal/sdk", why: "it holds tests of the client against a node; there is nothing else in it"},
 	{pkg: "recoup/server/test/load", why: "it schedules and measures; its caller defines what is sent"},

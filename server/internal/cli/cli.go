@@ -26,6 +26,7 @@ import (
 	"github.com/recoup-dev/recoup/server/internal/cli/policy"
 	"github.com/recoup-dev/recoup/server/internal/cli/server"
 	"github.com/recoup-dev/recoup/server/internal/cli/status"
+	features "github.com/recoup-dev/recoup/server/internal/slices"
 )
 
 // Streams are where a command reads and writes.
@@ -40,6 +41,8 @@ func Run(ctx context.Context, args []string, streams Streams) int {
 
 // Root is the command that holds all others.
 func Root(streams Streams) *cobra.Command {
+	added := features.All()
+	streams.Config = features.Config(added)
 	var version bool
 	root := &cobra.Command{
 		Use:   "recoup",
@@ -71,7 +74,7 @@ that 'recoup demo' runs in another terminal. None of them changes anything.`,
 	root.AddCommand(slices.Concat(
 		adoption.Commands(streams), alerts.Commands(streams), codes.Commands(streams), deadletters.Commands(streams), errorcmd.Commands(streams),
 		events.Commands(streams), status.Commands(streams), gatezero.Commands(streams), keys.Commands(streams), notifications.Commands(streams),
-		policy.Commands(streams), server.Commands(streams),
+		policy.Commands(streams), server.Commands(streams), features.Commands(added, streams),
 	)...)
 	Configure(root, streams, `  recoup help policy
   recoup help codes show`)

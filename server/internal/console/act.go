@@ -108,7 +108,7 @@ func previewAct(v *Request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	return confirmation{Verb: act, Result: result, Why: reasons(result.Refused), Back: address("errors", chosen)}, nil
+	return confirmation{Verb: act, Result: result, Why: reasons(result.Refused), Back: Address("errors", chosen)}, nil
 }
 
 // ids reads the chosen rows.
@@ -165,7 +165,7 @@ func actOnMany(v *Request) (any, error) {
 	q := to.Query()
 	q.Set("done", string(act.Name))
 	q.Set("n", fmt.Sprint(result.Applied))
-	v.goTo(address(to.Path, q))
+	v.goTo(Address(to.Path, q))
 	return nil, nil
 }
 
@@ -181,13 +181,9 @@ func sentence(e *fault.Error) string {
 	return strings.Join(parts, "; ")
 }
 
-// outcome is what pages say of an act that was done: of so many of a noun, or, without one,
-// a sentence.
-type outcome struct{ Done, Noun string }
-
-// outcomes are what acts lead to, by the word in the address of the page after them.
-func outcomes() map[string]outcome {
-	list := map[string]outcome{
+// coreOutcomes are what acts lead to, by the word in the address of the page after them.
+func coreOutcomes() map[string]Outcome {
+	list := map[string]Outcome{
 		"view":              {"The view is saved.", ""},
 		"view-changed":      {"The view is changed.", ""},
 		"view-gone":         {"The view is deleted.", ""},
@@ -202,8 +198,6 @@ func outcomes() map[string]outcome {
 		"cancel":            {"The replay is cancelled.", ""},
 		"silence":           {"It is silenced: nobody is notified until then.", ""},
 		"unsilence":         {"The silence is over.", ""},
-		"kill":              {"The batch is stopped.", ""},
-		"release":           {"The batch is released.", ""},
 		"policy":            {"The policy is in force.", ""},
 		"job":               {"The job has run.", ""},
 		"provider":          {"The other provider is used from now on.", ""},
@@ -214,16 +208,16 @@ func outcomes() map[string]outcome {
 		"operation-cancel":  {"The operation is cancelled.", ""},
 	}
 	for _, v := range verbs() {
-		list[string(v.Name)] = outcome{v.Done, "error"}
+		list[string(v.Name)] = Outcome{v.Done, "error"}
 	}
 	return list
 }
 
 // done says what was just done, from the address that an act leads to.
-func done(r *http.Request) string {
-	q := r.URL.Query()
-	o, ok := outcomes()[q.Get("done")]
-	if !ok || o.Noun == "" {
+func (v *Request) done() string {
+	q := v.r.URL.Query()
+	o := v.console.outcome(q.Get("done"))
+	if o.Noun == "" {
 		return o.Done
 	}
 	var n int64
@@ -235,7 +229,7 @@ func done(r *http.Request) string {
 
 // goDone sends the browser to the page that shows what was done.
 func (v *Request) goDone(page, word string, n int) {
-	v.goTo(address(page, url.Values{"done": {word}, "n": {strconv.Itoa(n)}}))
+	v.goTo(Address(page, url.Values{"done": {word}, "n": {strconv.Itoa(n)}}))
 }
 
 // again shows a page whose form was refused once more, with what is wrong.

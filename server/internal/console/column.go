@@ -1,7 +1,6 @@
 package console
 
 import (
-	"net/http"
 	"slices"
 	"strings"
 
@@ -39,35 +38,44 @@ func (c columns) Hidden() (n int) {
 	return n
 }
 
+// coreColumns are the labels of the columns of lists.
+func coreColumns() map[string][]string {
+	return map[string][]string{
+		"errors":       {"For whom", "State", "Owner", "Age", "Next", "Id"},
+		"groups":       {"Parked", "24 hours", "Owner", "In all", "First seen", "Last seen"},
+		"dead-letters": {"Where", "In all", "30 days", "Owner", "First seen", "Last seen"},
+		"alerts":       {"For", "Severity", "Condition", "Value", "Since", "Notified"},
+	}
+}
+
 // columnsOf are the columns of a list by its name, all of them shown.
-func columnsOf(list string) (columns, bool) {
-	labels := map[string]string{
-		"errors":       "For whom,State,Owner,Age,Next,Id",
-		"groups":       "Parked,24 hours,Owner,In all,First seen,Last seen",
-		"dead-letters": "Where,In all,30 days,Owner,First seen,Last seen",
-		"alerts":       "For,Severity,Condition,Value,Since,Notified",
-		"gate-zero":    "Let in,Recovered,Retried,Exhausted,Frozen",
+func (c *Console) columnsOf(list string) (columns, bool) {
+	for _, s := range c.sections {
+		labels, ok := s.Columns[list]
+		if !ok {
+			continue
+		}
+		all := columns{List: list}
+		for _, label := range labels {
+			all.All = append(all.All, column{strings.ReplaceAll(strings.ToLower(label), " ", "-"), label, true})
+		}
+		return all, true
 	}
-	text, ok := labels[list]
-	c := columns{List: list}
-	for label := range strings.SplitSeq(text, ",") {
-		c.All = append(c.All, column{strings.ReplaceAll(strings.ToLower(label), " ", "-"), label, true})
-	}
-	return c, ok
+	return columns{}, false
 }
 
 func columnCookie(list string) string { return "recoup_columns_" + list }
 
 // pageColumns are the columns of the list on a page, as the visitor wants to see them.
-func pageColumns(r *http.Request, page string) columns {
+func (v *Request) pageColumns(page string) columns {
 	if page == "park" || page == "group" { // errors, too
 		page = "errors"
 	}
-	c, ok := columnsOf(page)
+	c, ok := v.console.columnsOf(page)
 	if !ok {
 		return columns{}
 	}
-	if cookie, err := r.Cookie(columnCookie(page)); err == nil {
+	if cookie, err := v.r.Cookie(columnCookie(page)); err == nil {
 		gone := strings.Split(cookie.Value, ".")
 		for i := range c.All {
 			c.All[i].Shown = !slices.Contains(gone, c.All[i].Name)
@@ -79,7 +87,7 @@ func pageColumns(r *http.Request, page string) columns {
 // chooseColumns remembers which columns of a list are wanted for a year, and goes on where
 // that was said.
 func chooseColumns(v *Request) (any, error) {
-	c, ok := columnsOf(v.r.PostFormValue("list"))
+	c, ok := v.console.columnsOf(v.r.PostFormValue("list"))
 	if !ok {
 		return nil, fault.New(fault.CodeNotFound, "No list of that name has columns to choose from.")
 	}

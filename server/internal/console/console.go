@@ -29,6 +29,7 @@ type Options struct {
 	Standby  bool                                            // the node answers reads only, and every page says so
 	Secure   func(*http.Request) bool                        // whether the browser came by TLS
 	Limit    Limit                                           // of requests by who is not signed in
+	Sections []Section                                       // beside the console's own
 	Now      func() time.Time
 	Random   io.Reader
 	Version  string
@@ -52,7 +53,9 @@ type Console struct {
 	Options
 	ring       *sessionRing
 	signInForm func() []byte // with signInTo where it leads to
+	sections   []Section     // the first is the console's own
 	pages      *pages
+	entries    []Entry // of the navigation
 	handler    http.Handler
 	turns      *turn.Turns // for what takes a processor for long
 	openToken  string      // stands for everybody's session where nobody signs in
@@ -66,26 +69,31 @@ func New(o Options) (*Console, error) {
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
-	c := &Console{Options: o, ring: newSessionRing(), turns: turn.New(max(1, runtime.GOMAXPROCS(0)-1), o.Now)}
+	c := &Console{Options: o, ring: newSessionRing(), sections: append([]Section{core()}, o.Sections...), turns: turn.New(max(1, runtime.GOMAXPROCS(0)-1), o.Now)}
 	var err error
 	if c.openToken, err = c.newToken(); err != nil {
 		return nil, err
 	}
-	if c.pages, err = allPages(); err != nil {
+	if c.pages, err = readPages(o.Sections); err != nil {
+		return nil, err
+	}
+	if c.entries, err = navigation(c.sections); err != nil {
 		return nil, err
 	}
 	c.signInForm = sync.OnceValue(func() []byte {
 		return c.pages.render("sign-in", "alone", frame{Page: "sign-in", Root: "./", Main: signInPage{To: signInTo}})
 	})
 	mux := http.NewServeMux()
-	for _, rt := range routes() {
-		mux.Handle(rt.method+" "+Path+rt.path, c.handle(rt))
+	for _, s := range c.sections {
+		for _, p := range s.Pages {
+			mux.Handle(p.Method+" "+Path+p.Path, c.handle(p))
+		}
 	}
 	mux.HandleFunc("GET "+Path+"static/{file}", c.serveAsset)
 	mux.HandleFunc("GET "+Path+"sign-in", c.showSignIn)
 	mux.HandleFunc("POST "+Path+"sign-in", c.signIn)
 	mux.HandleFunc("GET "+Path+"stream", c.stream)
-	mux.Handle(Path, c.handle(route{method: http.MethodGet, page: "missing", view: missing}))
+	mux.Handle(Path, c.handle(Page{Method: http.MethodGet, Name: "missing", View: missing}))
 	sameOrigin := http.NewCrossOriginProtection()
 	sameOrigin.SetDenyHandler(http.HandlerFunc(c.refuseForeign))
 	c.handler = guarded(sameOrigin.Handler(mux))

@@ -5,7 +5,11 @@ var Destination = destination
 
 // Navigation is the letters of the pages that one can always go to.
 func Navigation() (letters []string) {
-	for _, e := range navigation() {
+	entries, err := navigation([]Section{core(), GateZero()})
+	if err != nil {
+		panic(err)
+	}
+	for _, e := range entries {
 		letters = append(letters, e.Key)
 	}
 	return letters

@@ -70,14 +70,14 @@ func tokens(page string, q url.Values) []token {
 					rest[k] = v
 				}
 			}
-			list = append(list, token{key, value, address(page, rest)})
+			list = append(list, token{key, value, Address(page, rest)})
 		}
 	}
 	return list
 }
 
-// address is a page with its parameters.
-func address(page string, q url.Values) string {
+// Address is a page with its parameters.
+func Address(page string, q url.Values) string {
 	if len(q) == 0 {
 		return page
 	}

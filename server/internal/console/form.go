@@ -23,13 +23,13 @@ const (
 // readForm reads and parses the form of a request. The body is read first, so that one that arrives
 // slowly holds no turn. Large forms are parsed in turns by key, because each takes a processor for
 // milliseconds.
-func (v *Request) readForm(rt route) error {
+func (v *Request) readForm(p Page) error {
 	media, _, err := mime.ParseMediaType(v.r.Header.Get("Content-Type"))
 	if (err != nil || media != "application/x-www-form-urlencoded") && v.r.ContentLength != 0 {
 		return fault.New(fault.CodeUnsupportedContentType, "Send the form as application/x-www-form-urlencoded.")
 	}
 	most := int64(maxForm)
-	if rt.page == "" {
+	if p.Name == "" {
 		most = maxSmallForm
 	}
 	text, err := readBody(v.w, v.r, most)

@@ -32,10 +32,10 @@ func TestLargeFormsTakeTurns(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
-		if err := formOf(ctx, 1000).readForm(route{page: "errors"}); err != nil {
+		if err := formOf(ctx, 1000).readForm(Page{Name: "errors"}); err != nil {
 			t.Errorf("a small form: %v", err)
 		}
-		if err := formOf(ctx, 1<<20).readForm(route{page: "errors"}); !errors.Is(err, turn.ErrUnfinished) {
+		if err := formOf(ctx, 1<<20).readForm(Page{Name: "errors"}); !errors.Is(err, turn.ErrUnfinished) {
 			t.Errorf("a large form without a turn: %v", err)
 		}
 	})
@@ -51,12 +51,12 @@ func TestFormsAreBounded(t *testing.T) {
 	t.Parallel()
 	for page, size := range map[string]int{"": 100 << 10, "errors": 3 << 20} {
 		v := formOf(t.Context(), size)
-		if err := v.readForm(route{page: page}); !tooLarge(err) {
+		if err := v.readForm(Page{Name: page}); !tooLarge(err) {
 			t.Errorf("page %q: a form of %d bytes: %v", page, size, err)
 		}
 		v = formOf(t.Context(), size)
 		v.r.ContentLength = -1 // it is not announced
-		if err := v.readForm(route{page: page}); !tooLarge(err) {
+		if err := v.readForm(Page{Name: page}); !tooLarge(err) {
 			t.Errorf("page %q: a form of %d bytes without its length: %v", page, size, err)
 		}
 	}

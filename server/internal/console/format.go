@@ -97,63 +97,63 @@ func short(id recoup.ID) string {
 	return "…" + s[len(s)-7:]
 }
 
-// badge is a state as pages show it: a word, a colour and a shape.
-type badge struct{ Class, Word string }
+// Badge is a state as pages show it: a word, a colour and a shape.
+type Badge struct{ Class, Word string }
 
-func stateBadge(s recoup.State) badge {
+func stateBadge(s recoup.State) Badge {
 	switch s {
 	case recoup.Active:
-		return badge{"active", "Active"}
+		return Badge{"active", "Active"}
 	case recoup.RetryPending:
-		return badge{"retry", "Retrying"}
+		return Badge{"retry", "Retrying"}
 	case recoup.Parked:
-		return badge{"parked", "Parked"}
+		return Badge{"parked", "Parked"}
 	case recoup.Escalated:
-		return badge{"escalated", "Escalated"}
+		return Badge{"escalated", "Escalated"}
 	case recoup.Resolved:
-		return badge{"resolved", "Resolved"}
+		return Badge{"resolved", "Resolved"}
 	}
-	return badge{"archived", "Archived"}
+	return Badge{"archived", "Archived"}
 }
 
 // workflowBadge is where a dead letter stands in its workflow.
-func workflowBadge(s recoup.WorkflowStep) badge {
+func workflowBadge(s recoup.WorkflowStep) Badge {
 	switch s {
 	case recoup.StepNew:
-		return badge{"active", "New"}
+		return Badge{"active", "New"}
 	case recoup.StepTriaged:
-		return badge{"parked", "Triaged"}
+		return Badge{"parked", "Triaged"}
 	case recoup.StepRemediated:
-		return badge{"parked", "Remediated"}
+		return Badge{"parked", "Remediated"}
 	case recoup.StepValidated:
-		return badge{"parked", "Validated"}
+		return Badge{"parked", "Validated"}
 	case recoup.StepReplaying:
-		return badge{"retry", "Replaying"}
+		return Badge{"retry", "Replaying"}
 	case recoup.StepReplayed:
-		return badge{"retry", "Replayed"}
+		return Badge{"retry", "Replayed"}
 	case recoup.StepVerified:
-		return badge{"resolved", "Verified"}
+		return Badge{"resolved", "Verified"}
 	}
-	return badge{"archived", "Archived"}
+	return Badge{"archived", "Archived"}
 }
 
 // itemBadge is what became of a member of a replay.
-func itemBadge(s recoup.ItemState) badge {
+func itemBadge(s recoup.ItemState) Badge {
 	switch s {
 	case recoup.ItemPending:
-		return badge{"active", "Pending"}
+		return Badge{"active", "Pending"}
 	case recoup.ItemReleased:
-		return badge{"retry", "Released"}
+		return Badge{"retry", "Released"}
 	case recoup.ItemSucceeded:
-		return badge{"resolved", "Succeeded"}
+		return Badge{"resolved", "Succeeded"}
 	case recoup.ItemFailed:
-		return badge{"escalated", "Failed otherwise"}
+		return Badge{"escalated", "Failed otherwise"}
 	case recoup.ItemRepeated:
-		return badge{"critical", "Failed again"}
+		return Badge{"critical", "Failed again"}
 	case recoup.ItemCancelled:
-		return badge{"archived", "Cancelled"}
+		return Badge{"archived", "Cancelled"}
 	}
-	return badge{"archived", "Archived"}
+	return Badge{"archived", "Archived"}
 }
 
 // web reports whether a ticket is an address, and not a name such as OPS-17.

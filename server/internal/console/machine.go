@@ -8,7 +8,7 @@ import (
 
 // node is a state of the machine as it is drawn, with the ways that lead out of it.
 type node struct {
-	badge
+	Badge
 	X, Y int
 	Lit  bool // it is here
 	Been bool // it was there
@@ -38,7 +38,7 @@ func machine(history []recoup.Transition, now recoup.State) []node {
 	}
 	var list []node
 	for _, s := range drawing() {
-		n := node{badge: stateBadge(s.state), X: s.x, Y: s.y, Lit: s.state == now, Been: been[s.state]}
+		n := node{Badge: stateBadge(s.state), X: s.x, Y: s.y, Lit: s.state == now, Been: been[s.state]}
 		for _, w := range s.ways {
 			if w.gone = gone[[2]recoup.State{s.state, w.to}]; w.usual || w.gone {
 				n.Ways = append(n.Ways, way{w.path, w.gone})

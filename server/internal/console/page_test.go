@@ -147,7 +147,7 @@ func TestHostileStrings(t *testing.T) {
 // TestTemplates proves that no template has what a strict policy makes fail in silence.
 func TestTemplates(t *testing.T) {
 	t.Parallel()
-	files, err := filepath.Glob("template/*.html")
+	files, err := filepath.Glob("*/*.html")
 	if err != nil || len(files) < 8 {
 		t.Fatal(files, err)
 	}

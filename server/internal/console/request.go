@@ -33,22 +33,22 @@ type Request struct {
 	limited *fault.Error // why parts of the page are missing; nil: none are
 }
 
-// handle makes the handler of a route.
-func (c *Console) handle(rt route) http.Handler {
+// handle makes the handler of a page.
+func (c *Console) handle(p Page) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		v := &Request{console: c, w: w, r: r, now: c.Now()}
-		shown, err := v.run(rt)
+		shown, err := v.run(p)
 		switch {
 		case err != nil:
 			v.fail(err)
 		case !v.sent:
-			c.pages.show(v, http.StatusOK, rt.page, shown)
+			c.pages.show(v, http.StatusOK, p.Name, shown)
 		}
 	})
 }
 
-// run finds out who asks, and does what the route is for.
-func (v *Request) run(rt route) (_ any, err error) {
+// run finds out who asks, and does what the page is for.
+func (v *Request) run(p Page) (_ any, err error) {
 	if v.session, err = v.console.current(v.r); err != nil {
 		if _, limited := errors.AsType[*fault.Error](err); limited {
 			v.sent = true
@@ -63,23 +63,23 @@ func (v *Request) run(rt route) (_ any, err error) {
 	if v.client, err = v.console.ask(v.r, client.Options{}); err != nil {
 		return nil, err
 	}
-	if rt.page != "" { // what shows no page works also while the key is over its rate, above all signing out
+	if p.Name != "" { // what shows no page works also while the key is over its rate, above all signing out
 		key, err := v.client.Self(v.ctx())
 		if err != nil {
 			return nil, err
 		}
 		v.who = who{key, v.console.Open}
 	}
-	if rt.method == http.MethodPost {
-		if err := v.readForm(rt); err != nil {
+	if p.Method == http.MethodPost {
+		if err := v.readForm(p); err != nil {
 			return nil, err
 		}
 	}
-	if rt.method == http.MethodPost && subtle.ConstantTimeCompare([]byte(v.r.PostFormValue("csrf")), []byte(v.session.csrf())) != 1 {
+	if p.Method == http.MethodPost && subtle.ConstantTimeCompare([]byte(v.r.PostFormValue("csrf")), []byte(v.session.csrf())) != 1 {
 		return nil, fault.New(fault.CodeInsufficientPermissions, "This form is not from your session: it was opened before you signed in, or by another page. Nothing was done; go back, reload the page and try again.")
 	}
 	v.normalizeNewlines()
-	return rt.view(v)
+	return p.View(v)
 }
 
 // normalizeNewlines ends lines of what was typed as they are ended everywhere else: browsers send them

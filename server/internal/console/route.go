@@ -2,18 +2,14 @@ package console
 
 import "net/http"
 
-// route is a page, or an act whose end is a page. A view returns what its template shows;
-// an act sends the browser on, and returns nothing.
-type route struct {
-	method, path string // the path is below [Path]
-	page         string // of the template, and of the entry that is marked in the navigation
-	view         func(*Request) (any, error)
+// core is the section that the console itself brings along.
+func core() Section {
+	return Section{Pages: corePages(), Templates: templates(), Entries: coreEntries(), Within: coreWithin(), Finders: coreFinders(), Columns: coreColumns(), Outcomes: coreOutcomes()}
 }
 
-// routes are all pages and acts.
-func routes() []route {
+func corePages() []Page {
 	get, post := http.MethodGet, http.MethodPost
-	return []route{
+	return []Page{
 		{get, "{$}", "now", viewNow},
 		{get, "groups", "groups", viewGroups},
 		{get, "groups/{id}", "group", viewErrorGroup},
@@ -45,10 +41,6 @@ func routes() []route {
 		{get, "alerts/{id}", "alert", viewAlert},
 		{post, "alerts/{id}/silence", "alert", silenceAlert},
 		{post, "silences/{id}/end", "alerts", endSilence},
-		{get, "gate-zero", "gate-zero", viewGateZero},
-		{get, "gate-zero/batches/{batch}", "batch", viewBatch},
-		{post, "gate-zero/batches/{batch}/{act}", "batch", killBatch},
-		{get, "gate-zero/intakes/{id}", "intake", viewIntake},
 		{get, "codes", "codes", viewCodes},
 		{get, "policy", "policy", viewPolicy},
 		{post, "policy/try", "policy", tryPolicy},

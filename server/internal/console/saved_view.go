@@ -59,7 +59,7 @@ func saved(v *Request, q url.Values) (savedViews, error) {
 			return s, v.optional(err)
 		}
 		tokens := slices.Sorted(slices.Values(view.Tokens))
-		link := viewLink{view, address("errors", tokenQuery(view.Tokens)), slices.Equal(tokens, shown)}
+		link := viewLink{view, Address("errors", tokenQuery(view.Tokens)), slices.Equal(tokens, shown)}
 		s.Links, s.Fresh = append(s.Links, link), s.Fresh && !link.Shown
 	}
 	slices.SortFunc(s.Links, func(a, b viewLink) int { return cmp.Or(cmp.Compare(a.Hub, b.Hub), cmp.Compare(a.Name, b.Name)) })
@@ -95,7 +95,7 @@ func saveView(v *Request) (any, error) {
 		return nil, err
 	}
 	q.Set("done", word)
-	v.goTo(address("errors", q))
+	v.goTo(Address("errors", q))
 	return nil, nil
 }
 
@@ -111,6 +111,6 @@ func deleteView(v *Request) (any, error) {
 	}
 	q := tokenQuery(gone.Tokens)
 	q.Set("done", "view-gone")
-	v.goTo(address("errors", q))
+	v.goTo(Address("errors", q))
 	return nil, nil
 }

@@ -2,10 +2,11 @@ package console
 
 import (
 	"bytes"
-	"cmp"
 	"embed"
 	"fmt"
 	"html/template"
+	"io/fs"
+	"maps"
 	"net/http"
 	"net/url"
 	"slices"
@@ -17,44 +18,80 @@ import (
 )
 
 //go:embed template/*.html
-var templates embed.FS
+var embedded embed.FS
+
+// templates are those of the console itself.
+var templates = sync.OnceValue(func() fs.FS {
+	dir, err := fs.Sub(embedded, "template")
+	if err != nil {
+		panic(err) // it is part of the program
+	}
+	return dir
+})
 
 // pages are the templates, one set for each page.
 type pages struct{ sets map[string]*template.Template }
 
-// allPages returns the templates of all routes, and those that stand alone. They are parsed once
-// for a process.
-var allPages = sync.OnceValues(readPages)
+// frames returns the templates that every page shares. They are parsed once for a process.
+var frames = sync.OnceValues(func() (*template.Template, error) {
+	return template.New("").Funcs(functions()).ParseFS(templates(), "layout.html", "part_*.html")
+})
 
-func readPages() (*pages, error) {
-	base, err := template.New("").Funcs(functions()).ParseFS(templates, "template/layout.html", "template/part_*.html")
+// ownPages returns the pages of the console itself, and those that stand alone. They are
+// parsed once for a process.
+var ownPages = sync.OnceValues(func() (*pages, error) {
+	p := &pages{map[string]*template.Template{}}
+	return p, p.add(core(), "problem", "sign-in")
+})
+
+// readPages returns the templates of all pages.
+func readPages(sections []Section) (*pages, error) {
+	own, err := ownPages()
 	if err != nil {
 		return nil, err
 	}
-	p := &pages{map[string]*template.Template{}}
-	names := []string{"problem", "sign-in"}
-	for _, rt := range routes() {
-		names = append(names, rt.page)
+	p := &pages{maps.Clone(own.sets)}
+	for _, s := range sections {
+		if err := p.add(s); err != nil {
+			return nil, err
+		}
 	}
-	for _, name := range names {
-		if name == "" || p.sets[name] != nil {
+	return p, nil
+}
+
+// add adds the templates of a section, and of pages that have no path.
+func (p *pages) add(s Section, names ...string) error {
+	for _, page := range s.Pages {
+		names = append(names, page.Name)
+	}
+	slices.Sort(names)
+	for _, name := range slices.Compact(names) {
+		switch {
+		case name == "":
 			continue
+		case p.sets[name] != nil:
+			return fmt.Errorf("console: two sections have a page %s", name)
+		}
+		base, err := frames()
+		if err != nil {
+			return err
 		}
 		set, err := base.Clone()
 		if err == nil {
-			set, err = set.ParseFS(templates, "template/page_"+strings.ReplaceAll(name, "-", "_")+".html")
+			set, err = set.ParseFS(s.Templates, "page_"+strings.ReplaceAll(name, "-", "_")+".html")
 		}
 		if err != nil {
-			return nil, fmt.Errorf("console: page %s: %w", name, err)
+			return fmt.Errorf("console: page %s: %w", name, err)
 		}
 		p.sets[name] = set
 	}
-	return p, nil
+	return nil
 }
 
 // frame is what is around every page.
 type frame struct {
 	Page    string // of the navigation
+	Entries []Entry
 	Root    string
 	Here    string // the address below the console, for what comes back here
 	CSRF    string
@@ -73,8 +110,8 @@ type frame struct {
 // show writes a page in the console's frame.
 func (p *pages) show(v *Request, status int, page string, main any) {
 	f := frame{
-		Page: section(page), Root: v.root(), CSRF: v.session.csrf(), Who: v.who, Theme: chosen(v.r, themes()), Times: chosen(v.r, times()), Version: v.console.Version, Standby: v.console.Standby,
-		Now: v.now, Done: done(v.r), Main: main, Here: strings.TrimPrefix(v.r.URL.RequestURI(), Path), Columns: pageColumns(v.r, page),
+		Page: v.console.entryOf(page), Entries: v.console.entries, Root: v.root(), CSRF: v.session.csrf(), Who: v.who, Theme: chosen(v.r, themes()), Times: chosen(v.r, times()), Version: v.console.Version, Standby: v.console.Standby,
+		Now: v.now, Done: v.done(), Main: main, Here: strings.TrimPrefix(v.r.URL.RequestURI(), Path), Columns: v.pageColumns(page),
 	}
 	if v.limited != nil {
 		f.Missing = v.limited.Message
@@ -87,13 +124,12 @@ func (p *pages) show(v *Request, status int, page string, main any) {
 	send(v.w, status, body)
 }
 
-// section is the entry of the navigation that a page belongs to.
-func section(page string) string {
-	within := map[string]string{
+// coreWithin says which entry of the navigation is marked on pages that have none.
+func coreWithin() map[string]string {
+	return map[string]string{
 		"error": "errors", "confirm": "errors", "dead-letter": "dead-letters", "dead-letter-group": "dead-letters", "group-confirm": "dead-letters",
-		"replay-plan": "dead-letters", "replay": "operations", "operation": "operations", "alert": "alerts", "group": "groups", "batch": "gate-zero", "intake": "gate-zero", "audit": "admin", "doctor": "admin",
+		"replay-plan": "dead-letters", "replay": "operations", "operation": "operations", "alert": "alerts", "group": "groups", "audit": "admin", "doctor": "admin",
 	}
-	return cmp.Or(within[page], page)
 }
 
 // alone writes a page for those who are not signed in.
@@ -124,7 +160,7 @@ func (p *pages) render(page, entry string, f frame) []byte {
 func functions() template.FuncMap {
 	return template.FuncMap{
 		"asset": asset, "segment": url.PathEscape, "count": count, "plural": plural, "short": short, "badge": stateBadge, "moment": moment, "age": age, "next": next,
-		"nav": navigation, "change": change, "pairs": pairs, "workflowBadge": workflowBadge, "web": web,
+		"change": change, "pairs": pairs, "workflowBadge": workflowBadge, "web": web,
 		"errorTable": func(now time.Time, errors []recoup.Error, pick bool, c columns) errorTable {
 			return errorTable{now, errors, pick, c}
 		},
@@ -160,15 +196,9 @@ type actBar struct {
 	Everything bool // all that match can be meant
 }
 
-// entry is a line of the navigation.
-type entry struct {
-	Page, Path, Name, Key string
-	Rule                  bool // a line is drawn above it
-}
-
-// navigation lists the pages that one can always go to.
-func navigation() []entry {
-	return []entry{
+// coreEntries lists the pages that one can always go to.
+func coreEntries() []Entry {
+	return []Entry{
 		{Page: "now", Path: "./", Name: "Now", Key: "n"},
 		{Page: "groups", Path: "groups", Name: "Groups", Key: "u"},
 		{Page: "errors", Path: "errors", Name: "Errors", Key: "e"},
@@ -177,7 +207,6 @@ func navigation() []entry {
 		{Page: "operations", Path: "operations", Name: "Operations", Key: "r"},
 		{Page: "alerts", Path: "alerts", Name: "Alerts", Key: "a"},
 		{Page: "promotion", Path: "promotion", Name: "Promotion", Key: "o", Rule: true},
-		{Page: "gate-zero", Path: "gate-zero", Name: "Gate Zero", Key: "z"},
 		{Page: "codes", Path: "codes", Name: "Codes", Key: "c", Rule: true},
 		{Page: "policy", Path: "policy", Name: "Policy", Key: "y"},
 		{Page: "admin", Path: "admin", Name: "Admin", Key: "m"},

@@ -143,7 +143,7 @@ func viewAudit(v *Request) (any, error) {
 				next.Set(key, value)
 			}
 		}
-		p.Next = address("audit", next)
+		p.Next = Address("audit", next)
 	}
 	return p, nil
 }

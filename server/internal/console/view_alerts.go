@@ -53,11 +53,11 @@ func viewAlerts(v *Request) (any, error) {
 	}
 	if q.Has("cursor") {
 		q.Del("cursor")
-		p.First = address("alerts", q)
+		p.First = Address("alerts", q)
 	}
 	if page.Next != "" {
 		q.Set("cursor", page.Next)
-		p.Next = address("alerts", q)
+		p.Next = Address("alerts", q)
 	}
 	return p, nil
 }
@@ -159,16 +159,16 @@ func alertOf(back string) string {
 }
 
 // alertBadge is where an alert stands.
-func alertBadge(a recoup.Alert) badge {
+func alertBadge(a recoup.Alert) Badge {
 	switch {
 	case a.State == recoup.AlertResolved:
-		return badge{"resolved", "Resolved"}
+		return Badge{"resolved", "Resolved"}
 	case a.Silenced:
-		return badge{"archived", "Silenced"}
+		return Badge{"archived", "Silenced"}
 	case a.State == recoup.AlertFiring:
-		return badge{"critical", "Firing"}
+		return Badge{"critical", "Firing"}
 	}
-	return badge{"parked", "Pending"}
+	return Badge{"parked", "Pending"}
 }
 
 // figure is the value of an alert, as its condition writes it.

@@ -105,5 +105,5 @@ func actOnDeadLetter(v *Request) (any, error) {
 
 // groupAddress is the page of a group.
 func groupAddress(id recoup.ID, q url.Values) string {
-	return address("dead-letters/groups/"+id.String(), q)
+	return Address("dead-letters/groups/"+id.String(), q)
 }

@@ -47,11 +47,11 @@ func viewDeadLetters(v *Request) (any, error) {
 		here.Set("pipeline", p.Pipeline)
 	}
 	if q.Has("cursor") {
-		p.First = address("dead-letters", here)
+		p.First = Address("dead-letters", here)
 	}
 	if page.Next != "" {
 		here.Set("cursor", page.Next)
-		p.Next = address("dead-letters", here)
+		p.Next = Address("dead-letters", here)
 	}
 	return p, nil
 }

@@ -17,7 +17,7 @@ import (
 type errorPage struct {
 	recoup.Explanation
 	Machine []node
-	Steps   []step
+	Steps   []Step
 	Offers  []offer
 	Code    *fault.Definition // nil: it is not registered
 	Blocks  recoup.Gate
@@ -51,7 +51,7 @@ func viewError(v *Request) (any, error) {
 		return nil, err
 	}
 	p.Offers = offers(p.Explanation, v.who)
-	p.Alike = address("errors", url.Values{"table": {e.Table}, "code": {string(e.Code)}})
+	p.Alike = Address("errors", url.Values{"table": {e.Table}, "code": {string(e.Code)}})
 	if !e.GroupID.IsZero() {
 		p.Alike = "groups/" + e.GroupID.String()
 	}
@@ -100,8 +100,8 @@ func boolRank(last bool) int {
 	return 0
 }
 
-// step is a point on the line of time: what was, what is, or what will be by itself.
-type step struct {
+// Step is a point on the line of time: what was, what is, or what will be by itself.
+type Step struct {
 	When   template.HTML
 	Title  string
 	Detail string
@@ -111,11 +111,11 @@ type step struct {
 }
 
 // timeline is the past and the future on one line.
-func timeline(history []recoup.Transition, next []recoup.Deadline, now time.Time) []step {
-	var list []step
+func timeline(history []recoup.Transition, next []recoup.Deadline, now time.Time) []Step {
+	var list []Step
 	for i := range history {
 		t := &history[i]
-		s := step{When: moment(now, t.At), Title: word(t.Input), Reason: t.Reason, Kind: "past", Class: stateBadge(t.After.State).Class}
+		s := Step{When: moment(now, t.At), Title: word(t.Input), Reason: t.Reason, Kind: "past", Class: stateBadge(t.After.State).Class}
 		s.Detail = "by " + t.Actor
 		if t.Worker != "" {
 			s.Detail = "by the worker " + t.Worker
@@ -132,7 +132,7 @@ func timeline(history []recoup.Transition, next []recoup.Deadline, now time.Time
 		list[len(list)-1].Kind = "now"
 	}
 	for _, d := range next {
-		list = append(list, step{When: moment(now, d.At), Title: future(d.What), Kind: "next"})
+		list = append(list, Step{When: moment(now, d.At), Title: future(d.What), Kind: "next"})
 	}
 	return list
 }

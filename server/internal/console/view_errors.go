@@ -32,7 +32,7 @@ const pageRows = 50
 func viewErrors(v *Request) (any, error) {
 	q := v.r.URL.Query()
 	if text := q.Get("q"); q.Has("q") {
-		v.goTo(address("errors", typed(q, text)))
+		v.goTo(Address("errors", typed(q, text)))
 		return nil, nil
 	}
 	return errorList(v)
@@ -66,12 +66,12 @@ func errorList(v *Request) (p errorsPage, err error) {
 	p.Errors, p.Partial, p.Saved.Hubs = page.Errors, page.Truncated, hubs
 	if q.Has("cursor") {
 		q.Del("cursor")
-		p.First = address("errors", q)
+		p.First = Address("errors", q)
 	}
 	p.Filter = q.Encode()
 	if page.Next != "" {
 		q.Set("cursor", page.Next)
-		p.Next = address("errors", q)
+		p.Next = Address("errors", q)
 	}
 	return p, nil
 }

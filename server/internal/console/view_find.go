@@ -19,23 +19,16 @@ type foundThing struct {
 	Kind, Href string
 }
 
-// findable are the kinds of things that have pages, and where those are. A dead letter is an
-// error too; its own page comes first.
-func findable() []struct {
-	kind       recoup.IDKind
-	name, page string
-} {
-	return []struct {
-		kind       recoup.IDKind
-		name, page string
-	}{
+// coreFinders are the kinds of things that have pages. A dead letter is an error too; its own
+// page comes first.
+func coreFinders() []Finder {
+	return []Finder{
 		{recoup.DeadLetterIDs, "dead letter", "dead-letters/"},
 		{recoup.ErrorIDs, "error", "errors/"},
 		{recoup.DeadLetterGroupIDs, "group of dead letters", "dead-letters/groups/"},
 		{recoup.ReplayIDs, "replay", "replays/"},
 		{recoup.OperationIDs, "operation", "operations/"},
 		{recoup.AlertIDs, "alert", "alerts/"},
-		{recoup.IntakeIDs, "intake", "gate-zero/intakes/"},
 	}
 }
 
@@ -47,7 +40,7 @@ func find(v *Request) (any, error) {
 	if _, err := recoup.ParseCode(text); err == nil {
 		key = "code"
 	}
-	p := findPage{Text: text, Entity: address("errors", map[string][]string{key: {text}})}
+	p := findPage{Text: text, Entity: Address("errors", map[string][]string{key: {text}})}
 	var err error
 	if p.Found, err = byID(v, text); err != nil {
 		return nil, err
@@ -75,15 +68,15 @@ func byID(v *Request, text string) ([]foundThing, error) {
 	}
 	var list []foundThing
 	seen := map[recoup.ID]bool{}
-	for _, k := range findable() {
-		found, err := v.client.FindIDs(v.ctx(), k.kind, string(part))
+	for _, k := range v.console.finders() {
+		found, err := v.client.FindIDs(v.ctx(), k.Kind, string(part))
 		if permitted(err) != nil {
 			return nil, err
 		}
 		for _, f := range found.IDs {
 			if !seen[f.ID] {
 				seen[f.ID] = true
-				list = append(list, foundThing{f, k.name, k.page + f.ID.String()})
+				list = append(list, foundThing{f, k.Name, k.Path + f.ID.String()})
 			}
 		}
 	}

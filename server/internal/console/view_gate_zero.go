@@ -1,12 +1,41 @@
 package console
 
 import (
+	"embed"
+	"io/fs"
+	"net/http"
 	"net/url"
 	"time"
 
 	"github.com/recoup-dev/recoup"
 	"github.com/recoup-dev/recoup/client"
 )
+
+//go:embed gate_zero/*.html
+var gateZeroTemplates embed.FS
+
+// GateZero is the section of Gate Zero.
+func GateZero() Section {
+	templates, err := fs.Sub(gateZeroTemplates, "gate_zero")
+	if err != nil {
+		panic(err) // it is part of the program
+	}
+	get, post := http.MethodGet, http.MethodPost
+	return Section{
+		Templates: templates,
+		Pages: []Page{
+			{Method: get, Path: "gate-zero", Name: "gate-zero", View: viewGateZero},
+			{Method: get, Path: "gate-zero/batches/{batch}", Name: "batch", View: viewBatch},
+			{Method: post, Path: "gate-zero/batches/{batch}/{act}", Name: "batch", View: killBatch},
+			{Method: get, Path: "gate-zero/intakes/{id}", Name: "intake", View: viewIntake},
+		},
+		Entries:  []Entry{{Page: "gate-zero", Path: "gate-zero", Name: "Gate Zero", Key: "z", After: "promotion"}},
+		Within:   map[string]string{"batch": "gate-zero", "intake": "gate-zero"},
+		Finders:  []Finder{{Kind: recoup.IntakeIDs, Name: "intake", Path: "gate-zero/intakes/"}},
+		Columns:  map[string][]string{"gate-zero": {"Let in", "Recovered", "Retried", "Exhausted", "Frozen"}},
+		Outcomes: map[string]Outcome{"kill": {Done: "The batch is stopped."}, "release": {Done: "The batch is released."}},
+	}
+}
 
 // gateZeroPage is all batches, and how things stand at Gate Zero.
 type gateZeroPage struct {
@@ -18,18 +47,18 @@ type gateZeroPage struct {
 func viewGateZero(v *Request) (any, error) {
 	var p gateZeroPage
 	var err error
-	if p.GateZeroStatus, err = v.client.GateZeroStatus(v.ctx()); err != nil {
+	if p.GateZeroStatus, err = v.Client().GateZeroStatus(v.Context()); err != nil {
 		return nil, err
 	}
-	page, err := v.client.IntakeBatches(v.ctx(), client.Page{Cursor: v.r.URL.Query().Get("cursor"), Limit: pageRows})
+	page, err := v.Client().IntakeBatches(v.Context(), v.ListPage())
 	if err != nil {
 		return nil, err
 	}
 	for i := range page.Batches {
-		p.List = append(p.List, newBatchRow(&page.Batches[i], v.now))
+		p.List = append(p.List, newBatchRow(&page.Batches[i], v.Now()))
 	}
 	if page.Next != "" {
-		p.Next = address("gate-zero", url.Values{"cursor": {page.Next}})
+		p.Next = Address("gate-zero", url.Values{"cursor": {page.Next}})
 	}
 	return p, nil
 }
@@ -37,7 +66,7 @@ func viewGateZero(v *Request) (any, error) {
 // batchRow is a batch in the list.
 type batchRow struct {
 	recoup.Batch
-	Standing                             badge
+	Standing                             Badge
 	LetIn, Recovered, Retried, Exhausted int64
 }
 
@@ -49,16 +78,16 @@ func newBatchRow(b *recoup.IntakeBatch, now time.Time) batchRow {
 }
 
 // batchBadge is where a batch stands.
-func batchBadge(b *recoup.Batch, now time.Time) badge {
+func batchBadge(b *recoup.Batch, now time.Time) Badge {
 	switch {
 	case b.Killed:
-		return badge{"critical", "Stopped"}
+		return Badge{"critical", "Stopped"}
 	case b.Frozen(now):
-		return badge{"archived", "Frozen"}
+		return Badge{"archived", "Frozen"}
 	case b.CompletedAt.IsZero():
-		return badge{"retry", "Importing"}
+		return Badge{"retry", "Importing"}
 	}
-	return badge{"active", "Open"}
+	return Badge{"active", "Open"}
 }
 
 // batchPage is one batch: how far its companies have come, and its kill switch.
@@ -67,7 +96,7 @@ type batchPage struct {
 	Funnel   []funnelStep
 	Failed   []recoup.Recovery // those that are exhausted, the last first
 	Next     string
-	Standing badge
+	Standing Badge
 }
 
 // funnelStep is a number of companies, and how wide it is drawn.
@@ -78,19 +107,19 @@ type funnelStep struct {
 }
 
 func viewBatch(v *Request) (any, error) {
-	id := v.r.PathValue("batch")
+	id := v.PathValue("batch")
 	var p batchPage
 	var err error
-	if p.BatchStory, err = v.client.IntakeBatch(v.ctx(), id); err != nil {
+	if p.BatchStory, err = v.Client().IntakeBatch(v.Context(), id); err != nil {
 		return nil, err
 	}
-	list, err := v.client.Recoveries(v.ctx(), client.RecoveryFilter{List: client.Exhausted, BatchID: id}, client.Page{Cursor: v.r.URL.Query().Get("cursor"), Limit: pageRows})
+	list, err := v.Client().Recoveries(v.Context(), client.RecoveryFilter{List: client.Exhausted, BatchID: id}, v.ListPage())
 	if err != nil {
 		return nil, err
 	}
-	p.Failed, p.Funnel, p.Standing = list.Recoveries, funnel(&p.Batch), batchBadge(&p.Batch.Batch, v.now)
+	p.Failed, p.Funnel, p.Standing = list.Recoveries, funnel(&p.Batch), batchBadge(&p.Batch.Batch, v.Now())
 	if list.Next != "" {
-		p.Next = address(v.batch(id), url.Values{"cursor": {list.Next}})
+		p.Next = Address(batchPath(id), url.Values{"cursor": {list.Next}})
 	}
 	return p, nil
 }
@@ -115,41 +144,41 @@ func funnel(b *recoup.IntakeBatch) []funnelStep {
 	return list
 }
 
-// batch is the address of a batch's page.
-func (*Request) batch(id string) string { return "gate-zero/batches/" + url.PathEscape(id) }
+// batchPath is the address of a batch's page.
+func batchPath(id string) string { return "gate-zero/batches/" + url.PathEscape(id) }
 
 // killBatch stops a batch, or releases it.
 func killBatch(v *Request) (any, error) {
-	id, act := v.r.PathValue("batch"), client.BatchAct{Reason: v.text("reason")}
-	word, do := "kill", v.client.Kill
-	if v.r.PathValue("act") != "kill" {
-		word, do = "release", v.client.Release
+	id, act := v.PathValue("batch"), client.BatchAct{Reason: v.Text("reason")}
+	word, do := "kill", v.Client().Kill
+	if v.PathValue("act") != "kill" {
+		word, do = "release", v.Client().Release
 	}
-	if _, err := do(v.ctx(), id, act); err != nil {
+	if _, err := do(v.Context(), id, act); err != nil {
 		return nil, err
 	}
-	v.goDone(v.batch(id), word, 1)
+	v.GoDone(batchPath(id), word, 1)
 	return nil, nil
 }
 
 // intakePage is one company: what happened to it.
 type intakePage struct {
 	client.IntakeStory
-	Steps []step
+	Steps []Step
 }
 
 func viewIntake(v *Request) (any, error) {
-	id, err := v.pathID("an intake")
+	id, err := v.PathID("an intake")
 	if err != nil {
 		return nil, err
 	}
 	var p intakePage
-	if p.IntakeStory, err = v.client.IntakeStory(v.ctx(), id); err != nil {
+	if p.IntakeStory, err = v.Client().IntakeStory(v.Context(), id); err != nil {
 		return nil, err
 	}
 	for i := range p.Timeline {
 		e := &p.Timeline[i]
-		s := step{When: moment(v.now, e.At), Title: airWord(e.Event), Detail: e.Reason, Kind: "past"}
+		s := Step{When: v.Moment(e.At), Title: airWord(e.Event), Detail: e.Reason, Kind: "past"}
 		if e.Actor != "" {
 			s.Reason = "by " + e.Actor
 		}
@@ -159,7 +188,7 @@ func viewIntake(v *Request) (any, error) {
 		p.Steps[n-1].Kind = "now"
 	}
 	if r := p.Recovery; r != nil && r.Status == recoup.RecoveryActive {
-		p.Steps = append(p.Steps, step{When: moment(v.now, r.NextEligibleAt), Title: "It may be verified again", Kind: "next"})
+		p.Steps = append(p.Steps, Step{When: v.Moment(r.NextEligibleAt), Title: "It may be verified again", Kind: "next"})
 	}
 	return p, nil
 }

@@ -45,18 +45,18 @@ func viewGroups(v *Request) (any, error) {
 		p.Open += page.Groups[i].Open
 	}
 	if q.Has("cursor") {
-		p.First = address("groups", without(q, "cursor"))
+		p.First = Address("groups", without(q, "cursor"))
 	}
 	if page.Next != "" {
 		next := without(q, "cursor")
 		next.Set("cursor", page.Next)
-		p.Next = address("groups", next)
+		p.Next = Address("groups", next)
 	}
 	other := without(q, "cursor", "sort")
 	if f.Sort != recoup.GroupsBySeen {
 		other.Set("sort", string(recoup.GroupsBySeen))
 	}
-	p.Other = address("groups", other)
+	p.Other = Address("groups", other)
 	return p, nil
 }
 
@@ -124,9 +124,9 @@ func viewErrorGroup(v *Request) (any, error) {
 		return nil, err
 	}
 	q := url.Values{"group": {id.String()}}
-	p := errorGroupPage{groupRow: groupRow{g, hours(g.Trend)}, Errors: list.Errors, All: address("errors", q), Filter: q.Encode(), Verbs: verbs()}
+	p := errorGroupPage{groupRow: groupRow{g, hours(g.Trend)}, Errors: list.Errors, All: Address("errors", q), Filter: q.Encode(), Verbs: verbs()}
 	for _, s := range []stateLink{{State: recoup.Active, N: g.Active}, {State: recoup.RetryPending, N: g.RetryPending}, {State: recoup.Parked, N: g.Parked}, {State: recoup.Escalated, N: g.Escalated}} {
-		s.Href = address("errors", url.Values{"group": {id.String()}, "state": {string(s.State)}})
+		s.Href = Address("errors", url.Values{"group": {id.String()}, "state": {string(s.State)}})
 		p.States = append(p.States, s)
 	}
 	return p, nil

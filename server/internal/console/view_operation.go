@@ -84,11 +84,11 @@ func operationOf(v *Request, id recoup.ID) (*operationPage, error) {
 		here.Set("result", p.Result)
 	}
 	if from > 0 {
-		p.First = address(at, here)
+		p.First = Address(at, here)
 	}
 	if items.Next > 0 {
 		here.Set("from", strconv.Itoa(items.Next))
-		p.More = address(at, here)
+		p.More = Address(at, here)
 	}
 	return p, nil
 }
@@ -100,7 +100,7 @@ func memberResults(at string, o *recoup.Operation) []memberResult {
 		{recoup.ResultPending, int64(o.Pending()), ""}, {recoup.ResultApplied, int64(o.Applied), ""}, {recoup.ResultRefused, int64(o.Refused), ""},
 	} {
 		if r.N > 0 {
-			r.Href = address(at, url.Values{"result": {string(r.Result)}})
+			r.Href = Address(at, url.Values{"result": {string(r.Result)}})
 			list = append(list, r)
 		}
 	}
@@ -155,31 +155,31 @@ func actOnOperation(v *Request) (any, error) {
 }
 
 // operationBadge is where an operation stands.
-func operationBadge(s recoup.OperationState) badge {
+func operationBadge(s recoup.OperationState) Badge {
 	switch s {
 	case recoup.OperationFrozen:
-		return badge{"active", "Not confirmed"}
+		return Badge{"active", "Not confirmed"}
 	case recoup.OperationRunning:
-		return badge{"retry", "Running"}
+		return Badge{"retry", "Running"}
 	case recoup.OperationPaused:
-		return badge{"parked", "Paused"}
+		return Badge{"parked", "Paused"}
 	case recoup.OperationDone:
-		return badge{"resolved", "Done"}
+		return Badge{"resolved", "Done"}
 	case recoup.OperationCancelled:
-		return badge{"archived", "Cancelled"}
+		return Badge{"archived", "Cancelled"}
 	}
-	return badge{"active", "Collecting"}
+	return Badge{"active", "Collecting"}
 }
 
 // resultBadge is what became of a member.
-func resultBadge(r recoup.OperationResult) badge {
+func resultBadge(r recoup.OperationResult) Badge {
 	switch r {
 	case recoup.ResultApplied:
-		return badge{"resolved", "Applied"}
+		return Badge{"resolved", "Applied"}
 	case recoup.ResultRefused:
-		return badge{"escalated", "Refused"}
+		return Badge{"escalated", "Refused"}
 	}
-	return badge{"active", "Pending"}
+	return Badge{"active", "Pending"}
 }
 
 // filterWords says what selected the members of an operation.

@@ -46,7 +46,7 @@ func (l *operationList[T, S]) choose(q url.Values, stateKey, cursorKey string, s
 				here.Del(name)
 			}
 		}
-		return address("operations", here)
+		return Address("operations", here)
 	}
 	l.State, l.All = q.Get(stateKey), at("", "")
 	for _, s := range states {
@@ -103,20 +103,20 @@ func (p *operationsPage) count() {
 }
 
 // replayBadge is where a replay stands.
-func replayBadge(s recoup.ReplayState) badge {
+func replayBadge(s recoup.ReplayState) Badge {
 	switch s {
 	case recoup.ReplayCollecting:
-		return badge{"active", "Collecting"}
+		return Badge{"active", "Collecting"}
 	case recoup.ReplayRunning:
-		return badge{"retry", "Running"}
+		return Badge{"retry", "Running"}
 	case recoup.ReplayPaused:
-		return badge{"parked", "Paused"}
+		return Badge{"parked", "Paused"}
 	case recoup.ReplayCancelling:
-		return badge{"escalated", "Cancelling"}
+		return Badge{"escalated", "Cancelling"}
 	case recoup.ReplayDone:
-		return badge{"resolved", "Done"}
+		return Badge{"resolved", "Done"}
 	}
-	return badge{"archived", "Cancelled"}
+	return Badge{"archived", "Cancelled"}
 }
 
 // percent is a share of one as people write it.

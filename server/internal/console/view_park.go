@@ -47,7 +47,7 @@ func viewPark(v *Request) (any, error) {
 	}
 	p.sort(v.who.Name)
 	if page.Next != "" {
-		p.Next = address("park", url.Values{"cursor": {page.Next}})
+		p.Next = Address("park", url.Values{"cursor": {page.Next}})
 	}
 	return p, nil
 }

@@ -68,11 +68,11 @@ func viewReplay(v *Request) (any, error) {
 		here.Set("item", p.Item)
 	}
 	if from > 0 {
-		p.First = address(at, here)
+		p.First = Address(at, here)
 	}
 	if items.Next > 0 {
 		here.Set("from", strconv.Itoa(items.Next))
-		p.More = address(at, here)
+		p.More = Address(at, here)
 	}
 	return p, nil
 }
@@ -108,7 +108,7 @@ func itemStates(at string, c recoup.ItemCounts) []itemState {
 		{recoup.ItemRepeated, c.Repeated}, {recoup.ItemCancelled, c.Cancelled}, {recoup.ItemArchived, c.Archived},
 	} {
 		if s.n > 0 {
-			list = append(list, itemState{s.state, s.n, address(at, url.Values{"item": {string(s.state)}})})
+			list = append(list, itemState{s.state, s.n, Address(at, url.Values{"item": {string(s.state)}})})
 		}
 	}
 	return list

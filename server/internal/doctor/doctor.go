@@ -64,10 +64,10 @@ type Fix struct {
 type Check struct {
 	Name  string
 	About string // what it looks for
-	judge func(in *Input) []FixableFinding
+	Judge func(in *Input) []FixableFinding
 }
 
-// Checks are all of them, in the order in which they are made.
+// Checks are those of every installation, in the order in which they are made.
 func Checks() []Check {
 	return []Check{
 		{"tables", "names of the policy that are missing or taken by something else", judgeNames},
@@ -114,11 +114,12 @@ func Checks() []Check {
 // checkOwners is the name of the check that [JudgeOwners] makes.
 const checkOwners = "owners"
 
-// Judge makes every check and returns what they find, worst first.
-func Judge(in *Input) []FixableFinding {
+// Judge makes every check, and those that parts of a node add, and returns what they find,
+// worst first.
+func Judge(in *Input, added ...Check) []FixableFinding {
 	var found []FixableFinding
-	for _, check := range Checks() {
-		for _, ill := range check.judge(in) {
+	for _, check := range slices.Concat(Checks(), added) {
+		for _, ill := range check.Judge(in) {
 			ill.Check, ill.Safe = check.Name, ill.Repair.any()
 			found = append(found, ill)
 		}

@@ -14,6 +14,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/recoup-dev/recoup/server/internal/config"
 	"github.com/recoup-dev/recoup/server/internal/policy"
 )
 
@@ -37,12 +38,7 @@ type Config struct {
 }
 
 // Field is something that a kind of channel has to know, or may.
-type Field struct {
-	Name     string
-	Required bool
-	Secret   bool
-	Help     string
-}
+type Field = config.Field
 
 // Kinds returns all kinds.
 func Kinds() []Kind { return []Kind{Slack, PagerDuty, Webhook, Email, Log} }
@@ -53,28 +49,28 @@ func Fields(k Kind) []Field {
 	switch k {
 	case Slack:
 		return []Field{
-			{"url", true, true, "the address of the incoming webhook"},
-			{"public-only", false, false, "true: public addresses only, without a proxy (default: false)"},
+			{Name: "url", Required: true, Secret: true, Help: "the address of the incoming webhook"},
+			{Name: "public-only", Help: "true: public addresses only, without a proxy (default: false)"},
 		}
 	case PagerDuty:
 		return []Field{
-			{"key", true, true, "the integration key of the service"},
-			{"url", false, false, "where events go, if not to " + pagerDutyURL},
+			{Name: "key", Required: true, Secret: true, Help: "the integration key of the service"},
+			{Name: "url", Help: "where events go, if not to " + pagerDutyURL},
 		}
 	case Webhook:
 		return []Field{
-			{"url", true, true, "where messages go"},
-			{"secret", true, true, "what signatures are made with, 16 characters or more"},
-			{"public-only", false, false, "public addresses only, without a proxy; false also allows private networks (default: true)"},
+			{Name: "url", Required: true, Secret: true, Help: "where messages go"},
+			{Name: "secret", Required: true, Secret: true, Help: "what signatures are made with, 16 characters or more"},
+			{Name: "public-only", Help: "public addresses only, without a proxy; false also allows private networks (default: true)"},
 		}
 	case Email:
 		return []Field{
-			{"server", true, false, "the mail server, HOST:PORT"},
-			{"from", true, false, "the sender's address"},
-			{"to", true, false, "the recipients' addresses, with commas between them"},
-			{"user", false, false, "who logs in; nobody if it is empty"},
-			{"password", false, true, "of the user"},
-			{"tls", false, false, "starttls, implicit or none"},
+			{Name: "server", Required: true, Help: "the mail server, HOST:PORT"},
+			{Name: "from", Required: true, Help: "the sender's address"},
+			{Name: "to", Required: true, Help: "the recipients' addresses, with commas between them"},
+			{Name: "user", Help: "who logs in; nobody if it is empty"},
+			{Name: "password", Secret: true, Help: "of the user"},
+			{Name: "tls", Help: "starttls, implicit or none"},
 		}
 	case Log:
 		return []Field{}

@@ -8,7 +8,7 @@ import (
 
 // setAside is a delivery that waits to be given back.
 type setAside struct {
-	delivery
+	Delivery
 	at time.Time
 }
 
@@ -18,20 +18,20 @@ const maxFailed = 100
 // claim claims what is delivered next. Where deliveries have failed before, it looks
 // beyond them: those behind which others wait come last, so that a receiver is not
 // tried with the same one for ever, and those that have failed longest ago first.
-func (r *receiver) claim(ctx context.Context, places int) ([]delivery, error) {
+func (r *receiver) claim(ctx context.Context, places int) ([]Delivery, error) {
 	failed := r.expected()
-	list, err := r.source.claim(ctx, places+len(failed), int((r.lease+time.Second-1)/time.Second))
+	list, err := r.source.Claim(ctx, places+len(failed), int((r.lease+time.Second-1)/time.Second))
 	if err == nil {
 		r.forget(failed, list)
 	}
 	if len(list) <= places {
 		return list, err
 	}
-	slices.SortStableFunc(list, func(a, b delivery) int {
-		return slices.Index(failed, a.key()) - slices.Index(failed, b.key())
+	slices.SortStableFunc(list, func(a, b Delivery) int {
+		return slices.Index(failed, a.Key()) - slices.Index(failed, b.Key())
 	})
 	for _, p := range list[places:] {
-		r.sendBack(ctx, p, !slices.Contains(failed, p.key()))
+		r.sendBack(ctx, p, !slices.Contains(failed, p.Key()))
 	}
 	return list[:places], err
 }
@@ -42,29 +42,29 @@ func (r *receiver) expected() []string {
 	defer r.mu.Unlock()
 	failed := slices.Clone(r.failed)
 	return slices.DeleteFunc(failed, func(key string) bool {
-		return slices.ContainsFunc(r.aside, func(s setAside) bool { return s.key() == key })
+		return slices.ContainsFunc(r.aside, func(s setAside) bool { return s.Key() == key })
 	})
 }
 
 // forget drops those that were expected and did not come: somebody else has them, or
 // they are done.
-func (r *receiver) forget(expected []string, came []delivery) {
+func (r *receiver) forget(expected []string, came []Delivery) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.failed = slices.DeleteFunc(r.failed, func(key string) bool {
-		return slices.Contains(expected, key) && !slices.ContainsFunc(came, func(p delivery) bool { return p.key() == key })
+		return slices.Contains(expected, key) && !slices.ContainsFunc(came, func(p Delivery) bool { return p.Key() == key })
 	})
 }
 
 // clearFailed forgets that a delivery has failed.
-func (r *receiver) clearFailed(p delivery) {
-	if i := slices.Index(r.failed, p.key()); i >= 0 {
+func (r *receiver) clearFailed(p Delivery) {
+	if i := slices.Index(r.failed, p.Key()); i >= 0 {
 		r.failed = slices.Delete(r.failed, i, i+1)
 	}
 }
 
 // putAside keeps a delivery that is to be given back at that time.
-func (r *receiver) putAside(p delivery, at time.Time) {
+func (r *receiver) putAside(p Delivery, at time.Time) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.aside = append(r.aside, setAside{p, at})
@@ -85,7 +85,7 @@ func (r *receiver) giveBack(ctx context.Context, all bool) error {
 	r.aside = rest
 	r.mu.Unlock()
 	for i, s := range due {
-		if err := s.giveBack(ctx); err != nil && !lost(err) {
+		if err := s.GiveBack(ctx); err != nil && !Lost(err) {
 			r.mu.Lock()
 			r.aside = append(r.aside, due[i:]...)
 			r.mu.Unlock()

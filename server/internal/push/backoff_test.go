@@ -15,6 +15,7 @@ import (
 	"github.com/recoup-dev/recoup/server/internal/deadletter"
 	"github.com/recoup-dev/recoup/server/internal/engine"
 	"github.com/recoup-dev/recoup/server/internal/push"
+	"github.com/recoup-dev/recoup/server/internal/recovery"
 )
 
 // A receiver that fails is left alone for longer and longer, with full jitter, from a
@@ -148,7 +149,7 @@ func TestStopLetsDeliveriesEnd(t *testing.T) {
 func TestDrainGivesBack(t *testing.T) {
 	everywhere(t, func(w *world) {
 		r := w.receiver(hang)
-		p, kept := w.pusher(push.Work, r.values("lanes", lane)), w.pusher(push.GateZero, r.values())
+		p, kept := w.pusher(push.Work, r.values("lanes", lane)), w.pusher(recovery.ReceiverKind, r.values())
 		w.submit(2)
 		ids := []recoup.ID{w.failed("", "Acme"), w.failed("", "Beta")}
 		w.wait(day)

@@ -5,7 +5,6 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/recoup-dev/recoup"
 	"github.com/recoup-dev/recoup/fault"
 )
 
@@ -14,11 +13,9 @@ const maxReason = 300
 
 // complaint names the fields that are wrong and the rules that they break. A field that
 // the receiver has named itself is left out: it may hold anything.
-func complaint(fields []fault.FieldError) string {
+func complaint(fields []fault.FieldError, result any) string {
 	known := map[string]bool{"body": true}
-	for _, result := range []any{recoup.WorkResult{}, recoup.GateZeroResult{}} {
-		learn(reflect.TypeOf(result), known)
-	}
+	learn(reflect.TypeOf(result), known)
 	list := make([]string, len(fields))
 	for i, f := range fields {
 		list[i] = place(f.Field, known) + " (" + f.Constraint + ")"

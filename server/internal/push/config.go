@@ -11,25 +11,13 @@ import (
 
 	"github.com/recoup-dev/recoup"
 	"github.com/recoup-dev/recoup/server/internal/notify"
-	"github.com/recoup-dev/recoup/server/internal/recovery"
 )
-
-// Kind is what a receiver is sent.
-type Kind string
-
-// The kinds of receivers.
-const (
-	Work     Kind = "work"      // staged work, new or replayed
-	GateZero Kind = "gate_zero" // verifications of Gate Zero
-)
-
-// Kinds returns all kinds.
-func Kinds() []Kind { return []Kind{Work, GateZero} }
 
 // The bounds of a receiver.
 const (
 	DefaultConcurrency = 4
 	MaxConcurrency     = 100
+	MaxLease           = time.Hour
 	DefaultTimeout     = 30 * time.Second
 
 	// margin is how much longer than its time-out a delivery is leased: time to
@@ -40,13 +28,12 @@ const (
 // Config sets a receiver up: what it is sent, and the values of its fields.
 type Config struct {
 	Name   string
-	Kind   Kind
-	Values map[string]string // by field; see [Fields]
+	Kind   string
+	Values map[string]string // by field; see [Kind.AllFields]
 }
 
-// Fields returns what a kind of receiver has to know, and may. It is nil for a kind
-// that does not exist.
-func Fields(k Kind) []notify.Field {
+// AllFields returns what a receiver of the kind has to know, and may.
+func (k Kind) AllFields() []notify.Field {
 	fields := []notify.Field{
 		{Name: "url", Required: true, Secret: true, Help: "where deliveries go"},
 		{Name: "secret", Required: true, Secret: true, Help: "what signatures are made with, 16 characters or more"},
@@ -55,13 +42,7 @@ func Fields(k Kind) []notify.Field {
 		{Name: "timeout", Help: "of a delivery, " + DefaultTimeout.String() + " if it is not said"},
 		{Name: "lease", Help: "how long what was delivered is the receiver's, at least 15s more than the time-out"},
 	}
-	switch k {
-	case Work:
-		return append(fields, notify.Field{Name: "lanes", Required: true, Help: "which work it does, as PIPELINE/STAGE with commas between them"})
-	case GateZero:
-		return append(fields, notify.Field{Name: "batch", Help: "the only batch whose companies it verifies"})
-	}
-	return nil
+	return append(fields, k.Fields...)
 }
 
 // plan is a configuration that has been read.
@@ -79,17 +60,17 @@ var (
 	laneName     = regexp.MustCompile(`^[A-Za-z0-9_.:-]{1,64}/[A-Za-z0-9_.:-]{1,64}$`)
 )
 
-// Check returns what is wrong with the configuration, all of it at once. No secret
-// is in the error.
-func (c Config) Check() error {
+// Check returns what is wrong with the configuration, all of it at once, if there are these
+// kinds of receivers. No secret is in the error.
+func (c Config) Check(kinds []Kind) error {
 	if !receiverName.MatchString(c.Name) {
 		return fmt.Errorf("%.70q is no name of a receiver: it needs lower-case letters, digits and hyphens", c.Name)
 	}
-	fields := Fields(c.Kind)
-	if fields == nil {
-		return fmt.Errorf("receiver %s: kind must be one of %v", c.Name, Kinds())
+	kind, known := find(kinds, c.Kind)
+	if !known {
+		return fmt.Errorf("receiver %s: kind must be one of %v", c.Name, Names(kinds))
 	}
-	bad := notify.CheckValues("receiver", c.Name, string(c.Kind), fields, c.Values, checkField)
+	bad := notify.CheckValues("receiver", c.Name, c.Kind, kind.AllFields(), c.Values, checkField)
 	if p := c.plan(); len(bad) == 0 && p.lease < p.timeout+margin {
 		bad = append(bad, fmt.Errorf("receiver %s: lease must be at least %v, its time-out and %v", c.Name, p.timeout+margin, margin))
 	}
@@ -112,12 +93,12 @@ func checkField(name, value string) error {
 			return fmt.Errorf("must be a whole number from 1 to %d", MaxConcurrency)
 		}
 	case "timeout":
-		if d, err := time.ParseDuration(value); err != nil || d <= 0 || d > recovery.MaxLease-margin {
-			return fmt.Errorf("must be a duration such as 30s, at most %v", recovery.MaxLease-margin)
+		if d, err := time.ParseDuration(value); err != nil || d <= 0 || d > MaxLease-margin {
+			return fmt.Errorf("must be a duration such as 30s, at most %v", MaxLease-margin)
 		}
 	case "lease":
-		if d, err := time.ParseDuration(value); err != nil || d <= 0 || d > recovery.MaxLease {
-			return fmt.Errorf("must be a duration such as 5m, at most %v", recovery.MaxLease)
+		if d, err := time.ParseDuration(value); err != nil || d <= 0 || d > MaxLease {
+			return fmt.Errorf("must be a duration such as 5m, at most %v", MaxLease)
 		}
 	case "lanes":
 		for lane := range strings.SplitSeq(value, ",") {
@@ -133,21 +114,14 @@ func checkField(name, value string) error {
 func (c Config) plan() plan {
 	v := c.Values
 	p := plan{
-		status: recoup.Receiver{Name: c.Name, Kind: string(c.Kind), BatchID: v["batch"], Concurrency: DefaultConcurrency, Deliveries: map[string]int64{}},
+		status: recoup.Receiver{Name: c.Name, Kind: c.Kind, BatchID: v["batch"], Concurrency: DefaultConcurrency, Deliveries: map[string]int64{}},
 		url:    v["url"], secret: []byte(v["secret"]), publicOnly: v["public-only"] != "false", timeout: duration(v["timeout"], DefaultTimeout),
 	}
 	if n, err := strconv.Atoi(v["concurrency"]); err == nil {
 		p.status.Concurrency = n
 	}
 	p.status.TimeoutSeconds, p.lease = p.timeout.Seconds(), duration(v["lease"], p.timeout+margin)
-	for _, outcome := range outcomes(c.Kind) {
-		p.status.Deliveries[outcome] = 0
-	}
-	for lane := range strings.SplitSeq(v["lanes"], ",") {
-		if pipeline, stage, ok := strings.Cut(strings.TrimSpace(lane), "/"); ok {
-			p.status.Lanes = append(p.status.Lanes, recoup.Lane{Pipeline: pipeline, Stage: stage})
-		}
-	}
+	p.status.Lanes = lanes(v["lanes"])
 	return p
 }
 

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/recoup-dev/recoup/server/internal/push"
+	"github.com/recoup-dev/recoup/server/internal/recovery"
 )
 
 // A receiver is set up completely or not at all, and what is wrong is said without
@@ -16,18 +17,18 @@ func TestConfig(t *testing.T) {
 	good := map[string]string{"url": "https://render.example/hunter2", "secret": "hunter2hunter2hunter2"}
 	for _, row := range []struct {
 		name   string
-		kind   push.Kind
+		kind   string
 		values string // name=value; name= takes it away
 		want   string // empty: it is good
 	}{
 		{"render", push.Work, "lanes=criticizer/fetch", ""},
 		{"render", push.Work, "lanes=a/b, c.d:e_f-g/h;concurrency=100;timeout=10m;lease=11m;public-only=true", ""},
-		{"verify", push.GateZero, "", ""},
-		{"verify", push.GateZero, "batch=2026-02;timeout=1s", ""},
-		{"local", push.GateZero, "url=http://127.0.0.1:1/x", ""},
+		{"verify", recovery.ReceiverKind, "", ""},
+		{"verify", recovery.ReceiverKind, "batch=2026-02;timeout=1s", ""},
+		{"local", recovery.ReceiverKind, "url=http://127.0.0.1:1/x", ""},
 
-		{"Render", push.GateZero, "", "is no name of a receiver"},
-		{"", push.GateZero, "", "is no name of a receiver"},
+		{"Render", recovery.ReceiverKind, "", "is no name of a receiver"},
+		{"", recovery.ReceiverKind, "", "is no name of a receiver"},
 		{"x", "", "", "receiver x: kind must be one of [work gate_zero]"},
 		{"x", "slack", "", "receiver x: kind must be one of [work gate_zero]"},
 		{"x", push.Work, "", "receiver x: lanes is missing: which work it does"},
@@ -35,20 +36,20 @@ func TestConfig(t *testing.T) {
 		{"x", push.Work, "lanes=a/b,,c/d", "receiver x: lanes must be of the form PIPELINE/STAGE"},
 		{"x", push.Work, "lanes=a/b/c", "receiver x: lanes must be of the form PIPELINE/STAGE"},
 		{"x", push.Work, "lanes=a/b;batch=b1", "receiver x: batch is nothing that a receiver of the kind work has"},
-		{"x", push.GateZero, "lanes=a/b", "receiver x: lanes is nothing that a receiver of the kind gate_zero has"},
-		{"x", push.GateZero, "url=", "receiver x: url is missing"},
-		{"x", push.GateZero, "secret=", "receiver x: secret is missing"},
-		{"x", push.GateZero, "secret=hunter2", "receiver x: secret must have 16 characters or more"},
-		{"x", push.GateZero, "url=http://render.example/hunter2", "receiver x: url must begin with https://"},
-		{"x", push.GateZero, "url=https://u:hunter2@render.example/", "receiver x: url must have no user"},
-		{"x", push.GateZero, "concurrency=0", "receiver x: concurrency must be a whole number from 1 to 100"},
-		{"x", push.GateZero, "concurrency=101", "receiver x: concurrency must be a whole number from 1 to 100"},
-		{"x", push.GateZero, "timeout=0s", "receiver x: timeout must be a duration"},
-		{"x", push.GateZero, "timeout=30", "receiver x: timeout must be a duration"},
-		{"x", push.GateZero, "timeout=1h", "receiver x: timeout must be a duration"},
-		{"x", push.GateZero, "lease=44s", "receiver x: lease must be at least 45s"},
-		{"x", push.GateZero, "lease=61m", "receiver x: lease must be a duration"},
-		{"x", push.GateZero, "public-only=yes", "receiver x: public-only must be true or false"},
+		{"x", recovery.ReceiverKind, "lanes=a/b", "receiver x: lanes is nothing that a receiver of the kind gate_zero has"},
+		{"x", recovery.ReceiverKind, "url=", "receiver x: url is missing"},
+		{"x", recovery.ReceiverKind, "secret=", "receiver x: secret is missing"},
+		{"x", recovery.ReceiverKind, "secret=hunter2", "receiver x: secret must have 16 characters or more"},
+		{"x", recovery.ReceiverKind, "url=http://render.example/hunter2", "receiver x: url must begin with https://"},
+		{"x", recovery.ReceiverKind, "url=https://u:hunter2@render.example/", "receiver x: url must have no user"},
+		{"x", recovery.ReceiverKind, "concurrency=0", "receiver x: concurrency must be a whole number from 1 to 100"},
+		{"x", recovery.ReceiverKind, "concurrency=101", "receiver x: concurrency must be a whole number from 1 to 100"},
+		{"x", recovery.ReceiverKind, "timeout=0s", "receiver x: timeout must be a duration"},
+		{"x", recovery.ReceiverKind, "timeout=30", "receiver x: timeout must be a duration"},
+		{"x", recovery.ReceiverKind, "timeout=1h", "receiver x: timeout must be a duration"},
+		{"x", recovery.ReceiverKind, "lease=44s", "receiver x: lease must be at least 45s"},
+		{"x", recovery.ReceiverKind, "lease=61m", "receiver x: lease must be a duration"},
+		{"x", recovery.ReceiverKind, "public-only=yes", "receiver x: public-only must be true or false"},
 	} {
 		values := maps.Clone(good)
 		for pair := range strings.SplitSeq(row.values, ";") {
@@ -56,7 +57,7 @@ func TestConfig(t *testing.T) {
 				values[name] = value
 			}
 		}
-		err := push.Config{Name: row.name, Kind: row.kind, Values: values}.Check()
+		err := push.Config{Name: row.name, Kind: row.kind, Values: values}.Check([]push.Kind{push.WorkKind(), recovery.Receivers()})
 		text := ""
 		if err != nil {
 			text = err.Error()

@@ -16,7 +16,6 @@ import (
 	"github.com/recoup-dev/recoup/internal/signature"
 	"github.com/recoup-dev/recoup/retry"
 	"github.com/recoup-dev/recoup/server/internal/notify"
-	"github.com/recoup-dev/recoup/server/internal/recovery"
 	"github.com/recoup-dev/recoup/server/internal/store"
 )
 
@@ -27,22 +26,8 @@ const (
 	outcomeFailed = "failed" // it came to nothing: the work went back
 )
 
-// outcomes lists the outcomes of deliveries of a kind.
-func outcomes(k Kind) []string {
-	if k == GateZero {
-		return []string{outcomePass, outcomeFail, outcomeTaken, outcomeLost, outcomeFailed}
-	}
-	return []string{outcomeSucceed, outcomeFail, outcomeRelease, outcomeTaken, outcomeLost, outcomeFailed}
-}
-
 // maxAnswer is how long an answer may be: as long as a result that the API takes.
 const maxAnswer = 1 << 20
-
-// answer is what a receiver has answered to a delivery.
-type answer struct {
-	status int
-	body   []byte
-}
 
 // trouble is why a delivery failed. Its text contains neither the address nor the
 // secret, and nothing of the response.
@@ -54,29 +39,32 @@ type trouble struct {
 
 func (t *trouble) Error() string { return t.reason }
 
-// unusable says why an answer is no result: which fields break which rule, in our own
-// words.
-func unusable(err error) *trouble {
+// Unusable says why an answer is no result: which fields break which rule, in our own
+// words. Result is an empty result, whose fields it may name.
+func Unusable(err error, result any) error {
 	why := "it is not in the form of a result"
 	if f, ok := errors.AsType[*fault.Error](err); ok {
 		why = f.Message
 		if fields := f.Fields(); len(fields) > 0 {
-			why = complaint(fields)
+			why = complaint(fields, result)
 		}
 	}
 	why, _ = redact.Default().String("answered with what is no result: " + why)
 	return &trouble{reason: cut(why, maxReason)}
 }
 
-// lost reports whether a result was refused because of what has happened to the work
+// Lost reports whether a result was refused because of what has happened to the work
 // meanwhile, and not because of what it says.
-func lost(err error) bool {
+func Lost(err error) bool {
 	var code recoup.Code
 	if f, ok := errors.AsType[*fault.Error](err); ok {
 		code = f.Code
 	}
-	if r, ok := errors.AsType[*recovery.Refusal](err); ok {
-		code = r.Code
+	if refusal, ok := errors.AsType[interface {
+		error
+		Fault() *fault.Error
+	}](err); ok {
+		code = refusal.Fault().Code
 	}
 	switch code {
 	case fault.CodeLeaseLost, fault.CodeBatchKilled, fault.CodeInvalidTransition, fault.CodeConflict:
@@ -87,13 +75,13 @@ func lost(err error) bool {
 
 // deliver sends one delivery and records the result in the answer. If the delivery fails,
 // the delivery is given back.
-func (r *receiver) deliver(ctx context.Context, p delivery, era int) {
+func (r *receiver) deliver(ctx context.Context, p Delivery, era int) {
 	a, err := r.send(ctx, p)
 	ctx, cancel := context.WithTimeout(ctx, margin)
 	defer cancel()
 	outcome := outcomeTaken
-	if err == nil && a.status != http.StatusAccepted {
-		outcome, err = p.record(ctx, a)
+	if err == nil && a.Status != http.StatusAccepted {
+		outcome, err = p.Record(ctx, a)
 	}
 	t, theirs := errors.AsType[*trouble](err)
 	switch {
@@ -104,7 +92,7 @@ func (r *receiver) deliver(ctx context.Context, p delivery, era int) {
 			r.fail(p, t, era)
 		}
 		r.sendBack(ctx, p, t == errCut)
-	case lost(err):
+	case Lost(err):
 		r.note(p, outcomeLost, era)
 	default: // the store has failed: the lease runs out, and it is delivered again
 		r.note(p, outcomeLost, era)
@@ -115,12 +103,12 @@ func (r *receiver) deliver(ctx context.Context, p delivery, era int) {
 // sendBack gives a delivery back through no fault of its own: at once, or, where it would
 // be claimed again before all others, later. What the store does not take now is given
 // back in a later pass.
-func (r *receiver) sendBack(ctx context.Context, p delivery, atOnce bool) {
-	if until, yes := p.aside(); yes && !atOnce {
+func (r *receiver) sendBack(ctx context.Context, p Delivery, atOnce bool) {
+	if until, yes := p.Aside(); yes && !atOnce {
 		r.putAside(p, until)
 		return
 	}
-	if err := p.giveBack(ctx); err != nil && !lost(err) {
+	if err := p.GiveBack(ctx); err != nil && !Lost(err) {
 		r.putAside(p, r.now())
 	}
 }
@@ -130,9 +118,9 @@ var errCut = &trouble{reason: "broken off"}
 
 // send makes a delivery and returns the answer if it is one of those that a receiver
 // may give.
-func (r *receiver) send(ctx context.Context, p delivery) (*answer, error) {
+func (r *receiver) send(ctx context.Context, p Delivery) (*Answer, error) {
 	now := r.now()
-	ctx, cancel := context.WithTimeout(ctx, min(r.timeout, max(soonest, p.until().Sub(now)-recordTime)))
+	ctx, cancel := context.WithTimeout(ctx, min(r.timeout, max(soonest, p.Until().Sub(now)-RecordTime)))
 	defer cancel()
 	go func() {
 		select {
@@ -141,7 +129,7 @@ func (r *receiver) send(ctx context.Context, p delivery) (*answer, error) {
 		case <-ctx.Done():
 		}
 	}()
-	body, err := json.Marshal(p.message())
+	body, err := json.Marshal(p.Message())
 	if err != nil {
 		return nil, &trouble{reason: "the delivery cannot be written"}
 	}
@@ -151,7 +139,7 @@ func (r *receiver) send(ctx context.Context, p delivery) (*answer, error) {
 	}
 	q.Header.Set("Content-Type", "application/json")
 	q.Header.Set("User-Agent", "recoup")
-	q.Header.Set(notify.IDHeader, p.key())
+	q.Header.Set(notify.IDHeader, p.Key())
 	q.Header.Set(signature.Header, signature.Sign(r.secret, now.Unix(), body))
 	w, err := r.client.Do(q)
 	if err != nil {
@@ -171,7 +159,7 @@ func (r *receiver) send(ctx context.Context, p delivery) (*answer, error) {
 	case len(said) > maxAnswer:
 		return nil, &trouble{reason: fmt.Sprintf("answered with more than %d bytes", maxAnswer)}
 	}
-	return &answer{w.StatusCode, said}, nil
+	return &Answer{w.StatusCode, said}, nil
 }
 
 // unanswered says why there was no answer, or not the whole of it.

@@ -1,6 +1,6 @@
-// Package push delivers work to receivers: addresses of others that take staged work
-// or verifications of Gate Zero by signed HTTP requests, where workers would come and
-// ask for them. It is the API turned round: a delivery says what a claim would have
+// Package push delivers work to receivers: addresses of others that take staged work, or
+// what another [Kind] has for them, by signed HTTP requests, where workers would come and
+// ask for it. It is the API turned round: a delivery says what a claim would have
 // been answered, and its answer is read as the result that a worker would have sent.
 //
 // Whatever is delivered was claimed through the services that workers use, so that
@@ -13,7 +13,9 @@ import (
 	"context"
 	"crypto/x509"
 	"errors"
+	"fmt"
 	"log/slog"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -22,7 +24,6 @@ import (
 	"github.com/recoup-dev/recoup"
 	"github.com/recoup-dev/recoup/server/internal/deadletter"
 	"github.com/recoup-dev/recoup/server/internal/engine"
-	"github.com/recoup-dev/recoup/server/internal/store"
 )
 
 // Letters is the dead letter service, which staged work comes from.
@@ -31,24 +32,32 @@ type Letters interface {
 	Results(ctx context.Context, c engine.Caller, results []recoup.WorkResult, receipts deadletter.Receipts) ([]deadletter.Done, error)
 }
 
-// Gate is where verifications come from.
-type Gate interface {
-	Claim(ctx context.Context, in recoup.GateZeroClaim) ([]store.Case, error)
-	Record(ctx context.Context, results []recoup.GateZeroResult) ([]store.CaseOutcome, error)
-	GiveBack(ctx context.Context, id, token recoup.ID) error
-	GiveBackIntake(ctx context.Context, c *store.Case) error
-}
-
-// Options are what a pusher is made of. All but Receivers and Roots are required.
+// Options are what a pusher is made of. All but Kinds, Sources, Receivers and Roots are required.
 type Options struct {
 	Letters   Letters
-	Gate      Gate
+	Kinds     []Kind                // beside staged work
+	Sources   map[string]OpenSource // of these, by their names
 	Receivers []Config
 	Read      func(document []byte, into any) error // an answer, as strictly as the API reads what workers send
 	Now       func() time.Time
 	Random    func() float64
 	Logger    *slog.Logger
 	Roots     *x509.CertPool // whose certificates are trusted; nil: the machine's
+}
+
+// kinds are all kinds of receivers.
+func (o *Options) kinds() []Kind { return append([]Kind{WorkKind()}, o.Kinds...) }
+
+// sources make the sources of all kinds.
+func (o *Options) sources() map[string]OpenSource {
+	all := maps.Clone(o.Sources)
+	if all == nil {
+		all = map[string]OpenSource{}
+	}
+	all[Work] = func(worker string, values map[string]string) Source {
+		return &workSource{o, worker, lanes(values["lanes"])}
+	}
+	return all
 }
 
 // Pusher delivers. It is safe for concurrent use.
@@ -60,13 +69,18 @@ type Pusher struct {
 
 // New makes the receivers. It returns everything that is wrong with them at once.
 func New(o Options) (*Pusher, error) {
-	if o.Letters == nil || o.Gate == nil || o.Read == nil || o.Now == nil || o.Random == nil || o.Logger == nil {
-		return nil, errors.New("push: letters, gate, a reader of answers, clock, randomness and logger are required")
+	if o.Letters == nil || o.Read == nil || o.Now == nil || o.Random == nil || o.Logger == nil {
+		return nil, errors.New("push: letters, a reader of answers, clock, randomness and logger are required")
+	}
+	for _, k := range o.kinds() {
+		if o.sources()[k.Name] == nil {
+			return nil, fmt.Errorf("push: the kind %s of receivers has no source", k.Name)
+		}
 	}
 	p := &Pusher{cut: make(chan struct{})}
 	var bad []error
 	for _, c := range o.Receivers {
-		if err := c.Check(); err != nil {
+		if err := c.Check(o.kinds()); err != nil {
 			bad = append(bad, err)
 			continue
 		}

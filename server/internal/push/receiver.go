@@ -5,6 +5,7 @@ import (
 	"log/slog"
 	"maps"
 	"net/http"
+	"slices"
 	"sync"
 	"time"
 
@@ -18,43 +19,17 @@ import (
 var backoff = retry.Schedule{Kind: retry.Exponential, Base: time.Second, Multiplier: 2, Cap: 5 * time.Minute, Jitter: retry.Full}
 
 const (
-	soonest    = time.Second // after a failure
-	recordTime = 5 * time.Second
+	soonest = time.Second // after a failure
+
+	// RecordTime is how long before the end of its lease a delivery is broken off or given
+	// back: time to record that.
+	RecordTime = 5 * time.Second
 )
-
-// delivery is one piece of work on its way to a receiver.
-type delivery interface {
-	// key is the same whenever the same attempt is delivered.
-	key() string
-
-	// message is what is sent, which is written as JSON.
-	message() any
-
-	// until is when its lease ends.
-	until() time.Time
-
-	// record records the result in an answer and returns the outcome. An error that is
-	// a [*trouble] is the receiver's: its answer is no result.
-	record(ctx context.Context, a *answer) (outcome string, err error)
-
-	// giveBack ends the lease and changes nothing else.
-	giveBack(ctx context.Context) error
-
-	// aside reports whether it would be claimed again before all others. Then it is
-	// given back at that time and not before, and others are delivered before it.
-	aside() (until time.Time, yes bool)
-}
-
-// source supplies the deliveries of a receiver.
-type source interface {
-	// claim leases what there is, for that many seconds.
-	claim(ctx context.Context, limit, lease int) ([]delivery, error)
-}
 
 // receiver is an address that work is delivered to.
 type receiver struct {
 	plan
-	source source
+	source Source
 	client *http.Client
 	now    func() time.Time
 	random func() float64
@@ -77,11 +52,11 @@ func newReceiver(c Config, o *Options, cut <-chan struct{}) *receiver {
 		plan: p, client: notify.NewClient(o.Roots, p.publicOnly, p.status.Concurrency),
 		now: o.Now, random: o.Random, log: o.Logger, cut: cut,
 	}
-	worker := "push:" + c.Name
-	r.source = &workSource{o, worker, p.status.Lanes}
-	if c.Kind == GateZero {
-		r.source = &gateSource{o, worker, p.status.BatchID}
+	kind, _ := find(o.kinds(), c.Kind) // it was checked
+	for _, outcome := range slices.Concat(kind.Outcomes, []string{outcomeTaken, outcomeLost, outcomeFailed}) {
+		r.status.Deliveries[outcome] = 0
 	}
+	r.source = o.sources()[c.Kind]("push:"+c.Name, c.Values)
 	return r
 }
 
@@ -153,7 +128,7 @@ func (r *receiver) stop() {
 
 // note counts an outcome. A receiver whose answer it is works again, unless another
 // delivery has failed after this one began.
-func (r *receiver) note(p delivery, outcome string, era int) {
+func (r *receiver) note(p Delivery, outcome string, era int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.status.Deliveries[outcome]++
@@ -167,14 +142,14 @@ func (r *receiver) note(p delivery, outcome string, era int) {
 
 // fail counts a failed delivery and makes the receiver back off. Deliveries that fail
 // together count once.
-func (r *receiver) fail(p delivery, t *trouble, era int) {
+func (r *receiver) fail(p Delivery, t *trouble, era int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	now := r.now()
 	r.status.Deliveries[outcomeFailed]++
 	r.clearFailed(p)
-	if _, yes := p.aside(); yes {
-		r.failed = append(r.failed[max(0, len(r.failed)+1-maxFailed):], p.key())
+	if _, yes := p.Aside(); yes {
+		r.failed = append(r.failed[max(0, len(r.failed)+1-maxFailed):], p.Key())
 	}
 	if era == r.era {
 		r.era++

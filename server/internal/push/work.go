@@ -5,12 +5,14 @@ import (
 	"context"
 	"net/http"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/recoup-dev/recoup"
 	"github.com/recoup-dev/recoup/fault"
 	"github.com/recoup-dev/recoup/server/internal/deadletter"
 	"github.com/recoup-dev/recoup/server/internal/engine"
+	"github.com/recoup-dev/recoup/server/internal/notify"
 )
 
 // The outcomes that only deliveries of work have.
@@ -20,6 +22,18 @@ const (
 	outcomeRelease = deadletter.Released
 )
 
+// Work is the kind of receivers that are sent staged work, new or replayed.
+const Work = "work"
+
+// WorkKind returns that kind.
+func WorkKind() Kind {
+	return Kind{
+		Name:     Work,
+		Fields:   []notify.Field{{Name: "lanes", Required: true, Help: "which work it does, as PIPELINE/STAGE with commas between them"}},
+		Outcomes: []string{outcomeSucceed, outcomeFail, outcomeRelease},
+	}
+}
+
 // workSource is staged work at some lanes.
 type workSource struct {
 	*Options
@@ -27,11 +41,11 @@ type workSource struct {
 	lanes  []recoup.Lane
 }
 
-func (s *workSource) claim(ctx context.Context, limit, lease int) ([]delivery, error) {
+func (s *workSource) Claim(ctx context.Context, limit, lease int) ([]Delivery, error) {
 	claimed, err := s.Letters.Claim(ctx, engine.Caller{Name: s.worker}, recoup.WorkClaim{
 		Lanes: s.lanes, Worker: s.worker, Limit: limit, LeaseSeconds: lease,
 	})
-	list := make([]delivery, len(claimed))
+	list := make([]Delivery, len(claimed))
 	for i := range claimed {
 		list[i] = &workParcel{s, &claimed[i]}
 	}
@@ -44,10 +58,10 @@ type workParcel struct {
 	work *recoup.ClaimedWork
 }
 
-// key is that of the work at its stage and, where it is replayed, of the replay, and of
+// Key is that of the work at its stage and, where it is replayed, of the replay, and of
 // the attempt where it is retried: a receiver that remembers its answers must not answer
 // with the failure that is to be mended.
-func (p *workParcel) key() string {
+func (p *workParcel) Key() string {
 	key := "work/" + p.work.WorkID.String() + "/" + p.work.Stage
 	if !p.work.ReplayID.IsZero() {
 		key += "/" + p.work.ReplayID.String()
@@ -58,24 +72,24 @@ func (p *workParcel) key() string {
 	return key
 }
 
-func (p *workParcel) message() any     { return p.work }
-func (p *workParcel) until() time.Time { return p.work.LeaseEndsAt }
+func (p *workParcel) Message() any     { return p.work }
+func (p *workParcel) Until() time.Time { return p.work.LeaseEndsAt }
 
-// aside is never needed: work that comes back waits longer each time.
-func (p *workParcel) aside() (time.Time, bool) { return time.Time{}, false }
+// Aside is never needed: work that comes back waits longer each time.
+func (p *workParcel) Aside() (time.Time, bool) { return time.Time{}, false }
 
-func (p *workParcel) record(ctx context.Context, a *answer) (string, error) {
+func (p *workParcel) Record(ctx context.Context, a *Answer) (string, error) {
 	var result recoup.WorkResult
-	if a.status == http.StatusNoContent {
+	if a.Status == http.StatusNoContent {
 		result.Outcome = outcomeSucceed
-	} else if err := p.Read(a.body, &result); err != nil {
-		return "", unusable(err)
+	} else if err := p.Read(a.Body, &result); err != nil {
+		return "", Unusable(err, recoup.WorkResult{})
 	}
-	if !same(result.WorkID, p.work.WorkID) || !same(result.LeaseToken, p.work.LeaseToken) {
-		return "", unusable(other())
+	if !Same(result.WorkID, p.work.WorkID) || !Same(result.LeaseToken, p.work.LeaseToken) {
+		return "", Unusable(Other(), recoup.WorkResult{})
 	}
 	if result.Outcome != outcomeSucceed && result.Outcome != outcomeFail && result.Outcome != outcomeRelease {
-		return "", unusable(fault.BadField("outcome", "enum", "outcome must be succeed, fail or release"))
+		return "", Unusable(fault.BadField("outcome", "enum", "outcome must be succeed, fail or release"), recoup.WorkResult{})
 	}
 	result.WorkID, result.LeaseToken = p.work.WorkID, p.work.LeaseToken
 	if result.Outcome == outcomeFail && result.Failure != nil {
@@ -104,12 +118,22 @@ func (p *workParcel) apply(ctx context.Context, result recoup.WorkResult) error 
 	if err != nil {
 		return err
 	}
-	if err := done[0].Err; err != nil && !lost(err) {
-		return unusable(err)
+	if err := done[0].Err; err != nil && !Lost(err) {
+		return Unusable(err, recoup.WorkResult{})
 	}
 	return done[0].Err
 }
 
-func (p *workParcel) giveBack(ctx context.Context) error {
+func (p *workParcel) GiveBack(ctx context.Context) error {
 	return p.apply(ctx, recoup.WorkResult{WorkID: p.work.WorkID, LeaseToken: p.work.LeaseToken, Outcome: deadletter.Released})
+}
+
+// lanes reads a list of lanes, which was checked.
+func lanes(text string) (list []recoup.Lane) {
+	for lane := range strings.SplitSeq(text, ",") {
+		if pipeline, stage, ok := strings.Cut(strings.TrimSpace(lane), "/"); ok {
+			list = append(list, recoup.Lane{Pipeline: pipeline, Stage: stage})
+		}
+	}
+	return list
 }

@@ -168,15 +168,15 @@ func (r *receiver) values(more ...string) map[string]string {
 	return v
 }
 
-func (w *world) pusher(kind push.Kind, values map[string]string) *pusher {
+func (w *world) pusher(kind string, values map[string]string) *pusher {
 	w.Helper()
 	return w.pusherOn(w.letters, kind, values)
 }
 
-func (w *world) pusherOn(letters push.Letters, kind push.Kind, values map[string]string) *pusher {
+func (w *world) pusherOn(letters push.Letters, kind string, values map[string]string) *pusher {
 	w.Helper()
 	p, err := push.New(push.Options{
-		Letters: letters, Gate: w.gate, Read: httpapi.Read, Now: w.clock, Random: func() float64 { return 0.5 }, Logger: slog.New(slog.NewTextHandler(w, nil)),
+		Letters: letters, Kinds: []push.Kind{recovery.Receivers()}, Sources: map[string]push.OpenSource{recovery.ReceiverKind: recovery.Deliver(w.gate, httpapi.Read)}, Read: httpapi.Read, Now: w.clock, Random: func() float64 { return 0.5 }, Logger: slog.New(slog.NewTextHandler(w, nil)),
 		Receivers: []push.Config{{Name: "render", Kind: kind, Values: values}},
 	})
 	w.must(err)

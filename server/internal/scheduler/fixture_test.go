@@ -4,6 +4,8 @@ import (
 	"testing"
 
 	"github.com/recoup-dev/recoup"
+	"github.com/recoup-dev/recoup/server/internal/policy"
+	"github.com/recoup-dev/recoup/server/internal/recovery"
 	"github.com/recoup-dev/recoup/server/internal/scheduler"
 	"github.com/recoup-dev/recoup/server/internal/store"
 	"github.com/recoup-dev/recoup/server/internal/test/node"
@@ -29,7 +31,12 @@ func everywhere(t *testing.T, test func(w *world)) {
 
 // jobs are the real ones.
 func (w *world) jobs() []scheduler.Job {
-	return scheduler.All(scheduler.Parts{Store: w.DB, Engine: w.Engine, Policy: w.Engine.Policies.Current})
+	return scheduler.All(scheduler.Parts{Store: w.DB, Engine: w.Engine, Policy: w.Engine.Policies.Current, Jobs: gateZero(w.DB)})
+}
+
+// gateZero are the jobs of Gate Zero.
+func gateZero(s recovery.JobStore) []scheduler.Job {
+	return recovery.Jobs(s, func() policy.GateZero { return policy.Default().Gate })
 }
 
 // node is the clock of a node.

@@ -3,10 +3,10 @@ package scheduler
 import (
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	"github.com/recoup-dev/recoup/server/internal/policy"
-	"github.com/recoup-dev/recoup/server/internal/recovery"
 	"github.com/recoup-dev/recoup/server/internal/store"
 )
 
@@ -20,15 +20,6 @@ type Sweeper interface {
 	CarryOperations(ctx context.Context) (done int, more bool, err error)
 }
 
-// EventFiles writes days of events to files.
-type EventFiles struct {
-	// File files some days that are due, for a moment, and says how many.
-	File func(ctx context.Context) (days int, more bool, err error)
-
-	// Overdue says how many days are to be filed, and since when.
-	Overdue func(ctx context.Context, now time.Time, limit int) (store.Overdue, error)
-}
-
 // Parts are what the jobs work on.
 type Parts struct {
 	Store  Keeper
@@ -38,17 +29,15 @@ type Parts struct {
 	// Alerts evaluates the alert rules; nil: there are none.
 	Alerts func(ctx context.Context, term store.Term) (changed int, err error)
 
-	// Bus is what came by the bus; nil: there is none.
-	Bus BusKeeper
-
 	// Doctor looks for what is wrong with the installation; nil: nobody does.
 	Doctor func(ctx context.Context) (found int, err error)
 
 	// LateEvents are events of acts that are not in the ledger yet; nil: there are never any.
 	LateEvents store.LateEvents
 
-	// EventFiles files events before their month is dropped; nil: they are not filed.
-	EventFiles *EventFiles
+	// Jobs are those that other packages bring along. Each takes its turn where [Job.After]
+	// says.
+	Jobs []Job
 }
 
 // How large a chunk is. A sweep locks its errors, so it takes few at a time.
@@ -81,10 +70,6 @@ func All(p Parts) []Job {
 		{
 			Name: "operations", About: "carry out bulk operations that were confirmed", Every: time.Second, Late: 30 * time.Minute,
 			Chunk: func(ctx context.Context, _ Run) (int, bool, error) { return p.Engine.CarryOperations(ctx) },
-		},
-		{
-			Name: "freeze", About: "end the recoveries of batches whose time is over", Every: 10 * time.Second, Late: time.Hour,
-			Chunk: p.freeze, Overdue: p.overdue(store.DueFreeze, nil),
 		},
 		{
 			Name: "counts", About: "fold the counts of errors and their groups, of what happens to them, of batches and dead letters", Every: 5 * time.Second, Late: 15 * time.Minute,
@@ -126,15 +111,12 @@ func All(p Parts) []Job {
 			},
 		})
 	}
-	if p.EventFiles != nil { // before the retention of events, which waits for it
-		jobs = append(jobs, Job{
-			Name: "event-files", About: "write days of events to files before their month is dropped", Every: time.Minute, Late: 3 * 24 * time.Hour,
-			Chunk:   func(ctx context.Context, _ Run) (int, bool, error) { return p.EventFiles.File(ctx) },
-			Overdue: p.EventFiles.Overdue,
-		})
-	}
-	if p.Bus != nil {
-		jobs = append(jobs, busJobs(p.Bus)...)
+	for _, j := range p.Jobs {
+		at := len(jobs)
+		if i := slices.IndexFunc(jobs, func(other Job) bool { return other.Name == j.After }); i >= 0 {
+			at = i + 1
+		}
+		jobs = slices.Insert(jobs, at, j)
 	}
 	return append(jobs, p.retention()...)
 }
@@ -252,14 +234,4 @@ func fold(folds ...func(context.Context) error) chunker {
 func (p Parts) partitions(ctx context.Context, t Run) (int, bool, error) {
 	return 0, false, errors.Join(p.Store.EnsurePartitions(ctx, t.Now),
 		p.Store.EnsureEventPartitions(ctx, t.Now, p.Policy().Ledger.EventRetention))
-}
-
-// freeze ends what is left of batches whose time is over, by the rules of Gate
-// Zero: each recovery is decided again under its lock.
-func (p Parts) freeze(ctx context.Context, t Run) (int, bool, error) {
-	gate := p.Policy().Gate
-	n, err := p.Store.FreezeDue(ctx, time.Time{}, sweepChunk, func(c store.Case, now time.Time) (store.Case, store.CaseEffects, error) {
-		return recovery.Step(gate, c, recovery.Freeze{}, now)
-	})
-	return n, n >= sweepChunk, err
 }

@@ -33,6 +33,10 @@ type Job struct {
 	Late  time.Duration // how far it may fall behind, or how long go without success, before people are notified
 	Idle  time.Duration // how often it is begun while all nodes are idle; zero: once an hour, or as seldom as Every says
 
+	// After is the job after which it takes its turn, if there is one of that name. Empty: it
+	// comes before the jobs that delete what has been kept long enough.
+	After string
+
 	// Fenced says that a chunk does harm when it is done twice, and therefore hands
 	// the term on to the store. Only a leader can run such a job.
 	Fenced bool

@@ -64,7 +64,7 @@ both owners, of the table and of the schema recoup. 'recoup adopt release' takes
 	cmd.Flags().BoolVar(&f.apply, "apply", false, "adopt the table")
 	cmd.Flags().BoolVar(&f.detach, "no-wait", false, "with --apply, do not wait for nodes to read the rows that are there")
 	command.YesFlag(cmd, &f.yes)
-	f.readDatabase = command.SettingFlags(cmd, "database", "database-direct", "adoption-database", "schema-owner")
+	f.readDatabase = command.SettingFlags(streams, cmd, "database", "database-direct", "adoption-database", "schema-owner")
 	f.mirrors = func() bool { return cmd.Flags().Changed("no-mirror") && !f.request.NoMirror }
 	return command.Offline(streams, cmd, command.One, f.run)
 }

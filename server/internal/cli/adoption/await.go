@@ -12,10 +12,11 @@ import (
 	"github.com/recoup-dev/recoup/server/internal/adopt"
 	"github.com/recoup-dev/recoup/server/internal/app"
 	"github.com/recoup-dev/recoup/server/internal/cli/command"
+	"github.com/recoup-dev/recoup/server/internal/config"
 )
 
 // settings reads the settings once the flags are parsed.
-type settings = func() (app.Config, app.Options, error)
+type settings = func() (config.Values, app.Options, error)
 
 // lookEvery is how often a waiting command looks.
 const lookEvery = 250 * time.Millisecond

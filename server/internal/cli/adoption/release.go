@@ -29,7 +29,7 @@ table's definition is then what it was before, and its rows stay. Locks are take
 	}
 	command.YesFlag(cmd, &yes)
 	cmd.Flags().BoolVar(&detach, "no-wait", false, "do not wait for nodes to end the errors that are open")
-	read := command.SettingFlags(cmd, "database", "database-direct", "schema-owner")
+	read := command.SettingFlags(streams, cmd, "database", "database-direct", "schema-owner")
 	return command.Offline(streams, cmd, command.One, func(ctx context.Context, s *command.Session, args []string) error {
 		_, options, err := read()
 		if err != nil {

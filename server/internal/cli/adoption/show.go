@@ -10,6 +10,7 @@ import (
 
 	"github.com/recoup-dev/recoup/server/internal/adopt"
 	"github.com/recoup-dev/recoup/server/internal/cli/command"
+	"github.com/recoup-dev/recoup/server/internal/cli/stream"
 	"github.com/recoup-dev/recoup/server/internal/policy"
 )
 
@@ -100,7 +101,7 @@ func describe(p *adopt.Plan, width int) string {
 	page := &command.Page{Width: min(cmp.Or(width, planWidth), planWidth)}
 	switch {
 	case p.Adopted != nil:
-		page.Heading(fmt.Sprintf("%s is adopted as %s since %s: %s.", p.Source, p.Adopted.Table, command.Stamp(p.Adopted.BegunAt), p.Adopted.State))
+		page.Heading(fmt.Sprintf("%s is adopted as %s since %s: %s.", p.Source, p.Adopted.Table, stream.Stamp(p.Adopted.BegunAt), p.Adopted.State))
 		if p.Moves {
 			page.Text(fmt.Sprintf("It moves to %s: policy %s, hub %s. New rows: %s, %s.", p.Table.Name, p.Table.Policy, p.Table.Hub, p.Table.Default, fate(p)))
 		}

@@ -98,6 +98,11 @@ func ReasonFlag(cmd *cobra.Command, reason *string, need bool) {
 	cmd.Flags().StringVar(reason, "reason", "", help)
 }
 
+// YesFlag adds the flag that answers a confirmation beforehand.
+func YesFlag(cmd *cobra.Command, yes *bool) {
+	cmd.Flags().BoolVar(yes, "yes", false, "skip the confirmation, for scripts")
+}
+
 // NeedReason refuses an act without a reason.
 func NeedReason(reason string) error {
 	if strings.TrimSpace(reason) == "" {

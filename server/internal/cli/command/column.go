@@ -10,6 +10,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/recoup-dev/recoup"
+	"github.com/recoup-dev/recoup/server/internal/cli/stream"
 )
 
 // Column is one of a table.
@@ -40,7 +41,7 @@ type Figure int64
 // Seconds is a span in a cell.
 type Seconds int64
 
-func (s Seconds) String() string { return Age(time.Duration(s) * time.Second) }
+func (s Seconds) String() string { return stream.Age(time.Duration(s) * time.Second) }
 
 // Moment is a time in a cell. People see how far away it is, with --utc when it is;
 // programs see when it is.
@@ -58,7 +59,7 @@ func At(t time.Time) Moment { return Moment{Time: t, form: Streams.Relative} }
 
 // Exactly is a moment that is always shown in full.
 func Exactly(t time.Time) Moment {
-	return Moment{Time: t, form: func(_ Streams, t time.Time) string { return Stamp(t) }}
+	return Moment{Time: t, form: func(_ Streams, t time.Time) string { return stream.Stamp(t) }}
 }
 
 // Or is what is shown if there is no such moment.
@@ -67,8 +68,8 @@ func (m Moment) Or(none string) Moment {
 	return m
 }
 
-// text writes a cell for people.
-func (s Streams) text(cell any) string {
+// cellText writes a cell for people.
+func cellText(s Streams, cell any) string {
 	switch v := cell.(type) {
 	case Moment:
 		if v.IsZero() {
@@ -85,12 +86,12 @@ func (s Streams) text(cell any) string {
 	return fmt.Sprint(cell)
 }
 
-// value writes a cell for programs.
-func (s Streams) value(cell any) string {
+// cellValue writes a cell for programs.
+func cellValue(s Streams, cell any) string {
 	if m, ok := cell.(Moment); ok && !m.IsZero() {
 		return m.UTC().Format(time.RFC3339)
 	}
-	return s.text(cell)
+	return cellText(s, cell)
 }
 
 // number is the value of a cell that is one.
@@ -101,10 +102,10 @@ func number(cell any) (int64, bool) {
 	return 0, false
 }
 
-// compare orders two cells of a column; those that show nothing come last in either
+// compareCells orders two cells of a column; those that show nothing come last in either
 // direction.
-func (s Streams) compare(a, b any, down bool) int {
-	at, bt := s.text(a), s.text(b)
+func compareCells(s Streams, a, b any, down bool) int {
+	at, bt := cellText(s, a), cellText(s, b)
 	if at == "" || bt == "" {
 		return strings.Compare(bt, at)
 	}

@@ -6,18 +6,16 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"unicode"
 	"unicode/utf8"
 
 	"github.com/goccy/go-yaml"
+
+	"github.com/recoup-dev/recoup/server/internal/cli/stream"
 )
 
 // Text that others wrote may steer the terminal it is printed on: move the cursor, hide or
 // reverse what is next to it. Tables and pages leave such characters out ([Printable]). What
 // programs read keeps them as escapes: JSON and YAML of the same value, CSV as \u001b.
-
-// steers reports whether a character is not seen but may change what is.
-func steers(r rune) bool { return !unicode.IsGraphic(r) && r != '\n' && r != '\t' }
 
 // appendEscaped appends a character as JSON writes it.
 func appendEscaped(buf []byte, r rune) []byte {
@@ -32,12 +30,12 @@ func appendEscaped(buf []byte, r rune) []byte {
 // in strings, so that the value stays the same.
 func EscapeJSON(data []byte) []byte {
 	text := string(data)
-	if !strings.ContainsFunc(text, steers) {
+	if !strings.ContainsFunc(text, stream.Steers) {
 		return data
 	}
 	escaped := make([]byte, 0, len(data)+64)
 	for _, r := range text {
-		if steers(r) {
+		if stream.Steers(r) {
 			escaped = appendEscaped(escaped, r)
 		} else {
 			escaped = append(escaped, string(r)...)
@@ -63,7 +61,7 @@ func toYAML(data []byte) ([]byte, error) {
 		if err := json.Unmarshal(data[at:end], &text); err != nil {
 			return nil, err
 		}
-		if strings.ContainsFunc(text, steers) || strings.Contains(text, "\t") {
+		if strings.ContainsFunc(text, stream.Steers) || strings.Contains(text, "\t") {
 			literal := strconv.Quote(fmt.Sprintf("%s%d-", name, len(kept)/2))
 			kept = append(kept, strings.Trim(literal, `"`), string(EscapeJSON(data[at:end])))
 			data = append(append(append([]byte{}, data[:at]...), literal...), data[end:]...)
@@ -102,7 +100,7 @@ func Inert(cell string) string {
 	if _, err := strconv.ParseFloat(cell, 64); err == nil && cell[0] == '-' {
 		formula = false
 	}
-	if strings.ContainsFunc(cell, steers) {
+	if strings.ContainsFunc(cell, stream.Steers) {
 		cell = string(EscapeJSON([]byte(cell)))
 	}
 	if formula {
@@ -117,20 +115,10 @@ func seen(args []any) []any {
 	for i, arg := range args {
 		switch v := arg.(type) {
 		case string:
-			args[i] = visible(v)
+			args[i] = stream.Visible(v)
 		case error:
-			args[i] = visible(v.Error())
+			args[i] = stream.Visible(v.Error())
 		}
 	}
 	return args
-}
-
-// visible is [Printable] for a text of several lines.
-func visible(s string) string {
-	return strings.Map(func(r rune) rune {
-		if steers(r) {
-			return ' '
-		}
-		return r
-	}, s)
 }

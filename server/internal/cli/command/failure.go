@@ -31,17 +31,17 @@ func unreachable(err error) bool {
 	return errors.As(err, &op) && op.Op == "dial"
 }
 
-// print says what went wrong, why, under which request id, and the way out.
-func (e *serverError) print(s Streams) {
+// Print says what went wrong, why, under which request id, and the way out.
+func (e *serverError) Print(s Streams) {
 	if unreachable(e.err) {
 		var op *net.OpError
 		_ = errors.As(e.err, &op) // it is one
-		fmt.Fprintf(s.Err, "%s: no server answers at %s: %v\n", s.program(), e.server, op.Err)
+		fmt.Fprintf(s.Err, "%s: no server answers at %s: %v\n", s.ProgramName(), e.server, op.Err)
 		fmt.Fprintln(s.Err, "'recoup demo' starts one with sample data, 'recoup serve' one that keeps its data.\n"+
 			"--server URL or $RECOUP_SERVER names one elsewhere.")
 		return
 	}
-	fmt.Fprintf(s.Err, "%s: %s: %s\n", s.program(), e.said.Code, Printable(e.said.Message))
+	fmt.Fprintf(s.Err, "%s: %s: %s\n", s.ProgramName(), e.said.Code, Printable(e.said.Message))
 	p := Page{Width: s.Width}
 	if gate, ok := gateOf(e.said); ok {
 		p.Table(GateTable(s, gate))

@@ -75,7 +75,7 @@ func (e BadID) Error() string {
 func (s subject) explain(err error) error {
 	if bad, ok := errors.AsType[BadID](err); ok {
 		bad.List = cmp.Or(bad.List, s.list())
-		return UsageError{bad}
+		return UsageError{Err: bad}
 	}
 	if unknown, ok := errors.AsType[UnknownID](err); ok {
 		unknown.List = cmp.Or(unknown.List, s.list())

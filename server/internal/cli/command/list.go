@@ -174,7 +174,7 @@ func (l *List[T]) csv(s *Session, rows []Cells) error {
 	for i := 0; i < len(rows) && err == nil; i++ {
 		line := make([]string, len(rows[i]))
 		for j, cell := range rows[i] {
-			line[j] = Inert(s.value(cell))
+			line[j] = Inert(cellValue(s.Streams, cell))
 		}
 		err = w.Write(line)
 	}

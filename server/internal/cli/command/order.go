@@ -41,7 +41,7 @@ func sorted[T any](s Streams, list []T, by order, row func(*T) Cells) []Cells {
 		lines[i] = line{list[i], row(&list[i])}
 	}
 	if by.column >= 0 {
-		slices.SortStableFunc(lines, func(a, b line) int { return s.compare(a.cells[by.column], b.cells[by.column], by.down) })
+		slices.SortStableFunc(lines, func(a, b line) int { return compareCells(s, a.cells[by.column], b.cells[by.column], by.down) })
 	}
 	rows := make([]Cells, len(list))
 	for i := range lines {

@@ -3,6 +3,8 @@ package command
 import (
 	"fmt"
 	"strings"
+
+	"github.com/recoup-dev/recoup/server/internal/cli/stream"
 )
 
 // The widths to which text is wrapped: of pages for people, and of help.
@@ -34,7 +36,7 @@ func (p *Page) Heading(s string) {
 	if p.Len() > 0 {
 		p.WriteByte('\n')
 	}
-	p.WriteString(visible(s) + "\n")
+	p.WriteString(stream.Visible(s) + "\n")
 }
 
 // Text writes a paragraph.
@@ -141,7 +143,7 @@ func (p *Page) Table(t *Table) {
 // Wrap writes s with one margin before its first line and another, of the same
 // width, before the lines that follow.
 func (p *Page) Wrap(first, rest, s string) {
-	for _, line := range wrap(first, rest, visible(s), p.width()) {
+	for _, line := range wrap(first, rest, stream.Visible(s), p.width()) {
 		p.WriteString(line + "\n")
 	}
 }

@@ -87,7 +87,7 @@ func (f *ServerFlags) Connect(now func() time.Time, timeout time.Duration, chang
 	}
 	c, err := client.New(options)
 	if err != nil {
-		return nil, UsageError{err}
+		return nil, UsageError{Err: err}
 	}
 	return c, nil
 }

@@ -7,13 +7,14 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/recoup-dev/recoup/server/internal/app"
+	"github.com/recoup-dev/recoup/server/internal/config"
 )
 
 // SettingFlags adds a flag for every setting, or for the named ones, and returns
 // how to read the configuration once the flags are parsed.
-func SettingFlags(cmd *cobra.Command, only ...string) func() (app.Config, app.Options, error) {
+func SettingFlags(streams Streams, cmd *cobra.Command, only ...string) func() (config.Values, app.Options, error) {
 	given := map[string]*string{}
-	for _, s := range app.Settings() {
+	for _, s := range slices.Concat(app.Settings(&app.Options{}), streams.Config.Settings) {
 		if len(only) > 0 && !slices.Contains(only, s.Name) {
 			continue
 		}
@@ -22,12 +23,12 @@ func SettingFlags(cmd *cobra.Command, only ...string) func() (app.Config, app.Op
 			help += " (default " + s.Default + ")"
 		}
 		given[s.Name] = cmd.Flags().String(s.Name, "", help)
-		if s.Switch() {
+		if s.Switch {
 			cmd.Flags().Lookup(s.Name).NoOptDefVal = "true"
 		}
 	}
 	file := cmd.Flags().String("config", "", "configuration `FILE`, with NAME: VALUE in each line ($RECOUP_CONFIG)")
-	return func() (app.Config, app.Options, error) {
+	return func() (config.Values, app.Options, error) {
 		flags := map[string]string{}
 		for name, value := range given {
 			if cmd.Flags().Changed(name) {
@@ -37,10 +38,10 @@ func SettingFlags(cmd *cobra.Command, only ...string) func() (app.Config, app.Op
 		if *file == "" {
 			*file = os.Getenv("RECOUP_CONFIG")
 		}
-		config, options, err := app.ReadConfig(flags, os.LookupEnv, *file)
+		values, options, err := app.ReadConfig(flags, os.LookupEnv, *file, streams.Config)
 		if err != nil {
-			err = UsageError{err}
+			err = UsageError{Err: err}
 		}
-		return config, options, err
+		return values, options, err
 	}
 }

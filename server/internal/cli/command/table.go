@@ -3,7 +3,6 @@ package command
 import (
 	"cmp"
 	"fmt"
-	"os"
 	"strings"
 
 	"github.com/recoup-dev/recoup"
@@ -68,7 +67,7 @@ func (t *Table) cells(short bool) [][]string {
 	for _, row := range t.rows {
 		line := make([]string, len(row))
 		for i, cell := range row {
-			text := t.streams.text(cell)
+			text := cellText(t.streams, cell)
 			if id, ok := cell.(recoup.ID); ok && short && text != "" {
 				text = end(id, lengths[i])
 			}
@@ -133,18 +132,13 @@ func (t *Table) writeBelow(b *strings.Builder, l layout, row []string, limit int
 // paint gives a state its colour.
 func (t *Table) paint(column int, whole, part string, header bool) string {
 	color := 0
-	if t.columns[column].State && !header && t.streams.colored() {
+	if t.columns[column].State && !header && t.streams.Colored() {
 		color = stateColor(whole)
 	}
 	if color == 0 {
 		return part
 	}
 	return fmt.Sprintf("\x1b[%dm%s\x1b[0m", color, part)
-}
-
-// colored reports whether colours are seen and wanted (no-color.org).
-func (s Streams) colored() bool {
-	return s.Width > 0 && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"
 }
 
 // stateColor is the colour of a state, by its first word.

@@ -9,6 +9,7 @@ import (
 	"github.com/recoup-dev/recoup"
 	"github.com/recoup-dev/recoup/server/internal/cli/clitest"
 	"github.com/recoup-dev/recoup/server/internal/cli/command"
+	"github.com/recoup-dev/recoup/server/internal/cli/stream"
 )
 
 // id is the id whose end is given.
@@ -136,7 +137,7 @@ func TestAges(t *testing.T) {
 		-time.Second: "0s", 0: "0s", 59 * time.Second: "59s", time.Minute: "1m", 59*time.Minute + 59*time.Second: "59m",
 		time.Hour: "1h", 47*time.Hour + 59*time.Minute: "47h", 48 * time.Hour: "2d", 400 * 24 * time.Hour: "400d",
 	} {
-		if got := command.Age(d); got != want {
+		if got := stream.Age(d); got != want {
 			t.Errorf("%v: %s, want %s", d, got, want)
 		}
 	}

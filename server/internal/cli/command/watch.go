@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/recoup-dev/recoup/retry"
+	"github.com/recoup-dev/recoup/server/internal/cli/stream"
 	"github.com/recoup-dev/recoup/server/internal/policy"
 )
 
@@ -54,7 +55,7 @@ func (w *Watch) Run(ctx context.Context, s *Session, draw func() error) error {
 		}
 		s.Streams = terminal
 		if err != nil {
-			s.Notef("%s: %v\nThe next try is in %s.", s.program(), err, Age(every))
+			s.Notef("%s: %v\nThe next try is in %s.", s.ProgramName(), err, stream.Age(every))
 		} else {
 			s.showScreen(screen.Bytes(), notes.Bytes())
 		}

@@ -10,6 +10,7 @@ import (
 	"github.com/recoup-dev/recoup/client"
 	"github.com/recoup-dev/recoup/fault"
 	"github.com/recoup-dev/recoup/server/internal/cli/command"
+	"github.com/recoup-dev/recoup/server/internal/cli/stream"
 	"github.com/recoup-dev/recoup/server/internal/policy"
 )
 
@@ -111,7 +112,7 @@ func known(cmd *cobra.Command, name string) source {
 		return each(func(ctx context.Context, s *command.Session) ([]recoup.IntakeBatch, error) {
 			page, err := s.IntakeBatches(ctx, client.Page{Limit: recent})
 			return page.Batches, err
-		}, func(b *recoup.IntakeBatch) string { return described(b.ID, "created "+command.Stamp(b.CreatedAt)) })
+		}, func(b *recoup.IntakeBatch) string { return described(b.ID, "created "+stream.Stamp(b.CreatedAt)) })
 	case "VIEW":
 		return each(func(ctx context.Context, s *command.Session) ([]recoup.View, error) {
 			page, err := s.Views(ctx, client.Page{Limit: command.MaxRows})

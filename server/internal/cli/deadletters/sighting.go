@@ -10,6 +10,7 @@ import (
 	"github.com/recoup-dev/recoup"
 	"github.com/recoup-dev/recoup/client"
 	"github.com/recoup-dev/recoup/server/internal/cli/command"
+	"github.com/recoup-dev/recoup/server/internal/cli/stream"
 )
 
 // sighting is what a person has seen of a dead letter or a group, which triage
@@ -54,7 +55,7 @@ func (v *sighting) complete(ctx context.Context, s *command.Session, t *target, 
 			*part.said = s.Ask(part.question)
 		}
 		if *part.said == "" {
-			return command.ErrNotConfirmed
+			return stream.ErrNotConfirmed
 		}
 	}
 	return v.checkExhausted()

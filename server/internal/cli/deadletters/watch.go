@@ -10,6 +10,7 @@ import (
 	"github.com/recoup-dev/recoup"
 	"github.com/recoup-dev/recoup/retry"
 	"github.com/recoup-dev/recoup/server/internal/cli/command"
+	"github.com/recoup-dev/recoup/server/internal/cli/stream"
 )
 
 const (
@@ -73,7 +74,7 @@ func watchReplay(ctx context.Context, s *command.Session, id recoup.ID, every ti
 // line whenever it has changed.
 func showReplay(s *command.Session) (show func(r *recoup.Replay, quiet string), end func()) {
 	if s.Terminal {
-		status := command.StatusLine{Streams: s.Streams}
+		status := stream.StatusLine{Streams: s.Streams}
 		return func(r *recoup.Replay, quiet string) { status.Show(replayLine(r) + quiet) }, status.Clear
 	}
 	last := ""

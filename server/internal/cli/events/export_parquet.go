@@ -40,7 +40,7 @@ AWS_REGION, and AWS_ENDPOINT_URL_S3 for another server than AWS's.`,
 	cmd.Flags().StringVar(&from, "from", "", "only days since this `TIME`, or an age such as 30d")
 	cmd.Flags().StringVar(&to, "to", "", "only days before this `TIME`, or an age such as 2d")
 	cmd.Flags().StringVar(&place, "to-dir", "", "`FOLDER` to write to, made if it is not there, or s3://BUCKET/PREFIX")
-	read := command.SettingFlags(cmd, "database", "database-direct", "schema-owner")
+	read := command.SettingFlags(streams, cmd, "database", "database-direct", "schema-owner")
 	return command.Offline(streams, cmd, command.One, func(ctx context.Context, s *command.Session, _ []string) error {
 		if place == "" {
 			return command.Usagef("--to-dir is missing: expected the folder to write to, or s3://BUCKET/PREFIX")

@@ -53,7 +53,7 @@ is imported without a server. The exit status is 1 if any row was refused.`,
 	cmd.Flags().StringVar(&m.form, "format", "", "`FORMAT` of the file: csv or ndjson (default: by its name)")
 	cmd.Flags().BoolVar(&m.done, "complete", false, "complete the batch at the end")
 	m.Add(cmd, "")
-	read := command.SettingFlags(cmd, "database", "schema-owner")
+	read := command.SettingFlags(streams, cmd, "database", "schema-owner")
 	s.Flags(cmd, command.One)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		m.file = args[0]

@@ -14,6 +14,7 @@ import (
 	"github.com/recoup-dev/recoup/client"
 	"github.com/recoup-dev/recoup/server/internal/app"
 	"github.com/recoup-dev/recoup/server/internal/cli/command"
+	"github.com/recoup-dev/recoup/server/internal/config"
 )
 
 // Commands are those of this package.
@@ -49,7 +50,7 @@ func on(keys *keyring, create bool) command.Runner {
 		var flags command.ServerFlags
 		s := &command.Session{Streams: streams}
 		flags.Add(cmd, "server `URL`, instead of the database ($RECOUP_SERVER)")
-		read := command.SettingFlags(cmd, "database", "schema-owner")
+		read := command.SettingFlags(streams, cmd, "database", "schema-owner")
 		s.Flags(cmd, forms)
 		cmd.RunE = func(cmd *cobra.Command, args []string) error {
 			found, end, err := find(cmd, streams, &flags, read, create)
@@ -65,7 +66,7 @@ func on(keys *keyring, create bool) command.Runner {
 }
 
 // find opens the keyring that the flags name, and returns how to close it.
-func find(cmd *cobra.Command, streams command.Streams, flags *command.ServerFlags, read func() (app.Config, app.Options, error), create bool) (keyring, func() error, error) {
+func find(cmd *cobra.Command, streams command.Streams, flags *command.ServerFlags, read func() (config.Values, app.Options, error), create bool) (keyring, func() error, error) {
 	direct := cmd.Flags().Changed("database")
 	if direct && flags.Server != "" {
 		return nil, nil, command.Usagef("--server and --database are given: expected one of the two")

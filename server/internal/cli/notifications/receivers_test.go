@@ -11,6 +11,7 @@ import (
 	"github.com/recoup-dev/recoup/server/internal/cli/clitest"
 	"github.com/recoup-dev/recoup/server/internal/cli/command"
 	"github.com/recoup-dev/recoup/server/internal/push"
+	"github.com/recoup-dev/recoup/server/internal/recovery"
 )
 
 // The receivers are listed with what they get and how it goes.
@@ -19,7 +20,7 @@ func TestReceivers(t *testing.T) {
 	n := clitest.New(t, false)
 	values := map[string]string{"url": "https://render.example/hunter2", "secret": "hunter2hunter2hunter2"}
 	n.Serve(false, func(o *app.Options) {
-		o.Receivers = []push.Config{{Name: "verify", Kind: push.GateZero, Values: values}}
+		o.Receivers = []push.Config{{Name: "verify", Kind: recovery.ReceiverKind, Values: values}}
 	})
 	var listed client.Receivers
 	clitest.Parse(t, n.Must("receivers", "list", "--json"), &listed)

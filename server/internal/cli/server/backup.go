@@ -32,7 +32,7 @@ holds, keys and payloads too: keep it as safe.`,
   recoup backup /backup/recoup.db --database sqlite:/var/lib/recoup/recoup.db`,
 		Args: command.ExactArgs("FILE"),
 	}
-	read := command.SettingFlags(cmd, "database")
+	read := command.SettingFlags(streams, cmd, "database")
 	return command.Offline(streams, cmd, command.One, func(ctx context.Context, s *command.Session, args []string) error {
 		_, options, err := read()
 		if err != nil {
@@ -69,7 +69,7 @@ if one is missing, replaced or not part of Recoup; the database is restored all 
 		Args: command.ExactArgs("FILE"),
 	}
 	command.YesFlag(cmd, &yes)
-	read := command.SettingFlags(cmd, "database")
+	read := command.SettingFlags(streams, cmd, "database")
 	return command.Offline(streams, cmd, command.One, func(ctx context.Context, s *command.Session, args []string) error {
 		_, options, err := read()
 		if err != nil {

@@ -36,7 +36,7 @@ cannot be moved, there is only the outage.`,
   recoup status --server http://127.0.0.1:8080`,
 		Args: command.NoArgs,
 	}
-	read := command.SettingFlags(cmd, "database", "listen", "policy", "log-level", "log-format")
+	read := command.SettingFlags(streams, cmd, "database", "listen", "policy", "log-level", "log-format")
 	month := cmd.Flags().Bool("month", true, "play a month of sample data first, which takes a few seconds; --month=false begins tonight")
 	cmd.Flags().Lookup("database").Usage = "database, sqlite:FILE or postgres://… (default: a file that is deleted when it stops)"
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {

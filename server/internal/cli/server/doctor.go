@@ -12,13 +12,14 @@ import (
 	"github.com/recoup-dev/recoup"
 	"github.com/recoup-dev/recoup/server/internal/app"
 	"github.com/recoup-dev/recoup/server/internal/cli/command"
+	"github.com/recoup-dev/recoup/server/internal/config"
 )
 
 // examination is how a doctor is asked: what it may do, and where.
 type examination struct {
 	fix, yes bool
 	flags    command.ServerFlags
-	read     func() (app.Config, app.Options, error)
+	read     func() (config.Values, app.Options, error)
 }
 
 func doctor(streams command.Streams) *cobra.Command {
@@ -45,7 +46,7 @@ The exit status is 0 if nothing is worse than a note, and 1 if something is.`,
 	cmd.Flags().BoolVar(&e.fix, "fix", false, "fix what is safe to fix; needs --database")
 	command.YesFlag(cmd, &e.yes)
 	e.flags.Add(cmd, "")
-	e.read = command.SettingFlags(cmd, "database", "database-direct", "schema-owner")
+	e.read = command.SettingFlags(streams, cmd, "database", "database-direct", "schema-owner")
 	s := &command.Session{Streams: streams}
 	s.Flags(cmd, command.One)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {

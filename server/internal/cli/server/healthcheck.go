@@ -30,7 +30,7 @@ flags.`,
   recoup healthcheck --listen 127.0.0.1:9000`,
 		Args: command.NoArgs,
 	}
-	read := command.SettingFlags(cmd, "listen", "tls-cert", "tls-key")
+	read := command.SettingFlags(streams, cmd, "listen", "tls-cert", "tls-key")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		_, options, err := read()
 		if err != nil {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/recoup-dev/recoup/server/internal/app"
 	"github.com/recoup-dev/recoup/server/internal/cli/command"
+	"github.com/recoup-dev/recoup/server/internal/cli/stream"
 	"github.com/recoup-dev/recoup/server/internal/store"
 )
 
@@ -30,7 +31,7 @@ func migrateStatus(streams command.Streams) *cobra.Command {
 		Example: `  recoup migrate status --database postgres://owner@db/recoup`,
 		Args:    command.NoArgs,
 	}
-	read := command.SettingFlags(cmd, "database", "schema-owner")
+	read := command.SettingFlags(streams, cmd, "database", "schema-owner")
 	return command.Offline(streams, cmd, command.One, func(ctx context.Context, s *command.Session, _ []string) error {
 		_, options, err := read()
 		if err != nil {
@@ -46,7 +47,7 @@ func migrateStatus(streams command.Streams) *cobra.Command {
 		for _, m := range list {
 			when := "pending"
 			if !m.AppliedAt.IsZero() {
-				when = command.Stamp(m.AppliedAt)
+				when = stream.Stamp(m.AppliedAt)
 			}
 			s.Sayf("%03d  %-16s %s", m.Version, m.Name, when)
 		}
@@ -65,7 +66,7 @@ taken over with their rows; rows that break a rule are listed and left as they a
 		Example: `  recoup migrate up --database postgres://owner@db/recoup`,
 		Args:    command.NoArgs,
 	}
-	read := command.SettingFlags(cmd, "database", "database-direct")
+	read := command.SettingFlags(streams, cmd, "database", "database-direct")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		_, options, err := read()
 		if err != nil {

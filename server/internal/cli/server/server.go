@@ -16,11 +16,12 @@ import (
 	"github.com/recoup-dev/recoup/server/internal/app"
 	"github.com/recoup-dev/recoup/server/internal/cli/command"
 	"github.com/recoup-dev/recoup/server/internal/policy"
+	"github.com/recoup-dev/recoup/server/internal/slices"
 )
 
 // Commands are those of this package.
 func Commands(streams command.Streams) []*cobra.Command {
-	return []*cobra.Command{serve(streams), demoCommand(streams), config(streams), migrate(streams), backup(streams), restore(streams), doctor(streams), jobs(streams), busCommand(streams), version(streams), healthcheck(streams)}
+	return []*cobra.Command{serve(streams), demoCommand(streams), configCommand(streams), migrate(streams), backup(streams), restore(streams), doctor(streams), jobs(streams), busCommand(streams), version(streams), healthcheck(streams)}
 }
 
 func serve(streams command.Streams) *cobra.Command {
@@ -44,7 +45,7 @@ the message says how many.`,
   recoup serve --listen 0.0.0.0:8443 --tls-cert tls.crt --tls-key tls.key`,
 		Args: command.NoArgs,
 	}
-	read := command.SettingFlags(cmd)
+	read := command.SettingFlags(streams, cmd)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		_, options, err := read()
 		if err != nil {
@@ -85,7 +86,7 @@ func handOut(streams command.Streams, o app.Options, secret string) error {
 func run(ctx context.Context, streams command.Streams, options app.Options, ready func(context.Context, *app.Node) error) error {
 	ctx, hurried, stop := watchSignals(ctx)
 	defer stop()
-	options.Build = app.OwnVersion()
+	options.Build, options.Slices = app.OwnVersion(), slices.All()
 	node, err := app.Open(ctx, options)
 	if err != nil {
 		return stopped(ctx, streams, err)
@@ -135,7 +136,7 @@ func watchSignals(parent context.Context) (ctx, hurried context.Context, stop fu
 	})
 }
 
-func config(streams command.Streams) *cobra.Command {
+func configCommand(streams command.Streams) *cobra.Command {
 	show := &cobra.Command{
 		Use:   "show",
 		Short: "Print every setting, its value and its source; secrets are masked",
@@ -143,7 +144,7 @@ func config(streams command.Streams) *cobra.Command {
   recoup config show --listen 0.0.0.0:80 --json`,
 		Args: command.NoArgs,
 	}
-	read := command.SettingFlags(show)
+	read := command.SettingFlags(streams, show)
 	return command.Group(&cobra.Command{Use: "config", Short: "Show the configuration", Example: "  recoup config show"},
 		command.Offline(streams, show, command.One, func(_ context.Context, s *command.Session, _ []string) error {
 			config, _, err := read()

@@ -9,6 +9,7 @@ import (
 
 	"github.com/recoup-dev/recoup/client"
 	"github.com/recoup-dev/recoup/server/internal/cli/command"
+	"github.com/recoup-dev/recoup/server/internal/cli/stream"
 )
 
 // forecast asks once for what several lines need.
@@ -61,7 +62,7 @@ func outlook(now time.Time, waiting []client.QueueForecast) (state, detail strin
 	if len(unsure) > 0 {
 		return fmt.Sprintf("%d waiting", len(waiting)), "too soon to tell: " + some(unsure, func(q *client.QueueForecast) string { return fmt.Sprintf("%s with %d", q.Name(), q.Waiting) })
 	}
-	return "clear in " + command.Age(last.Sub(now)), some(waiting, func(q *client.QueueForecast) string { return fmt.Sprintf("%s with %d", q.Name(), q.Waiting) })
+	return "clear in " + stream.Age(last.Sub(now)), some(waiting, func(q *client.QueueForecast) string { return fmt.Sprintf("%s with %d", q.Name(), q.Waiting) })
 }
 
 // overdue is how many reviews are overdue in all park queues, and since when the first is.
@@ -115,10 +116,10 @@ func deadlines(ctx context.Context, s *command.Session, r *report) (line, error)
 func missing(now time.Time, p *client.ParkForecast) string {
 	var parts []string
 	if d := &p.Reviews; d.Most > 0 {
-		parts = append(parts, fmt.Sprintf("%s of %s not in time, the first due in %s", span(d), command.Count(int(d.Of), "review"), command.Age(d.First.Sub(now))))
+		parts = append(parts, fmt.Sprintf("%s of %s not in time, the first due in %s", span(d), command.Count(int(d.Of), "review"), stream.Age(d.First.Sub(now))))
 	}
 	if d := &p.Expiries; d.Most > 0 {
-		parts = append(parts, fmt.Sprintf("%s of %d expire before anyone clears them, the first in %s", span(d), d.Of, command.Age(d.First.Sub(now))))
+		parts = append(parts, fmt.Sprintf("%s of %d expire before anyone clears them, the first in %s", span(d), d.Of, stream.Age(d.First.Sub(now))))
 	}
 	return strings.Join(parts, "; ")
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/recoup-dev/recoup"
 	"github.com/recoup-dev/recoup/client"
 	"github.com/recoup-dev/recoup/server/internal/cli/command"
+	"github.com/recoup-dev/recoup/server/internal/cli/stream"
 )
 
 // whole is a page as large as the server gives.
@@ -146,7 +147,7 @@ func jobs(ctx context.Context, s *command.Session, r *report) (line, error) {
 	case len(late) > 0:
 		l.State, l.Needs = fmt.Sprintf("%d late or failing", len(late)), true
 		l.Detail = some(late, func(j *recoup.Job) string {
-			return fmt.Sprintf("%s %s behind", j.Name, command.Age(time.Duration(j.Lag)*time.Second))
+			return fmt.Sprintf("%s %s behind", j.Name, stream.Age(time.Duration(j.Lag)*time.Second))
 		})
 	}
 	return l, err
@@ -206,7 +207,7 @@ func adoptions(ctx context.Context, s *command.Session, _ *report) (line, error)
 	if len(bare) > 0 {
 		l.State, l.Needs = fmt.Sprintf("%d partly governed", len(bare)), true
 		l.Detail = some(bare, func(a *recoup.Adoption) string {
-			return fmt.Sprintf("%d of %d partitions of %s have no triggers since %s: run recoup adopt %[3]s --apply", len(a.Unseen), a.Partitions, a.Source, command.Stamp(a.UnseenSince))
+			return fmt.Sprintf("%d of %d partitions of %s have no triggers since %s: run recoup adopt %[3]s --apply", len(a.Unseen), a.Partitions, a.Source, stream.Stamp(a.UnseenSince))
 		})
 	}
 	return l, err

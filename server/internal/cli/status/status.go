@@ -14,6 +14,7 @@ import (
 	"github.com/recoup-dev/recoup/client"
 	"github.com/recoup-dev/recoup/fault"
 	"github.com/recoup-dev/recoup/server/internal/cli/command"
+	"github.com/recoup-dev/recoup/server/internal/cli/stream"
 )
 
 func status(streams command.Streams) *cobra.Command {
@@ -93,7 +94,7 @@ func (r *report) show(s *command.Session) error {
 		return s.Print(r)
 	}
 	p := command.Page{Width: s.Width}
-	p.Heading(fmt.Sprintf("STATUS AT %s UTC", command.Stamp(s.Clock())))
+	p.Heading(fmt.Sprintf("STATUS AT %s UTC", stream.Stamp(s.Clock())))
 	p.Text(fmt.Sprintf("policy %s, leader %s", command.Printable(r.Policy), cmp.Or(command.Printable(r.Leader), "unknown")))
 	p.Heading("WHAT NEEDS A PERSON")
 	rows := [][]string{}

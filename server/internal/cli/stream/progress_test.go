@@ -1,11 +1,11 @@
-package command_test
+package stream_test
 
 import (
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/recoup-dev/recoup/server/internal/cli/command"
+	"github.com/recoup-dev/recoup/server/internal/cli/stream"
 )
 
 func TestProgress(t *testing.T) {
@@ -28,7 +28,7 @@ func TestProgress(t *testing.T) {
 	} {
 		var shown strings.Builder
 		now := time.Date(2026, 11, 19, 0, 0, 0, 0, time.UTC)
-		advance, end := command.Streams{Err: &shown, Terminal: row.terminal, Width: row.width, Now: func() time.Time { return now }}.ShowProgress("reading")
+		advance, end := stream.Streams{Err: &shown, Terminal: row.terminal, Width: row.width, Now: func() time.Time { return now }}.ShowProgress("reading")
 		for _, done := range []int{1, 50, 200} {
 			advance(done, row.total)
 			now = now.Add(row.after)

@@ -1,15 +1,16 @@
-package scheduler
+package bus
 
 import (
 	"context"
 	"time"
 
 	"github.com/recoup-dev/recoup"
+	"github.com/recoup-dev/recoup/server/internal/scheduler"
 	"github.com/recoup-dev/recoup/server/internal/store"
 )
 
-// BusKeeper looks after what came by the bus.
-type BusKeeper interface {
+// Keeper looks after what came by the bus.
+type Keeper interface {
 	FoldEventBatches(ctx context.Context, before time.Time, limit int) (int, error)
 	BusGaps(ctx context.Context, before time.Time, limit int) ([]recoup.BusGap, error)
 
@@ -24,18 +25,21 @@ const (
 	gapAge      = time.Hour
 )
 
-// busJobs are behind schedule as long as there is something that a person has to look at,
-// and so people are notified of it.
-func busJobs(b BusKeeper) []Job {
-	return []Job{
+// foldChunk is how many batches a run folds at most.
+const foldChunk = 1000
+
+// Jobs returns the jobs of the bus. They are behind schedule as long as there is something
+// that a person has to look at, and so people are notified of it.
+func Jobs(k Keeper) []scheduler.Job {
+	return []scheduler.Job{
 		{
 			Name: "bus-gaps", About: "join what was written from the bus; behind schedule while something between has been missing for an hour", Every: time.Minute, Late: gapAge,
-			Chunk: func(ctx context.Context, t Run) (int, bool, error) {
-				n, err := b.FoldEventBatches(ctx, t.Now.Add(-keepBatches), purgeChunk)
-				return n, n >= purgeChunk, err
+			Chunk: func(ctx context.Context, t scheduler.Run) (int, bool, error) {
+				n, err := k.FoldEventBatches(ctx, t.Now.Add(-keepBatches), foldChunk)
+				return n, n >= foldChunk, err
 			},
 			Overdue: func(ctx context.Context, now time.Time, limit int) (store.Overdue, error) {
-				gaps, err := b.BusGaps(ctx, now, limit)
+				gaps, err := k.BusGaps(ctx, now, limit)
 				if err != nil || len(gaps) == 0 {
 					return store.Overdue{}, err
 				}
@@ -44,9 +48,9 @@ func busJobs(b BusKeeper) []Job {
 		},
 		{
 			Name: "bus-quarantine", About: "look for batches of the bus that could not be written; behind schedule while there are any", Every: 15 * time.Second, Late: time.Minute,
-			Chunk: func(context.Context, Run) (int, bool, error) { return 0, false, nil },
+			Chunk: func(context.Context, scheduler.Run) (int, bool, error) { return 0, false, nil },
 			Overdue: func(ctx context.Context, _ time.Time, limit int) (store.Overdue, error) {
-				return b.Quarantine(ctx, limit)
+				return k.Quarantine(ctx, limit)
 			},
 		},
 	}

@@ -1,18 +1,11 @@
-package command
+package stream
 
 import (
 	"errors"
 	"fmt"
 	"io"
 	"strings"
-
-	"github.com/spf13/cobra"
 )
-
-// YesFlag adds the flag that answers a confirmation beforehand.
-func YesFlag(cmd *cobra.Command, yes *bool) {
-	cmd.Flags().BoolVar(yes, "yes", false, "skip the confirmation, for scripts")
-}
 
 // Askable refuses what needs a confirmation where there is nobody to ask and
 // --yes has not answered before.

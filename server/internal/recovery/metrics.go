@@ -1,4 +1,4 @@
-package app
+package recovery
 
 import (
 	"context"
@@ -7,13 +7,24 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/recoup-dev/recoup"
-	"github.com/recoup-dev/recoup/server/internal/recovery"
 )
 
-// gateCollector counts what is at Gate Zero. A reason that says nothing about the
+// Figures are what is counted at Gate Zero.
+type Figures interface {
+	GateFigures(ctx context.Context) (recoup.GateZeroStatus, error)
+}
+
+// collector counts what is at Gate Zero. A reason that says nothing about the
 // company is distinguished from one that does; no label names a batch, of which
 // there may be any number.
-type gateCollector struct{ n *Node }
+type collector struct{ of Figures }
+
+// Collector returns the metrics of Gate Zero.
+func Collector(of Figures) prometheus.Collector { return &collector{of} }
+
+func describe(name, help string, labels ...string) *prometheus.Desc {
+	return prometheus.NewDesc("recoup_"+name, help, labels, nil)
+}
 
 var (
 	descRecoveries  = describe("gate_zero", "Recoveries by state and by what the last failure was about.", "state", "reason_class")
@@ -25,14 +36,14 @@ var (
 )
 
 // Describe sends nothing: which series there are depends on the data.
-func (c *gateCollector) Describe(chan<- *prometheus.Desc) {}
+func (c *collector) Describe(chan<- *prometheus.Desc) {}
 
 // Collect reads everything anew, from counts that are kept as rows change. What
 // cannot be read is not reported.
-func (c *gateCollector) Collect(out chan<- prometheus.Metric) {
+func (c *collector) Collect(out chan<- prometheus.Metric) {
 	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Second)
 	defer cancel()
-	f, err := c.n.store.GateFigures(ctx)
+	f, err := c.of.GateFigures(ctx)
 	if err != nil {
 		return
 	}
@@ -58,12 +69,12 @@ func (c *gateCollector) Collect(out chan<- prometheus.Metric) {
 func reasonClasses(counts []recoup.RecoveryCount) map[[2]string]int64 {
 	sums := map[[2]string]int64{}
 	for _, status := range []recoup.RecoveryStatus{recoup.RecoveryActive, recoup.RecoveryExhausted, recoup.RecoverySucceeded} {
-		for _, reason := range []string{"", recovery.Timeout} {
-			sums[[2]string{string(status), recovery.ReasonClass(reason)}] = 0
+		for _, reason := range []string{"", Timeout} {
+			sums[[2]string{string(status), ReasonClass(reason)}] = 0
 		}
 	}
 	for _, r := range counts {
-		sums[[2]string{string(r.Status), recovery.ReasonClass(r.Reason)}] += r.N
+		sums[[2]string{string(r.Status), ReasonClass(r.Reason)}] += r.N
 	}
 	return sums
 }

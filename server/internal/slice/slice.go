@@ -1,0 +1,82 @@
+// Package slice is how a feature registers everything that it adds to the program. A
+// feature that owns its tables is a package of its own, a slice: its routes, pages, commands and
+// settings are known without a database; its jobs, loops, metrics, checks and deliveries
+// come with a node that opens it. The node and the command line use what is registered and
+// name no slice.
+package slice
+
+import (
+	"context"
+	"log/slog"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/spf13/cobra"
+
+	"github.com/recoup-dev/recoup"
+	"github.com/recoup-dev/recoup/server/internal/cli/stream"
+	"github.com/recoup-dev/recoup/server/internal/config"
+	"github.com/recoup-dev/recoup/server/internal/console"
+	"github.com/recoup-dev/recoup/server/internal/deadletter"
+	"github.com/recoup-dev/recoup/server/internal/doctor"
+	"github.com/recoup-dev/recoup/server/internal/engine"
+	"github.com/recoup-dev/recoup/server/internal/httpapi"
+	"github.com/recoup-dev/recoup/server/internal/ledger"
+	"github.com/recoup-dev/recoup/server/internal/policy"
+	"github.com/recoup-dev/recoup/server/internal/push"
+	"github.com/recoup-dev/recoup/server/internal/scheduler"
+	"github.com/recoup-dev/recoup/server/internal/store"
+)
+
+// Slice is a feature, as far as it is known without a node. Fields that are not set add
+// nothing.
+type Slice struct {
+	Name      string
+	Routes    httpapi.Set // served by Running.Service
+	Pages     console.Section
+	Commands  func(stream.Streams) []*cobra.Command
+	Settings  []config.Setting
+	Receivers []push.Kind
+
+	// Open makes the slice ready on a node. An error ends the start of the node.
+	Open func(context.Context, Core) (Running, error)
+}
+
+// Core is what a node offers to its slices.
+type Core struct {
+	Engine      *engine.Engine
+	DeadLetters *deadletter.Service
+	Ledger      *ledger.Book
+	Audit       store.AuditWriter
+	Policy      func() *policy.Policy // in force
+	Settings    config.Values
+	IDs         *recoup.IDSource
+	Now         func() time.Time
+	Logger      *slog.Logger
+}
+
+// Running is what an open slice adds to a node. Fields that are not set add nothing.
+type Running struct {
+	Service    any // the first argument of the handlers of Slice.Routes
+	Jobs       []scheduler.Job
+	Loops      []Loop
+	Collectors []prometheus.Collector
+	Sources    map[string]push.OpenSource // by the names of the slice's receivers
+
+	// Checks gathers what the doctor is to judge, and returns how.
+	Checks func(context.Context) []doctor.Check
+
+	// Close releases what the slice holds, when the node stops. What it cannot release must
+	// expire.
+	Close func(context.Context) error
+}
+
+// Loop is something that runs beside the requests: at least so often, and at once when the
+// store wakes it. It does not run on a standby.
+type Loop struct {
+	Name  string
+	Every time.Duration
+	Wake  string // the store's channel; empty: none
+	Run   func(context.Context) error
+	Idle  func(context.Context) error // takes the place of Run on an idle node; nil: the loop waits until the node is awake
+}

@@ -1,0 +1,36 @@
+// Package slices lists the slices of the program.
+package slices
+
+import (
+	"slices"
+
+	"github.com/spf13/cobra"
+
+	"github.com/recoup-dev/recoup/server/internal/cli/stream"
+	"github.com/recoup-dev/recoup/server/internal/config"
+	"github.com/recoup-dev/recoup/server/internal/slice"
+)
+
+// All returns the slices, in the order in which a node opens them.
+func All() []slice.Slice { return nil }
+
+// Config is what slices add to the configuration.
+func Config(of []slice.Slice) (added config.Added) {
+	for i := range of {
+		added.Settings = slices.Concat(added.Settings, of[i].Settings)
+		for _, k := range of[i].Receivers {
+			added.Receivers = append(added.Receivers, config.Kind{Name: k.Name, Fields: k.Fields})
+		}
+	}
+	return added
+}
+
+// Commands are those of slices.
+func Commands(of []slice.Slice, streams stream.Streams) (list []*cobra.Command) {
+	for i := range of {
+		if of[i].Commands != nil {
+			list = append(list, of[i].Commands(streams)...)
+		}
+	}
+	return list
+}
