@@ -11,7 +11,7 @@ import (
 
 	"github.com/recoup-dev/recoup"
 	"github.com/recoup-dev/recoup/server/internal/store"
-	"github.com/recoup-dev/recoup/server/internal/store/row"
+	"github.com/recoup-dev/recoup/server/internal/store/sqldb"
 	"github.com/recoup-dev/recoup/server/internal/store/verb"
 )
 
@@ -24,7 +24,7 @@ func (d database) Act(ctx context.Context, doing string, at time.Time, do func(v
 }
 
 // Read implements [verb.DB].
-func (d database) Read(ctx context.Context, q *verb.Query, into row.Answer) error {
+func (d database) Read(ctx context.Context, q *verb.Query, into sqldb.Answer) error {
 	pool, args := d.pool, parameters(q.Args)
 	if q.Vital {
 		pool = d.vital
@@ -40,7 +40,7 @@ func (d database) Read(ctx context.Context, q *verb.Query, into row.Answer) erro
 }
 
 // Snapshot implements [verb.DB].
-func (d database) Snapshot(ctx context.Context, doing string, do func(read func(*verb.Query, row.Answer) error) error) error {
+func (d database) Snapshot(ctx context.Context, doing string, do func(read func(*verb.Query, sqldb.Answer) error) error) error {
 	tx, err := d.pool.Pool.BeginTx(ctx, pgx.TxOptions{IsoLevel: pgx.RepeatableRead, AccessMode: pgx.ReadOnly})
 	if err != nil {
 		return failure(doing, err)
@@ -54,7 +54,7 @@ func (d database) Snapshot(ctx context.Context, doing string, do func(read func(
 	if _, err := tx.Exec(ctx, `select set_config('statement_timeout', '0', true), set_config('idle_in_transaction_session_timeout', '0', true)`); err != nil {
 		return failure(doing, err)
 	}
-	return do(func(q *verb.Query, into row.Answer) error {
+	return do(func(q *verb.Query, into sqldb.Answer) error {
 		var refused error // by who takes the rows, which is no failure of the database
 		if done := into.Done; done != nil {
 			into.Done = func() error { refused = done(); return refused }
@@ -71,7 +71,7 @@ func (d database) Snapshot(ctx context.Context, doing string, do func(read func(
 }
 
 // take reads the rows of an answer.
-func take(rows pgx.Rows, into row.Answer) error {
+func take(rows pgx.Rows, into sqldb.Answer) error {
 	defer rows.Close()
 	list := columns(into.Columns)
 	for rows.Next() {
@@ -121,17 +121,17 @@ type act struct {
 func (a *act) Now() time.Time { return a.now }
 
 // Query implements [verb.Tx].
-func (a *act) Query(q *verb.Query, into row.Answer) error {
+func (a *act) Query(q *verb.Query, into sqldb.Answer) error {
 	return errors.Join(a.QueryLater(q, into), a.send(a.ctx))
 }
 
 // Lock implements [verb.Tx].
-func (a *act) Lock(q *verb.Query, into row.Answer) error {
+func (a *act) Lock(q *verb.Query, into sqldb.Answer) error {
 	return errors.Join(a.QueryLater(q, into), a.lock(a.ctx))
 }
 
 // QueryLater implements [verb.Tx].
-func (a *act) QueryLater(q *verb.Query, into row.Answer) error {
+func (a *act) QueryLater(q *verb.Query, into sqldb.Answer) error {
 	a.queue(q.SQL(), parameters(q.Args)...).Query(func(rows pgx.Rows) error { return take(rows, into) })
 	return nil
 }
@@ -166,14 +166,14 @@ func addTo(n *int) func(pgconn.CommandTag) error {
 }
 
 // Add implements [verb.Tx].
-func (a *act) Add(b row.Batch) error {
+func (a *act) Add(b sqldb.Batch) error {
 	rows := batchOf(b)
 	a.queue(rows.insert(b.Name), rows.args...)
 	return nil
 }
 
 // InsertNew implements [verb.Tx].
-func (a *act) InsertNew(b row.Batch) (n int, err error) {
+func (a *act) InsertNew(b sqldb.Batch) (n int, err error) {
 	rows := batchOf(b)
 	a.queue(rows.insert(b.Name)+" on conflict do nothing", rows.args...).Exec(addTo(&n))
 	err = a.send(a.ctx)
@@ -181,27 +181,27 @@ func (a *act) InsertNew(b row.Batch) (n int, err error) {
 }
 
 // InsertIgnore implements [verb.Tx].
-func (a *act) InsertIgnore(b row.Batch) error {
+func (a *act) InsertIgnore(b sqldb.Batch) error {
 	rows := batchOf(b)
 	a.queue(rows.insert(b.Name)+" on conflict do nothing", rows.args...)
 	return nil
 }
 
 // Upsert implements [verb.Tx].
-func (a *act) Upsert(b row.Batch) error {
+func (a *act) Upsert(b sqldb.Batch) error {
 	rows := batchOf(b)
 	a.queue(rows.insert(b.Name)+b.OnConflict(), rows.args...)
 	return nil
 }
 
 // Update implements [verb.Tx].
-func (a *act) Update(b row.Batch) error {
+func (a *act) Update(b sqldb.Batch) error {
 	rows := batchOf(b)
 	a.queue(rows.updateBy(b.Name, b.Keys()), rows.args...)
 	return nil
 }
 
-func batchOf(b row.Batch) batch {
+func batchOf(b sqldb.Batch) batch {
 	numbers := make([]int, b.Len)
 	for i := range numbers {
 		numbers[i] = i

@@ -14,7 +14,7 @@ import (
 	"time"
 
 	"github.com/recoup-dev/recoup"
-	"github.com/recoup-dev/recoup/server/internal/store/row"
+	"github.com/recoup-dev/recoup/server/internal/store/sqldb"
 	"github.com/recoup-dev/recoup/server/internal/store/verb"
 )
 
@@ -27,7 +27,7 @@ func (d database) Act(ctx context.Context, doing string, at time.Time, do func(v
 }
 
 // Read implements [verb.DB].
-func (d database) Read(ctx context.Context, q *verb.Query, into row.Answer) error {
+func (d database) Read(ctx context.Context, q *verb.Query, into sqldb.Answer) error {
 	pool := d.read
 	if q.Vital {
 		pool = d.vital
@@ -48,13 +48,13 @@ func (d database) Read(ctx context.Context, q *verb.Query, into row.Answer) erro
 }
 
 // Snapshot implements [verb.DB].
-func (d database) Snapshot(ctx context.Context, _ string, do func(read func(*verb.Query, row.Answer) error) error) error {
+func (d database) Snapshot(ctx context.Context, _ string, do func(read func(*verb.Query, sqldb.Answer) error) error) error {
 	tx, err := d.read.BeginTx(ctx, &sql.TxOptions{ReadOnly: true})
 	if err != nil {
 		return translate(err)
 	}
 	defer func() { _ = tx.Rollback() }() // nothing was written
-	return do(func(q *verb.Query, into row.Answer) error {
+	return do(func(q *verb.Query, into sqldb.Answer) error {
 		args, err := parameters(q.Args)
 		if err != nil {
 			return err
@@ -68,7 +68,7 @@ func (d database) Snapshot(ctx context.Context, _ string, do func(read func(*ver
 }
 
 // take reads the rows of an answer and closes them.
-func take(rows *sql.Rows, into row.Answer) (err error) {
+func take(rows *sql.Rows, into sqldb.Answer) (err error) {
 	defer func() { err = errors.Join(err, rows.Close()) }()
 	cells, places := make([]cell, len(into.Columns)), make([]any, len(into.Columns))
 	for i := range cells {
@@ -94,21 +94,21 @@ func take(rows *sql.Rows, into row.Answer) (err error) {
 }
 
 // rowsOf reads described rows within a transaction.
-func rowsOf[R any](t *tx, columns []row.Column[R], text string, args ...any) (list []R, err error) {
+func rowsOf[R any](t *tx, columns []sqldb.Column[R], text string, args ...any) (list []R, err error) {
 	rows, err := t.query(text, args...)
 	if err != nil {
 		return nil, err
 	}
-	err = take(rows, row.Into(&list, columns))
+	err = take(rows, sqldb.Into(&list, columns))
 	return list, err
 }
 
 // add, set and put write described rows within a transaction, as [act] does.
-func add[R any](t *tx, table row.Table[R], records []R) error {
+func add[R any](t *tx, table sqldb.Table[R], records []R) error {
 	return act{tx: t}.Add(table.Written().Batch(records))
 }
 
-func set[R any](t *tx, table row.Table[R], records []R) error {
+func set[R any](t *tx, table sqldb.Table[R], records []R) error {
 	return act{tx: t}.Update(table.Changing().Batch(records))
 }
 
@@ -211,7 +211,7 @@ type act struct {
 func (a act) Now() time.Time { return a.now }
 
 // Query implements [verb.Tx].
-func (a act) Query(q *verb.Query, into row.Answer) error {
+func (a act) Query(q *verb.Query, into sqldb.Answer) error {
 	args, err := parameters(q.Args)
 	if err != nil {
 		return err
@@ -224,10 +224,10 @@ func (a act) Query(q *verb.Query, into row.Answer) error {
 }
 
 // QueryLater implements [verb.Tx].
-func (a act) QueryLater(q *verb.Query, into row.Answer) error { return a.Query(q, into) }
+func (a act) QueryLater(q *verb.Query, into sqldb.Answer) error { return a.Query(q, into) }
 
 // Lock implements [verb.Tx].
-func (a act) Lock(q *verb.Query, into row.Answer) error { return a.Query(q, into) }
+func (a act) Lock(q *verb.Query, into sqldb.Answer) error { return a.Query(q, into) }
 
 // LockRows implements [verb.Tx]: there is one writer.
 func (a act) LockRows(string, ...any) {}
@@ -262,7 +262,7 @@ func (a act) Change(sql string, args ...[]any) (changed int, err error) {
 const width = 50
 
 // Add implements [verb.Tx].
-func (a act) Add(b row.Batch) error {
+func (a act) Add(b sqldb.Batch) error {
 	for i := 0; i < b.Len; {
 		n := 1
 		if b.Len-i >= width {
@@ -284,7 +284,7 @@ func (a act) Add(b row.Batch) error {
 }
 
 // InsertNew implements [verb.Tx].
-func (a act) InsertNew(b row.Batch) (int, error) {
+func (a act) InsertNew(b sqldb.Batch) (int, error) {
 	key, unique := b.Identity()
 	known := equals(b, unique)
 	if list := equals(b, key); len(list) > 0 {
@@ -296,19 +296,19 @@ func (a act) InsertNew(b row.Batch) (int, error) {
 }
 
 // InsertIgnore implements [verb.Tx].
-func (a act) InsertIgnore(b row.Batch) error {
+func (a act) InsertIgnore(b sqldb.Batch) error {
 	_, err := a.InsertNew(b)
 	return err
 }
 
 // Upsert implements [verb.Tx].
-func (a act) Upsert(b row.Batch) error {
+func (a act) Upsert(b sqldb.Batch) error {
 	_, err := a.each(insertOf(b, 1)+b.OnConflict(), b)
 	return err
 }
 
 // Update implements [verb.Tx].
-func (a act) Update(b row.Batch) error {
+func (a act) Update(b sqldb.Batch) error {
 	var rest []string
 	for _, c := range b.Columns {
 		if !slices.Contains(b.Keys(), c.Name) {
@@ -320,7 +320,7 @@ func (a act) Update(b row.Batch) error {
 }
 
 // each runs a statement for every row of a batch.
-func (a act) each(text string, b row.Batch) (changed int, err error) {
+func (a act) each(text string, b sqldb.Batch) (changed int, err error) {
 	text = translateSQL(text)
 	for i := range b.Len {
 		args, err := values(b.Columns, &i)
@@ -337,7 +337,7 @@ func (a act) each(text string, b row.Batch) (changed int, err error) {
 }
 
 // insertOf is the statement that adds n rows.
-func insertOf(b row.Batch, n int) string {
+func insertOf(b sqldb.Batch, n int) string {
 	one := "(?" + strings.Repeat(", ?", len(b.Columns)-1) + ")"
 	return translateSQL("insert into " + b.Name + " (" + b.Names("") + ") values " + one + strings.Repeat(", "+one, n-1))
 }
@@ -354,7 +354,7 @@ func placeholders(n int) []string {
 }
 
 // equals compares columns with their values.
-func equals(b row.Batch, names []string) (list []string) {
+func equals(b sqldb.Batch, names []string) (list []string) {
 	for i, c := range b.Columns {
 		if slices.Contains(names, c.Name) {
 			list = append(list, c.Name+" = "+parameter(i+1))

@@ -8,7 +8,7 @@ import (
 
 	"github.com/recoup-dev/recoup"
 	"github.com/recoup-dev/recoup/server/internal/store"
-	"github.com/recoup-dev/recoup/server/internal/store/row"
+	"github.com/recoup-dev/recoup/server/internal/store/sqldb"
 )
 
 var (
@@ -111,7 +111,7 @@ func saveAlerts(tx Tx, list []recoup.Alert) error {
 	var known []recoup.ID
 	q := ask("", "select alert_id from recoup.alert where true")
 	q.anyOf("alert_id", ids)
-	if err := tx.Query(q, row.Into(&known, idColumn)); err != nil {
+	if err := tx.Query(q, sqldb.Into(&known, idColumn)); err != nil {
 		return err
 	}
 	isNew := func(a recoup.Alert) bool { return !slices.Contains(known, a.ID) }

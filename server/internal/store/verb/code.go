@@ -8,28 +8,28 @@ import (
 	"time"
 
 	"github.com/recoup-dev/recoup/fault"
-	"github.com/recoup-dev/recoup/server/internal/store/row"
+	"github.com/recoup-dev/recoup/server/internal/store/sqldb"
 )
 
 // What is known of a code. What a person has changed by plain SQL counts, where it
 // differs from the definition.
 type definition = fault.Definition
 
-var codeColumns = []row.Column[definition]{
-	row.Read("definition", func(d *definition) any { return d }),
-	row.Text("code", func(d *definition) *string { return (*string)(&d.Code) }),
-	row.Text("domain", func(d *definition) *string { return &d.Domain }),
-	row.Text("description", func(d *definition) *string { return &d.Description }),
-	row.Count("http_status", func(d *definition) *int { return &d.HTTPStatus }),
-	row.Text("class", func(d *definition) *string { return (*string)(&d.Class) }),
-	row.Text("category", func(d *definition) *string { return (*string)(&d.Category) }),
-	row.Text("severity", func(d *definition) *string { return (*string)(&d.Severity) }),
-	row.Text("alert_group", func(d *definition) *string { return &d.Group }),
+var codeColumns = []sqldb.Column[definition]{
+	sqldb.Read("definition", func(d *definition) any { return d }),
+	sqldb.Text("code", func(d *definition) *string { return (*string)(&d.Code) }),
+	sqldb.Text("domain", func(d *definition) *string { return &d.Domain }),
+	sqldb.Text("description", func(d *definition) *string { return &d.Description }),
+	sqldb.Count("http_status", func(d *definition) *int { return &d.HTTPStatus }),
+	sqldb.Text("class", func(d *definition) *string { return (*string)(&d.Class) }),
+	sqldb.Text("category", func(d *definition) *string { return (*string)(&d.Category) }),
+	sqldb.Text("severity", func(d *definition) *string { return (*string)(&d.Severity) }),
+	sqldb.Text("alert_group", func(d *definition) *string { return &d.Group }),
 }
 
 // Codes returns everything that is registered, sorted by code.
 func (v Verbs) Codes(ctx context.Context) ([]fault.Definition, error) {
-	names := row.Table[definition]{Columns: codeColumns}.Names("")
+	names := sqldb.Table[definition]{Columns: codeColumns}.Names("")
 	return rows(ctx, v, ask("read codes", "select "+names+` from recoup.error_code order by code collate "C"`), codeColumns...)
 }
 

@@ -7,7 +7,7 @@ import (
 
 	"github.com/recoup-dev/recoup"
 	"github.com/recoup-dev/recoup/server/internal/store"
-	"github.com/recoup-dev/recoup/server/internal/store/row"
+	"github.com/recoup-dev/recoup/server/internal/store/sqldb"
 )
 
 // Locks are taken in one order: the replay, leases of work that is held together,
@@ -34,7 +34,7 @@ var (
 
 	// letters are dead letters with the errors that are not archived.
 	letters = view(slices.Concat(store.LetterParts,
-		row.Within("e.", store.OpenErrors.Columns, func(l *store.StagedWork) *recoup.Error { return &l.Error })), "", " from ")
+		sqldb.Within("e.", store.OpenErrors.Columns, func(l *store.StagedWork) *recoup.Error { return &l.Error })), "", " from ")
 )
 
 // StepStaged applies inputs to dead letters and pieces of work, in order. Where
@@ -131,7 +131,7 @@ func readLetters(tx Tx, errors, works []recoup.ID, locked *[]recoup.Error) (foun
 		err = archived.later(tx, locked, "where error_id = any ($1::uuid[])", errors)
 	}
 	if err == nil {
-		err = tx.Lock(letterParts.ask("", "where d.error_id"+ofWorkOrError, errors, works), row.Into(&found, letterParts.Columns))
+		err = tx.Lock(letterParts.ask("", "where d.error_id"+ofWorkOrError, errors, works), sqldb.Into(&found, letterParts.Columns))
 	}
 	return found, queued, previous, err
 }

@@ -8,7 +8,7 @@ import (
 
 	"github.com/recoup-dev/recoup"
 	"github.com/recoup-dev/recoup/server/internal/store"
-	"github.com/recoup-dev/recoup/server/internal/store/row"
+	"github.com/recoup-dev/recoup/server/internal/store/sqldb"
 )
 
 // deadline is where the times of a kind are, and which of them have come at $1. Each
@@ -56,7 +56,7 @@ func (v Verbs) Due(ctx context.Context, d store.Deadline, now time.Time, skip, l
 		" order by "+cmp.Or(of.order, of.at)+" limit $2 offset $3", now, clamp(limit), max(skip, 0)), idColumn...)
 }
 
-var overdue = row.Fields(func(o *store.Overdue) []any { return []any{&o.N, &o.Since} })
+var overdue = sqldb.Fields(func(o *store.Overdue) []any { return []any{&o.N, &o.Since} })
 
 // Overdue says how much of a kind has come at a time, at most limit, and since
 // when.

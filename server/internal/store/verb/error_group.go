@@ -6,7 +6,7 @@ import (
 
 	"github.com/recoup-dev/recoup"
 	"github.com/recoup-dev/recoup/server/internal/store"
-	"github.com/recoup-dev/recoup/server/internal/store/row"
+	"github.com/recoup-dev/recoup/server/internal/store/sqldb"
 )
 
 var errorGroups = table(store.ErrorGroups, "group of errors")
@@ -68,7 +68,7 @@ func (q *Query) hasState(state recoup.State) {
 	}
 }
 
-var groupHours = row.Fields(func(h *store.GroupHour) []any { return []any{&h.ID, &h.Hour, &h.N} })
+var groupHours = sqldb.Fields(func(h *store.GroupHour) []any { return []any{&h.ID, &h.Hour, &h.N} })
 
 // ErrorGroupHours returns how many errors of some groups were reported in each hour from
 // a time on, where there were any.

@@ -6,7 +6,7 @@ import (
 
 	"github.com/recoup-dev/recoup"
 	"github.com/recoup-dev/recoup/server/internal/store"
-	"github.com/recoup-dev/recoup/server/internal/store/row"
+	"github.com/recoup-dev/recoup/server/internal/store/sqldb"
 )
 
 // leaseOf joins d, the lease that somebody may have on an error e. In SQLite's files it
@@ -18,10 +18,10 @@ const leaseOf = ` left join lateral (select lease_token, lease_worker, leased_at
 // lease is held, it says when the last retry was and when the next may be. What is
 // resolved keeps its key and the time of a reminder until it is archived, so that
 // resolving it touches no index.
-var Current = row.Table[recoup.Error]{Name: "recoup.error e" + leaseOf, Columns: currentColumns()}
+var Current = sqldb.Table[recoup.Error]{Name: "recoup.error e" + leaseOf, Columns: currentColumns()}
 
-func currentColumns() []row.Column[recoup.Error] {
-	list := append(row.Prefixed("e.", store.OpenErrors.Columns), row.Prefixed("d.", store.Leases)...)
+func currentColumns() []sqldb.Column[recoup.Error] {
+	list := append(sqldb.Prefixed("e.", store.OpenErrors.Columns), sqldb.Prefixed("d.", store.Leases)...)
 	for i := range list {
 		switch c := &list[i]; c.Name {
 		case "e.next_retry_at":
@@ -41,9 +41,9 @@ func currentColumns() []row.Column[recoup.Error] {
 
 var (
 	current  = table(Current, "error")
-	archived = table(row.Table[recoup.Error]{Name: "recoup.error_archive", Columns: slices.Concat(store.Errors.Columns, store.Archiving)}, "error")
-	history  = table(row.Table[recoup.Transition]{Name: store.History.Name, Columns: append(slices.Clip(store.History.Columns),
-		row.Big("seq", func(*recoup.Transition) *int64 { return new(int64) }))}, "transition") // in whose order they are read
+	archived = table(sqldb.Table[recoup.Error]{Name: "recoup.error_archive", Columns: slices.Concat(store.Errors.Columns, store.Archiving)}, "error")
+	history  = table(sqldb.Table[recoup.Transition]{Name: store.History.Name, Columns: append(slices.Clip(store.History.Columns),
+		sqldb.Big("seq", func(*recoup.Transition) *int64 { return new(int64) }))}, "transition") // in whose order they are read
 )
 
 // Error returns an error from its table or from the archive.

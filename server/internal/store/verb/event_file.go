@@ -6,7 +6,7 @@ import (
 
 	"github.com/recoup-dev/recoup"
 	"github.com/recoup-dev/recoup/server/internal/store"
-	"github.com/recoup-dev/recoup/server/internal/store/row"
+	"github.com/recoup-dev/recoup/server/internal/store/sqldb"
 )
 
 var (
@@ -17,15 +17,15 @@ var (
 // ReadEventDay reads the events of a day with their counts, as of one moment. What sorts
 // them is the database, which has disks for that.
 func (v Verbs) ReadEventDay(ctx context.Context, day time.Time, counts func([]recoup.CodeCount) error, event func(*store.Event) error) error {
-	return v.db.Snapshot(ctx, "read a day of events", func(read func(*Query, row.Answer) error) error {
+	return v.db.Snapshot(ctx, "read a day of events", func(read func(*Query, sqldb.Answer) error) error {
 		var list []recoup.CodeCount
-		if err := read(countDay(day), row.Into(&list, codeCounts)); err != nil {
+		if err := read(countDay(day), sqldb.Into(&list, codeCounts)); err != nil {
 			return err
 		}
 		if err := counts(list); err != nil {
 			return err
 		}
-		return read(readDay(day), row.Each(events.Columns, event))
+		return read(readDay(day), sqldb.Each(events.Columns, event))
 	})
 }
 
@@ -44,7 +44,7 @@ func onDay(q *Query, day time.Time) *Query {
 	return q
 }
 
-var dayCounts = row.Fields(func(d *store.EventDay) []any { return []any{&d.Day, &d.Events} })
+var dayCounts = sqldb.Fields(func(d *store.EventDay) []any { return []any{&d.Day, &d.Events} })
 
 // EventDaysSince returns the days between two times that the rollups know, with their files.
 func (v Verbs) EventDaysSince(ctx context.Context, from, before time.Time) ([]store.EventDay, error) {

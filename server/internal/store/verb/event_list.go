@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"github.com/recoup-dev/recoup/server/internal/store"
-	"github.com/recoup-dev/recoup/server/internal/store/row"
+	"github.com/recoup-dev/recoup/server/internal/store/sqldb"
 )
 
 var events = table(store.Events, "event")
@@ -76,7 +76,7 @@ func (v Verbs) lookBack(ctx context.Context, f store.EventFilter, p store.Page) 
 	}
 	if end.IsZero() {
 		newest, err := rows(ctx, v, ask("list events", `select max(hour) from (select max(hour) as hour from recoup.error_aggregate_hourly
-			union all select max(hour) from recoup.error_aggregate_delta) h`), row.Time("hour", func(t *time.Time) *time.Time { return t }))
+			union all select max(hour) from recoup.error_aggregate_delta) h`), sqldb.Time("hour", func(t *time.Time) *time.Time { return t }))
 		if err != nil || newest[0].IsZero() {
 			return []store.Span{{From: f.From}}, err
 		}

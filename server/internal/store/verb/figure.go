@@ -6,14 +6,14 @@ import (
 
 	"github.com/recoup-dev/recoup"
 	"github.com/recoup-dev/recoup/server/internal/store"
-	"github.com/recoup-dev/recoup/server/internal/store/row"
+	"github.com/recoup-dev/recoup/server/internal/store/sqldb"
 )
 
-var letterLevels = view([]row.Column[store.DeadLetterLevel]{
-	row.Text("pipeline", func(l *store.DeadLetterLevel) *string { return &l.Pipeline }),
-	row.Text("error_class", func(l *store.DeadLetterLevel) *string { return (*string)(&l.Class) }),
-	row.Text("step", func(l *store.DeadLetterLevel) *string { return (*string)(&l.Step) }),
-	row.Big("sum(n)::bigint", func(l *store.DeadLetterLevel) *int64 { return &l.N }),
+var letterLevels = view([]sqldb.Column[store.DeadLetterLevel]{
+	sqldb.Text("pipeline", func(l *store.DeadLetterLevel) *string { return &l.Pipeline }),
+	sqldb.Text("error_class", func(l *store.DeadLetterLevel) *string { return (*string)(&l.Class) }),
+	sqldb.Text("step", func(l *store.DeadLetterLevel) *string { return (*string)(&l.Step) }),
+	sqldb.Big("sum(n)::bigint", func(l *store.DeadLetterLevel) *int64 { return &l.N }),
 }, "level", " from recoup.dead_letter_level group by 1, 2, 3 having sum(n) <> 0 order by 1, 2, 3")
 
 // StagedFigures counts dead letters, queued work and replays.
@@ -22,7 +22,7 @@ func (v Verbs) StagedFigures(ctx context.Context, now time.Time) (f store.Staged
 	if f.Letters, err = letterLevels.list(ctx, v, letterLevels.ask(what, "")); err != nil {
 		return f, err
 	}
-	oldest, err := rows(ctx, v, untriaged(what), row.Time("updated_at", func(t *time.Time) *time.Time { return t }))
+	oldest, err := rows(ctx, v, untriaged(what), sqldb.Time("updated_at", func(t *time.Time) *time.Time { return t }))
 	if err != nil {
 		return f, err
 	}
@@ -32,7 +32,7 @@ func (v Verbs) StagedFigures(ctx context.Context, now time.Time) (f store.Staged
 	}
 	f.Replays = map[recoup.ReplayState]int64{}
 	for _, state := range recoup.ReplayStates() {
-		n, err := rows(ctx, v, ofState(what, state), row.Big("n", func(n *int64) *int64 { return n }))
+		n, err := rows(ctx, v, ofState(what, state), sqldb.Big("n", func(n *int64) *int64 { return n }))
 		if err != nil {
 			return f, err
 		}

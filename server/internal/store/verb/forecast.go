@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/recoup-dev/recoup/server/internal/store"
-	"github.com/recoup-dev/recoup/server/internal/store/row"
+	"github.com/recoup-dev/recoup/server/internal/store/sqldb"
 )
 
 // parkDeadlines are where the deadlines of what is parked are. Each has its index, which
@@ -16,7 +16,7 @@ var parkDeadlines = map[store.ParkDeadline]deadline{
 	store.ParkExpiry: {at: "expires_at", from: "recoup.error" + by("error_park_expiry_idx"), where: "parked_at is not null and expires_at is not null"},
 }
 
-var deadlineCounts = row.Fields(func(c *store.DeadlineCount) []any { return []any{&c.Table, &c.Bucket, &c.N, &c.First} })
+var deadlineCounts = sqldb.Fields(func(c *store.DeadlineCount) []any { return []any{&c.Table, &c.Bucket, &c.N, &c.First} })
 
 // ParkDeadlines counts deadlines of parked errors by table and bucket.
 func (v Verbs) ParkDeadlines(ctx context.Context, kind store.ParkDeadline, edges []time.Time) ([]store.DeadlineCount, error) {
@@ -48,7 +48,7 @@ func (v Verbs) StagedActivity(ctx context.Context, span store.Span) ([]store.Sta
 	return rows(ctx, v, q.add(") a group by 1 order by 1"), stagedActivities...)
 }
 
-var hourlyActivities = append(append([]row.Column[store.Activity]{}, activityHours[0], activities.Columns[0]), store.ActivityCounts...)
+var hourlyActivities = append(append([]sqldb.Column[store.Activity]{}, activityHours[0], activities.Columns[0]), store.ActivityCounts...)
 
 // HourlyActivity returns the hours of a span by table.
 func (v Verbs) HourlyActivity(ctx context.Context, span store.Span) ([]store.Activity, error) {

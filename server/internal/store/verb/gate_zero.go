@@ -7,7 +7,7 @@ import (
 
 	"github.com/recoup-dev/recoup"
 	"github.com/recoup-dev/recoup/server/internal/store"
-	"github.com/recoup-dev/recoup/server/internal/store/row"
+	"github.com/recoup-dev/recoup/server/internal/store/sqldb"
 )
 
 // Locks of Gate Zero are taken in one order: recoveries or intakes, then batches,
@@ -21,10 +21,10 @@ var (
 	recoveries = table(store.Recoveries, "recovery")
 	leases     = table(store.RecoveryLeases, "lease")
 	airs       = table(store.AIRs, "AIR")
-	turns      = table(row.Table[intakeLease]{Name: "cl.gate_zero_turn", Columns: []row.Column[intakeLease]{
-		row.ID("intake_id", func(t *intakeLease) *recoup.ID { return &t.intake }).Key(),
-		row.Text("worker", func(t *intakeLease) *string { return &t.worker }),
-		row.Time("ends_at", func(t *intakeLease) *time.Time { return &t.ends }),
+	turns      = table(sqldb.Table[intakeLease]{Name: "cl.gate_zero_turn", Columns: []sqldb.Column[intakeLease]{
+		sqldb.ID("intake_id", func(t *intakeLease) *recoup.ID { return &t.intake }).Key(),
+		sqldb.Text("worker", func(t *intakeLease) *string { return &t.worker }),
+		sqldb.Time("ends_at", func(t *intakeLease) *time.Time { return &t.ends }),
 	}}, "turn")
 
 	cases = view(store.Cases, "case", ` from cl.gate_zero_intake i
@@ -78,7 +78,7 @@ func (k caseKey) load(tx Tx, ids []recoup.ID) (*store.UnitOfWork, error) {
 		select i.batch_id from cl.gate_zero_intake i left join cl.gate_zero_recovery r on r.intake_id = i.intake_id
 		where `+k.column+` = any ($1::uuid[]))) order by batch_id for share`, ids)
 	var found []store.Case
-	err := tx.Lock(cases.ask("", "where "+k.column+" = any ($1::uuid[])"+k.order, ids), row.Into(&found, cases.Columns))
+	err := tx.Lock(cases.ask("", "where "+k.column+" = any ($1::uuid[])"+k.order, ids), sqldb.Into(&found, cases.Columns))
 	w := store.NewUnitOfWork(tx.Now(), nil)
 	w.AddCases(found)
 	return w, err

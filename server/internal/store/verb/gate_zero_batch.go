@@ -7,7 +7,7 @@ import (
 
 	"github.com/recoup-dev/recoup"
 	"github.com/recoup-dev/recoup/server/internal/store"
-	"github.com/recoup-dev/recoup/server/internal/store/row"
+	"github.com/recoup-dev/recoup/server/internal/store/sqldb"
 )
 
 // maxFrozen is how many batches one freeze looks after.
@@ -103,8 +103,8 @@ func endFreeze(tx Tx, due []recoup.Batch, names []string, decide store.DecideCas
 	return save(tx, w)
 }
 
-var statuses = view(append(row.Within("b.", store.Batches.Columns, func(s *recoup.IntakeBatch) *recoup.Batch { return &s.Batch }),
-	row.Read(`(
+var statuses = view(append(sqldb.Within("b.", store.Batches.Columns, func(s *recoup.IntakeBatch) *recoup.Batch { return &s.Batch }),
+	sqldb.Read(`(
 	select coalesce(jsonb_object_agg(status, n), '{}') from (
 		select status, sum(n) as n from cl.gate_zero_count c
 		where c.batch_id = b.batch_id group by 1 having sum(n) <> 0) s)`, func(s *recoup.IntakeBatch) any { return (*store.BatchCounts)(s) })),
@@ -177,7 +177,7 @@ func (v Verbs) BatchTimeline(ctx context.Context, batch string, limit int) ([]re
 // GateFigures counts batches, and the intakes and recoveries by status.
 func (v Verbs) GateFigures(ctx context.Context) (recoup.GateZeroStatus, error) {
 	list, err := rows(ctx, v, ask("count batches", "select count(*), count(killed_at), count(frozen_at) from cl.gate_zero_batch"),
-		row.Fields(func(f *recoup.GateZeroStatus) []any { return []any{&f.Batches, &f.Killed, &f.Frozen} })...)
+		sqldb.Fields(func(f *recoup.GateZeroStatus) []any { return []any{&f.Batches, &f.Killed, &f.Frozen} })...)
 	figures, err := one(list, err, "batches")
 	if err != nil {
 		return figures, err
@@ -188,7 +188,7 @@ func (v Verbs) GateFigures(ctx context.Context) (recoup.GateZeroStatus, error) {
 	}
 	figures.Recoveries, err = rows(ctx, v, ask("count recoveries",
 		"select status, reason, sum(n)::bigint from cl.gate_zero_reason group by 1, 2 having sum(n) <> 0 order by 1, 2"),
-		row.Fields(func(r *recoup.RecoveryCount) []any { return []any{(*string)(&r.Status), &r.Reason, &r.N} })...)
+		sqldb.Fields(func(r *recoup.RecoveryCount) []any { return []any{(*string)(&r.Status), &r.Reason, &r.N} })...)
 	return figures, err
 }
 
@@ -198,7 +198,7 @@ func counts[K ~string](ctx context.Context, v Verbs, q *Query) (map[K]int64, err
 		name string
 		n    int64
 	}
-	list, err := rows(ctx, v, q, row.Fields(func(c *count) []any { return []any{&c.name, &c.n} })...)
+	list, err := rows(ctx, v, q, sqldb.Fields(func(c *count) []any { return []any{&c.name, &c.n} })...)
 	m := make(map[K]int64, len(list))
 	for _, c := range list {
 		m[K(c.name)] = c.n

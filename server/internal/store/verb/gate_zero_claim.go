@@ -5,7 +5,7 @@ import (
 
 	"github.com/recoup-dev/recoup"
 	"github.com/recoup-dev/recoup/server/internal/store"
-	"github.com/recoup-dev/recoup/server/internal/store/row"
+	"github.com/recoup-dev/recoup/server/internal/store/sqldb"
 )
 
 // What is claimed at Gate Zero is chosen batch by batch, so that what a kill switch or
@@ -49,8 +49,8 @@ var (
 )
 
 // pick returns at most limit of what can be claimed, of a batch or of some.
-func pick(tx Tx, answer func(*Query, row.Answer) error, sql string, limit int, of any) (ids []recoup.ID, err error) {
-	err = answer(ask("", sql, tx.Due(), clamp(limit), of), row.Into(&ids, idColumn))
+func pick(tx Tx, answer func(*Query, sqldb.Answer) error, sql string, limit int, of any) (ids []recoup.ID, err error) {
+	err = answer(ask("", sql, tx.Due(), clamp(limit), of), sqldb.Into(&ids, idColumn))
 	return ids, err
 }
 

@@ -6,7 +6,7 @@ import (
 
 	"github.com/recoup-dev/recoup"
 	"github.com/recoup-dev/recoup/server/internal/store"
-	"github.com/recoup-dev/recoup/server/internal/store/row"
+	"github.com/recoup-dev/recoup/server/internal/store/sqldb"
 )
 
 var (
@@ -14,10 +14,10 @@ var (
 	notes  = table(store.Notes, "note")
 	groups = table(store.Groups, "group")
 
-	counted = view(append(row.Within("g.", store.Groups.Columns, func(g *recoup.DeadLetterGroup) *recoup.DeadLetterGroup { return g }),
-		row.Big("coalesce((select sum(open) from recoup.dead_letter_count c where c.group_id = g.group_id), 0)::bigint",
+	counted = view(append(sqldb.Within("g.", store.Groups.Columns, func(g *recoup.DeadLetterGroup) *recoup.DeadLetterGroup { return g }),
+		sqldb.Big("coalesce((select sum(open) from recoup.dead_letter_count c where c.group_id = g.group_id), 0)::bigint",
 			func(g *recoup.DeadLetterGroup) *int64 { return &g.Open }),
-		row.Big("coalesce((select sum(arrived) from recoup.dead_letter_count c where c.group_id = g.group_id), 0)::bigint",
+		sqldb.Big("coalesce((select sum(arrived) from recoup.dead_letter_count c where c.group_id = g.group_id), 0)::bigint",
 			func(g *recoup.DeadLetterGroup) *int64 { return &g.Total })), "group", " from ")
 )
 
@@ -65,7 +65,7 @@ func groupsQuery(f store.GroupFilter, p store.Page) *Query {
 	return q.add(" g" + order)
 }
 
-var groupDays = row.Fields(func(d *recoup.GroupDay) []any { return []any{&d.GroupID, &d.Day, &d.N} })
+var groupDays = sqldb.Fields(func(d *recoup.GroupDay) []any { return []any{&d.GroupID, &d.Day, &d.N} })
 
 // GroupDays returns what groups have gained on each UTC day from a day on.
 func (v Verbs) GroupDays(ctx context.Context, ids []recoup.ID, from time.Time) ([]recoup.GroupDay, error) {

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/recoup-dev/recoup"
-	"github.com/recoup-dev/recoup/server/internal/store/row"
+	"github.com/recoup-dev/recoup/server/internal/store/sqldb"
 )
 
 // places are where things of a kind are.
@@ -36,11 +36,11 @@ type place struct {
 }
 
 func newPlace(name, index, key, of, what, at string) place {
-	t := row.Table[recoup.FoundID]{Name: name, Columns: []row.Column[recoup.FoundID]{
-		row.ID(key, func(f *recoup.FoundID) *recoup.ID { return &f.ID }),
-		row.Text(of, func(f *recoup.FoundID) *string { return &f.Of }),
-		row.Text(what, func(f *recoup.FoundID) *string { return &f.What }),
-		row.Time(at, func(f *recoup.FoundID) *time.Time { return &f.At }),
+	t := sqldb.Table[recoup.FoundID]{Name: name, Columns: []sqldb.Column[recoup.FoundID]{
+		sqldb.ID(key, func(f *recoup.FoundID) *recoup.ID { return &f.ID }),
+		sqldb.Text(of, func(f *recoup.FoundID) *string { return &f.Of }),
+		sqldb.Text(what, func(f *recoup.FoundID) *string { return &f.What }),
+		sqldb.Time(at, func(f *recoup.FoundID) *time.Time { return &f.At }),
 	}}
 	return place{
 		Table:  table(t, "id"),

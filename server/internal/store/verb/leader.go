@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"github.com/recoup-dev/recoup/server/internal/store"
-	"github.com/recoup-dev/recoup/server/internal/store/row"
+	"github.com/recoup-dev/recoup/server/internal/store/sqldb"
 )
 
 var (
@@ -14,10 +14,10 @@ var (
 
 	// heldJobs are jobs with the term of who writes them, by which the database
 	// refuses a leader whose term is over.
-	heldJobs = table(row.Table[heldJob]{Name: store.Jobs.Name, Columns: append(
-		row.Within("", store.Jobs.Columns, func(j *heldJob) *store.Job { return &j.Job }),
-		row.Text("leader", func(j *heldJob) *string { return &j.term.Name }),
-		row.Big("term", func(j *heldJob) *int64 { return &j.term.Number }))}, "job")
+	heldJobs = table(sqldb.Table[heldJob]{Name: store.Jobs.Name, Columns: append(
+		sqldb.Within("", store.Jobs.Columns, func(j *heldJob) *store.Job { return &j.Job }),
+		sqldb.Text("leader", func(j *heldJob) *string { return &j.term.Name }),
+		sqldb.Big("term", func(j *heldJob) *int64 { return &j.term.Number }))}, "job")
 )
 
 type heldJob struct {

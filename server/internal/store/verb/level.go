@@ -7,10 +7,10 @@ import (
 
 	"github.com/recoup-dev/recoup"
 	"github.com/recoup-dev/recoup/server/internal/store"
-	"github.com/recoup-dev/recoup/server/internal/store/row"
+	"github.com/recoup-dev/recoup/server/internal/store/sqldb"
 )
 
-var errorCounts = row.Fields(func(c *recoup.StateCount) []any { return []any{&c.Table, (*string)(&c.State), &c.N} })
+var errorCounts = sqldb.Fields(func(c *recoup.StateCount) []any { return []any{&c.Table, (*string)(&c.State), &c.N} })
 
 // Counts returns how many errors each table has in each state.
 func (v Verbs) Counts(ctx context.Context) ([]recoup.StateCount, error) {
@@ -18,7 +18,7 @@ func (v Verbs) Counts(ctx context.Context) ([]recoup.StateCount, error) {
 		group by 1, 2 having sum(n) <> 0 order by 1, 2`), errorCounts...)
 }
 
-var levelSums = row.Fields(func(l *store.LevelSum) []any {
+var levelSums = sqldb.Fields(func(l *store.LevelSum) []any {
 	return []any{&l.Table, (*string)(&l.State), &l.TTL, &l.N, &l.Blocking, &l.Seconds, &l.Micros}
 })
 
@@ -38,7 +38,7 @@ func (v Verbs) Levels(ctx context.Context, now time.Time) ([]store.Level, error)
 	return levels, err
 }
 
-var historicSums = row.Fields(func(h *store.Historic) []any { return []any{&h.Table, &h.Parked, &h.Escalated, &h.Blocking} })
+var historicSums = sqldb.Fields(func(h *store.Historic) []any { return []any{&h.Table, &h.Parked, &h.Escalated, &h.Blocking} })
 
 var activities = store.Activities.But("minute")
 
@@ -53,8 +53,8 @@ func (v Verbs) Activity(ctx context.Context, span store.Span) ([]store.Activity,
 	return rows(ctx, v, q.add(") a group by 1 order by 1"), activities.Columns...)
 }
 
-var activityHours = append([]row.Column[store.Activity]{
-	row.Time("hour", func(a *store.Activity) *time.Time { return &a.Minute }),
+var activityHours = append([]sqldb.Column[store.Activity]{
+	sqldb.Time("hour", func(a *store.Activity) *time.Time { return &a.Minute }),
 }, store.ActivityCounts...)
 
 // ActivityHours sums up the hours of a span.

@@ -6,7 +6,7 @@ import (
 
 	"github.com/recoup-dev/recoup"
 	"github.com/recoup-dev/recoup/server/internal/store"
-	"github.com/recoup-dev/recoup/server/internal/store/row"
+	"github.com/recoup-dev/recoup/server/internal/store/sqldb"
 )
 
 // moving reads the newest of a kind with what tells that one has changed.
@@ -37,9 +37,9 @@ func (v Verbs) Moving(ctx context.Context, limit int) ([]store.Moving, error) {
 	var all []store.Moving
 	for _, of := range moving {
 		list, err := rows(ctx, v, ask("read what "+string(of.kind)+" have changed", of.sql, clamp(limit)),
-			row.ID("id", func(m *store.Moving) *recoup.ID { return &m.ID }), row.Text("of", func(m *store.Moving) *string { return &m.Of }),
-			row.Text("state", func(m *store.Moving) *string { return &m.Mark.State }), row.Big("n", func(m *store.Moving) *int64 { return &m.Mark.N }),
-			row.Time("at", func(m *store.Moving) *time.Time { return &m.Mark.At }))
+			sqldb.ID("id", func(m *store.Moving) *recoup.ID { return &m.ID }), sqldb.Text("of", func(m *store.Moving) *string { return &m.Of }),
+			sqldb.Text("state", func(m *store.Moving) *string { return &m.Mark.State }), sqldb.Big("n", func(m *store.Moving) *int64 { return &m.Mark.N }),
+			sqldb.Time("at", func(m *store.Moving) *time.Time { return &m.Mark.At }))
 		if err != nil {
 			return nil, err
 		}

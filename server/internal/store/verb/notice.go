@@ -10,13 +10,13 @@ import (
 
 	"github.com/recoup-dev/recoup"
 	"github.com/recoup-dev/recoup/server/internal/store"
-	"github.com/recoup-dev/recoup/server/internal/store/row"
+	"github.com/recoup-dev/recoup/server/internal/store/sqldb"
 )
 
 var (
 	notices = table(store.Notices, "notice")
-	pending = table(row.Table[recoup.Notice]{Name: store.Notices.Name, Columns: store.PendingNotices}, "notice")
-	claimed = table(row.Table[recoup.Notice]{Name: store.Notices.Name, Columns: store.ClaimedNotices}, "notice")
+	pending = table(sqldb.Table[recoup.Notice]{Name: store.Notices.Name, Columns: store.PendingNotices}, "notice")
+	claimed = table(sqldb.Table[recoup.Notice]{Name: store.Notices.Name, Columns: store.ClaimedNotices}, "notice")
 )
 
 // PendingNotices returns notices that wait to be delivered, longest due first.
@@ -48,7 +48,7 @@ func AddNotices(tx Tx, now time.Time, list []recoup.Notice) (int, error) {
 
 // NoticeBatch is notices that are due at once. They go in by the order of their
 // keys, so that two nodes that add the same do not wait for each other crosswise.
-func NoticeBatch(now time.Time, list []recoup.Notice) row.Batch {
+func NoticeBatch(now time.Time, list []recoup.Notice) sqldb.Batch {
 	added := slices.Clone(list)
 	for i := range added {
 		added[i].CreatedAt, added[i].DueAt = now, now
@@ -257,7 +257,7 @@ func (v Verbs) ResendNotices(ctx context.Context, ids []recoup.ID, by store.Act)
 		q := notices.ask("", "where given_up_at is not null")
 		q.anyOf("notice_id", ids)
 		var old, again []recoup.Notice
-		if err := tx.Query(q.add(" order by notice_id"), row.Into(&old, notices.Columns)); err != nil || len(old) == 0 {
+		if err := tx.Query(q.add(" order by notice_id"), sqldb.Into(&old, notices.Columns)); err != nil || len(old) == 0 {
 			return 0, err
 		}
 		for _, n := range old {
@@ -303,8 +303,8 @@ const outboxLevels = `select
 func (v Verbs) OutboxLevels(ctx context.Context) (store.OutboxLevel, error) {
 	type level = store.OutboxLevel
 	list, err := rows(ctx, v, ask("look at the outbox", outboxLevels, store.MaxOutboxCount),
-		row.Big("waiting", func(l *level) *int64 { return &l.Waiting }),
-		row.Time("oldest", func(l *level) *time.Time { return &l.OldestDue }),
-		row.Big("given_up", func(l *level) *int64 { return &l.GivenUp }))
+		sqldb.Big("waiting", func(l *level) *int64 { return &l.Waiting }),
+		sqldb.Time("oldest", func(l *level) *time.Time { return &l.OldestDue }),
+		sqldb.Big("given_up", func(l *level) *int64 { return &l.GivenUp }))
 	return one(list, err, "the outbox")
 }

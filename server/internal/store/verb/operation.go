@@ -7,7 +7,7 @@ import (
 
 	"github.com/recoup-dev/recoup"
 	"github.com/recoup-dev/recoup/server/internal/store"
-	"github.com/recoup-dev/recoup/server/internal/store/row"
+	"github.com/recoup-dev/recoup/server/internal/store/sqldb"
 )
 
 var (
@@ -29,7 +29,7 @@ func (v Verbs) AddOperation(ctx context.Context, o recoup.Operation, unconfirmed
 			q.add(" and created_key = " + q.arg(o.CreatedKey))
 		}
 		var open []recoup.ID
-		if err := tx.Query(q.add(" limit "+q.arg(unconfirmed)), row.Into(&open, idColumn)); err != nil {
+		if err := tx.Query(q.add(" limit "+q.arg(unconfirmed)), sqldb.Into(&open, idColumn)); err != nil {
 			return false, nil, err
 		}
 		if len(open) >= unconfirmed {

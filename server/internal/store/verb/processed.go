@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/recoup-dev/recoup/server/internal/store"
-	"github.com/recoup-dev/recoup/server/internal/store/row"
+	"github.com/recoup-dev/recoup/server/internal/store/sqldb"
 )
 
 // addProcessed adds to the counts of minutes, or of hours.
@@ -43,7 +43,7 @@ func (v Verbs) AddProcessed(ctx context.Context, counts []store.Processed) error
 	})
 }
 
-var processed = row.Fields(func(p *store.Processed) []any {
+var processed = sqldb.Fields(func(p *store.Processed) []any {
 	return []any{&p.Table, &p.Service, &p.N, &p.Failed, &p.Duration, &p.FailedDuration}
 })
 

@@ -7,7 +7,7 @@ import (
 
 	"github.com/recoup-dev/recoup"
 	"github.com/recoup-dev/recoup/server/internal/store"
-	"github.com/recoup-dev/recoup/server/internal/store/row"
+	"github.com/recoup-dev/recoup/server/internal/store/sqldb"
 )
 
 // maxBlockers is how many of the errors that block an entity are returned.
@@ -57,7 +57,7 @@ func (v Verbs) promote(ctx context.Context, p store.Promotion) (done store.Promo
 func promoteOnce(tx Tx, p store.Promotion, done *store.Promoted) error {
 	var found []store.StoredReceipt
 	key := p.Receipt.ID()
-	err := tx.Lock(receipts.ask("", "where scope = $1 and key = $2", key.Scope, key.Key), row.Into(&found, receipts.Columns))
+	err := tx.Lock(receipts.ask("", "where scope = $1 and key = $2", key.Scope, key.Key), sqldb.Into(&found, receipts.Columns))
 	if err != nil {
 		return err
 	}
@@ -80,7 +80,7 @@ func promoteOnce(tx Tx, p store.Promotion, done *store.Promoted) error {
 	return save(tx, w)
 }
 
-var gateEntries = row.Fields(func(e *store.GateEntry) []any { return []any{&e.Seq, &e.Entity, (*string)(&e.Act), &e.ID} })
+var gateEntries = sqldb.Fields(func(e *store.GateEntry) []any { return []any{&e.Seq, &e.Entity, (*string)(&e.Act), &e.ID} })
 
 // GateLog returns what happened at an entity's gate, in the order of Seq.
 func (v Verbs) GateLog(ctx context.Context, entity string, limit int) ([]store.GateEntry, error) {
@@ -90,7 +90,7 @@ func (v Verbs) GateLog(ctx context.Context, entity string, limit int) ([]store.G
 		order by seq limit $2`, entity, clamp(limit)), gateEntries...)
 }
 
-var entityNames = row.Fields(func(name *string) []any { return []any{name} })
+var entityNames = sqldb.Fields(func(name *string) []any { return []any{name} })
 
 // KnowsEntity reports whether an error or a promotion names the entity.
 func (v Verbs) KnowsEntity(ctx context.Context, entity string) (bool, error) {

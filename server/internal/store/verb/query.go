@@ -7,7 +7,7 @@ import (
 
 	"github.com/recoup-dev/recoup"
 	"github.com/recoup-dev/recoup/server/internal/store"
-	"github.com/recoup-dev/recoup/server/internal/store/row"
+	"github.com/recoup-dev/recoup/server/internal/store/sqldb"
 )
 
 // Query is a question in the making with its parameters.
@@ -98,7 +98,7 @@ func (q *Query) anyOf(column string, ids []recoup.ID) {
 }
 
 // idColumn reads an id alone.
-var idColumn = []row.Column[recoup.ID]{row.ID("id", func(id *recoup.ID) *recoup.ID { return id })}
+var idColumn = []sqldb.Column[recoup.ID]{sqldb.ID("id", func(id *recoup.ID) *recoup.ID { return id })}
 
 // clamp keeps a limit between one row and a page.
 func clamp(limit int) int { return min(max(limit, 1), store.MaxPage) }

@@ -6,14 +6,14 @@ import (
 
 	"github.com/recoup-dev/recoup"
 	"github.com/recoup-dev/recoup/server/internal/store"
-	"github.com/recoup-dev/recoup/server/internal/store/row"
+	"github.com/recoup-dev/recoup/server/internal/store/sqldb"
 )
 
 var items = table(store.ReplayItems, "item")
 
 // replays are replays with their counts.
-var replays = view(append(row.Within("r.", store.Replays.Columns, func(s *store.ReplayStatus) *recoup.Replay { return &s.Replay }),
-	row.Read(`(
+var replays = view(append(sqldb.Within("r.", store.Replays.Columns, func(s *store.ReplayStatus) *recoup.Replay { return &s.Replay }),
+	sqldb.Read(`(
 	select coalesce(json_agg(json_build_object('phase', phase, 'state', state, 'n', n) order by phase, state), '[]') from (
 		select phase, state, sum(n) as n from recoup.replay_count k
 		where k.replay_id = r.replay_id group by 1, 2 having sum(n) <> 0) s)`, func(s *store.ReplayStatus) any { return &s.ByPhase })),
@@ -35,7 +35,7 @@ func (v Verbs) CreateReplay(ctx context.Context, r recoup.Replay, said ...recoup
 func lockReplay(tx Tx, id recoup.ID) (store.ReplayStatus, error) {
 	tx.LockRows("select from recoup.replay where replay_id = $1 for update", id)
 	var found []store.ReplayStatus
-	err := tx.Lock(replays.ask("", "where r.replay_id = $1", id), row.Into(&found, replays.Columns))
+	err := tx.Lock(replays.ask("", "where r.replay_id = $1", id), sqldb.Into(&found, replays.Columns))
 	return one(found, err, replays.named(id.String()))
 }
 
@@ -102,7 +102,7 @@ const releaseItems = `update recoup.replay_item set state = 'RELEASED', phase = 
 // moment is left out.
 func release(tx Tx, r recoup.Replay, n int) error {
 	var ids []recoup.ID
-	err := tx.Query(ask("", releaseItems, r.ID, n, r.Phase, tx.Now()), row.Into(&ids, idColumn))
+	err := tx.Query(ask("", releaseItems, r.ID, n, r.Phase, tx.Now()), sqldb.Into(&ids, idColumn))
 	if err != nil || len(ids) == 0 {
 		return err
 	}
@@ -132,7 +132,7 @@ var endable = `select error_id from (
 func (v Verbs) EndItems(ctx context.Context, now time.Time, id recoup.ID, limit int, decide store.DecideStaged) (int, error) {
 	return actAt(ctx, v, "end items of a replay", now, func(tx Tx) (int, error) {
 		var ids []recoup.ID
-		err := tx.Query(ask("", endable, id, tx.Due(), clamp(limit)), row.Into(&ids, idColumn))
+		err := tx.Query(ask("", endable, id, tx.Due(), clamp(limit)), sqldb.Into(&ids, idColumn))
 		if err != nil || len(ids) == 0 {
 			return 0, err
 		}

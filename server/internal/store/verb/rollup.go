@@ -6,7 +6,7 @@ import (
 
 	"github.com/recoup-dev/recoup"
 	"github.com/recoup-dev/recoup/server/internal/store"
-	"github.com/recoup-dev/recoup/server/internal/store/row"
+	"github.com/recoup-dev/recoup/server/internal/store/sqldb"
 )
 
 // Counts that were appended and not added to the sums yet are in tables of their own,
@@ -19,7 +19,7 @@ func within(doing, sql string, args ...any) *Query {
 	return q
 }
 
-var codeCounts = row.Fields(func(c *recoup.CodeCount) []any { return []any{(*string)(&c.Code), &c.Count} })
+var codeCounts = sqldb.Fields(func(c *recoup.CodeCount) []any { return []any{(*string)(&c.Code), &c.Count} })
 
 // TopCodes returns the codes with the most events in a span. Whole hours are
 // counted already; only the events at the edges are looked at. One statement
@@ -36,7 +36,7 @@ func (v Verbs) TopCodes(ctx context.Context, span store.Span, limit int) ([]reco
 		whole.From, whole.To, head.From, head.To, tail.From, tail.To, clamp(limit)), codeCounts...)
 }
 
-var hourCounts = row.Fields(func(h *store.HourCount) []any { return []any{&h.Hour, &h.N} })
+var hourCounts = sqldb.Fields(func(h *store.HourCount) []any { return []any{&h.Hour, &h.N} })
 
 // EventHours counts the events of the hours of a span.
 func (v Verbs) EventHours(ctx context.Context, code recoup.Code, span store.Span) ([]store.HourCount, error) {
@@ -51,7 +51,7 @@ func (v Verbs) EventHours(ctx context.Context, code recoup.Code, span store.Span
 	return rows(ctx, v, q.add(") e group by 1 order by 1"), hourCounts...)
 }
 
-var serviceRates = row.Fields(func(r *recoup.ServiceRate) []any { return []any{&r.Service, &r.Retryable, &r.Total} })
+var serviceRates = sqldb.Fields(func(r *recoup.ServiceRate) []any { return []any{&r.Service, &r.Retryable, &r.Total} })
 
 // RetryableRates returns the retryable share of every service.
 func (v Verbs) RetryableRates(ctx context.Context, from, to time.Time) ([]recoup.ServiceRate, error) {
@@ -59,7 +59,7 @@ func (v Verbs) RetryableRates(ctx context.Context, from, to time.Time) ([]recoup
 	return rows(ctx, v, q.add(` group by service order by 1.0 * sum(retryable_count) / sum(count) desc, service collate "C"`), serviceRates...)
 }
 
-var dailyCounts = row.Fields(func(c *store.DailyCount) []any {
+var dailyCounts = sqldb.Fields(func(c *store.DailyCount) []any {
 	return []any{&c.Day, &c.Service, (*string)(&c.Code), &c.Count, &c.Retryable, &c.LastSeen}
 })
 
@@ -90,7 +90,7 @@ func byDay(doing, what string, f store.DailyFilter, from, to time.Time) *Query {
 	return q.add(") d")
 }
 
-var drops = row.Fields(func(d *store.Drop) []any { return []any{&d.Day, &d.Reason, &d.N} })
+var drops = sqldb.Fields(func(d *store.Drop) []any { return []any{&d.Day, &d.Reason, &d.N} })
 
 // Drops returns what was left out of the ledger.
 func (v Verbs) Drops(ctx context.Context, from, to time.Time) ([]store.Drop, error) {
@@ -98,7 +98,7 @@ func (v Verbs) Drops(ctx context.Context, from, to time.Time) ([]store.Drop, err
 		where day between $1 and $2 group by day, reason order by day, reason collate "C"`, store.Day(from), store.Day(to)), drops...)
 }
 
-var recentCounts = row.Fields(func(c *store.RecentCount) []any { return []any{(*string)(&c.Code), &c.ExternalService, &c.N} })
+var recentCounts = sqldb.Fields(func(c *store.RecentCount) []any { return []any{(*string)(&c.Code), &c.ExternalService, &c.N} })
 
 // RecentEvents counts the events of some codes that happened in a span. The days
 // follow from the times; they keep PostgreSQL's index of codes from being read from

@@ -7,7 +7,7 @@ import (
 
 	"github.com/recoup-dev/recoup"
 	"github.com/recoup-dev/recoup/server/internal/store"
-	"github.com/recoup-dev/recoup/server/internal/store/row"
+	"github.com/recoup-dev/recoup/server/internal/store/sqldb"
 )
 
 var sessions = table(store.Sessions, "session")
@@ -17,7 +17,7 @@ var sessions = table(store.Sessions, "session")
 func (v Verbs) AddSession(ctx context.Context, s store.Session) error {
 	_, err := act(ctx, v, "add a session", func(tx Tx) (int, error) {
 		var of []recoup.Key
-		if err := tx.Lock(keys.ask("", "where key_hash = $1 for no key update", s.KeyHash), row.Into(&of, keys.Columns)); err != nil {
+		if err := tx.Lock(keys.ask("", "where key_hash = $1 for no key update", s.KeyHash), sqldb.Into(&of, keys.Columns)); err != nil {
 			return 0, err
 		}
 		added, err := sessions.addNew(tx, s)

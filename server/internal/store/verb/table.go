@@ -6,26 +6,26 @@ import (
 
 	"github.com/recoup-dev/recoup"
 	"github.com/recoup-dev/recoup/server/internal/store"
-	"github.com/recoup-dev/recoup/server/internal/store/row"
+	"github.com/recoup-dev/recoup/server/internal/store/sqldb"
 )
 
 // Table is the verbs of a table of rows R.
 type Table[R any] struct {
-	row.Table[R]
+	sqldb.Table[R]
 	what   string // one of them, in an error
 	plain  string // select … from …
-	create row.Table[R]
-	change row.Table[R]
+	create sqldb.Table[R]
+	change sqldb.Table[R]
 }
 
 // table returns the verbs of a table.
-func table[R any](t row.Table[R], what string) Table[R] {
+func table[R any](t sqldb.Table[R], what string) Table[R] {
 	return Table[R]{t, what, "select " + t.Names("") + " from " + t.Name, t.Written(), t.Changing()}
 }
 
 // view returns what reads rows of several tables.
-func view[R any](columns []row.Column[R], what, from string) Table[R] {
-	t := row.Table[R]{Columns: columns}
+func view[R any](columns []sqldb.Column[R], what, from string) Table[R] {
+	t := sqldb.Table[R]{Columns: columns}
 	return Table[R]{Table: t, what: what, plain: "select " + t.Names("") + from}
 }
 
@@ -54,12 +54,12 @@ func (t Table[R]) page(ctx context.Context, v Verbs, q *Query, p store.Page, at 
 // query reads the rows of a question within a transaction, and later does by the time
 // the next one is answered.
 func (t Table[R]) query(tx Tx, q *Query) (list []R, err error) {
-	err = tx.Query(q, row.Into(&list, t.Columns))
+	err = tx.Query(q, sqldb.Into(&list, t.Columns))
 	return list, err
 }
 
 func (t Table[R]) later(tx Tx, into *[]R, rest string, args ...any) error {
-	return tx.QueryLater(t.ask("", rest, args...), row.Into(into, t.Columns))
+	return tx.QueryLater(t.ask("", rest, args...), sqldb.Into(into, t.Columns))
 }
 
 // find reads rows within a transaction.
@@ -71,7 +71,7 @@ func (t Table[R]) find(tx Tx, rest string, args ...any) ([]R, error) {
 func (t Table[R]) lock(tx Tx, key any, name string) (R, error) {
 	var list []R
 	q := t.ask("", "where "+t.Keys()[0]+" = $1 for no key update", key)
-	err := tx.Lock(q, row.Into(&list, t.Columns))
+	err := tx.Lock(q, sqldb.Into(&list, t.Columns))
 	return one(list, err, t.named(name))
 }
 

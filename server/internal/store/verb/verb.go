@@ -15,7 +15,7 @@ import (
 
 	"github.com/recoup-dev/recoup"
 	"github.com/recoup-dev/recoup/server/internal/store"
-	"github.com/recoup-dev/recoup/server/internal/store/row"
+	"github.com/recoup-dev/recoup/server/internal/store/sqldb"
 )
 
 // DB is a database as verbs use it.
@@ -26,11 +26,11 @@ type DB interface {
 	Act(ctx context.Context, doing string, at time.Time, do func(Tx) error) error
 
 	// Read answers a question outside of a transaction.
-	Read(ctx context.Context, q *Query, into row.Answer) error
+	Read(ctx context.Context, q *Query, into sqldb.Answer) error
 
 	// Snapshot answers questions that see the database as of one moment. They may
 	// take as long as they need.
-	Snapshot(ctx context.Context, doing string, do func(read func(*Query, row.Answer) error) error) error
+	Snapshot(ctx context.Context, doing string, do func(read func(*Query, sqldb.Answer) error) error) error
 
 	// Lanes names the first lanes of the queue. LaneLevels counts what is in some of
 	// them, each up to a limit, and Beyond what is in all lanes behind one.
@@ -53,9 +53,9 @@ type Tx interface {
 	// Query answers a question, and QueryLater does by the time the next one is answered.
 	// Lock does so too, for rows that it locks, and has the act happen then: Now is
 	// the time at which it had them.
-	Query(q *Query, into row.Answer) error
-	QueryLater(q *Query, into row.Answer) error
-	Lock(q *Query, into row.Answer) error
+	Query(q *Query, into sqldb.Answer) error
+	QueryLater(q *Query, into sqldb.Answer) error
+	Lock(q *Query, into sqldb.Answer) error
 	Now() time.Time
 
 	// LockRows takes locks on rows that need not be read.
@@ -74,11 +74,11 @@ type Tx interface {
 	// two may share, is known, and returns how many there were; InsertIgnore does so too,
 	// for who need not know. Upsert takes the place of rows with the same key. Update gives
 	// rows new values, found by their key.
-	Add(b row.Batch) error
-	InsertNew(b row.Batch) (int, error)
-	InsertIgnore(b row.Batch) error
-	Upsert(b row.Batch) error
-	Update(b row.Batch) error
+	Add(b sqldb.Batch) error
+	InsertNew(b sqldb.Batch) (int, error)
+	InsertIgnore(b sqldb.Batch) error
+	Upsert(b sqldb.Batch) error
+	Update(b sqldb.Batch) error
 
 	// Turn waits until nobody else has the turn of that name, until the commit;
 	// with others it is shared by all who share it.
@@ -185,9 +185,9 @@ func decideOne[R any](ctx context.Context, v Verbs, doing string, at time.Time, 
 }
 
 // rows reads the rows of a question.
-func rows[R any](ctx context.Context, v Verbs, q *Query, columns ...row.Column[R]) ([]R, error) {
+func rows[R any](ctx context.Context, v Verbs, q *Query, columns ...sqldb.Column[R]) ([]R, error) {
 	var list []R
-	err := v.db.Read(ctx, q, row.Into(&list, columns))
+	err := v.db.Read(ctx, q, sqldb.Into(&list, columns))
 	return list, err
 }
 

@@ -6,7 +6,7 @@ import (
 
 	"github.com/recoup-dev/recoup"
 	"github.com/recoup-dev/recoup/server/internal/store"
-	"github.com/recoup-dev/recoup/server/internal/store/row"
+	"github.com/recoup-dev/recoup/server/internal/store/sqldb"
 )
 
 var views = table(store.Views, "view")
@@ -41,7 +41,7 @@ func viewOwner(tx Tx, key recoup.ID) (recoup.ID, error) {
 		return key, nil
 	}
 	var first []recoup.ID
-	err := tx.Query(ask("", "with recursive "+rotations+" select key_id from rotation order by before desc limit 1", key), row.Into(&first, idColumn))
+	err := tx.Query(ask("", "with recursive "+rotations+" select key_id from rotation order by before desc limit 1", key), sqldb.Into(&first, idColumn))
 	if err == nil && len(first) == 0 {
 		err = fmt.Errorf("key %v: %w", key, store.ErrNotFound)
 	}

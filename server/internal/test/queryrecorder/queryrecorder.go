@@ -9,7 +9,7 @@ import (
 
 	"github.com/recoup-dev/recoup"
 	"github.com/recoup-dev/recoup/server/internal/store"
-	"github.com/recoup-dev/recoup/server/internal/store/row"
+	"github.com/recoup-dev/recoup/server/internal/store/sqldb"
 	"github.com/recoup-dev/recoup/server/internal/store/verb"
 )
 
@@ -34,14 +34,14 @@ func (n *notes) Act(_ context.Context, _ string, at time.Time, do func(verb.Tx) 
 	return do(transaction{n, at})
 }
 
-func (n *notes) Read(_ context.Context, q *verb.Query, into row.Answer) error {
+func (n *notes) Read(_ context.Context, q *verb.Query, into sqldb.Answer) error {
 	n.note(q.SQL(), q.Args)
 	into.Next()
 	return nil
 }
 
-func (n *notes) Snapshot(ctx context.Context, _ string, do func(func(*verb.Query, row.Answer) error) error) error {
-	return do(func(q *verb.Query, into row.Answer) error { return n.Read(ctx, q, into) })
+func (n *notes) Snapshot(ctx context.Context, _ string, do func(func(*verb.Query, sqldb.Answer) error) error) error {
+	return do(func(q *verb.Query, into sqldb.Answer) error { return n.Read(ctx, q, into) })
 }
 
 func (n *notes) Lanes(context.Context, int) ([]recoup.Lane, error) { return nil, nil }
@@ -66,9 +66,9 @@ type transaction struct {
 	now time.Time
 }
 
-func (t transaction) Query(q *verb.Query, into row.Answer) error { return t.QueryLater(q, into) }
-func (t transaction) Lock(q *verb.Query, into row.Answer) error  { return t.QueryLater(q, into) }
-func (t transaction) QueryLater(q *verb.Query, into row.Answer) error {
+func (t transaction) Query(q *verb.Query, into sqldb.Answer) error { return t.QueryLater(q, into) }
+func (t transaction) Lock(q *verb.Query, into sqldb.Answer) error  { return t.QueryLater(q, into) }
+func (t transaction) QueryLater(q *verb.Query, into sqldb.Answer) error {
 	return t.Read(context.Background(), q, into)
 }
 func (t transaction) Now() time.Time                   { return t.now }
@@ -87,11 +87,11 @@ func (t transaction) Change(sql string, args ...[]any) (int, error) {
 	return len(args), nil
 }
 
-func (transaction) Add(row.Batch) error                { return nil }
-func (transaction) InsertNew(row.Batch) (int, error)   { return 1, nil }
-func (transaction) InsertIgnore(row.Batch) error       { return nil }
-func (transaction) Upsert(row.Batch) error             { return nil }
-func (transaction) Update(row.Batch) error             { return nil }
+func (transaction) Add(sqldb.Batch) error              { return nil }
+func (transaction) InsertNew(sqldb.Batch) (int, error) { return 1, nil }
+func (transaction) InsertIgnore(sqldb.Batch) error     { return nil }
+func (transaction) Upsert(sqldb.Batch) error           { return nil }
+func (transaction) Update(sqldb.Batch) error           { return nil }
 func (transaction) Turn(verb.AdvisoryLock, bool) error { return nil }
 func (transaction) Wake(string)                        {}
 func (transaction) SecureDelete()                      {}

@@ -1,4 +1,4 @@
-package row_test
+package sqldb_test
 
 import (
 	"slices"
@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/recoup-dev/recoup"
-	"github.com/recoup-dev/recoup/server/internal/store/row"
+	"github.com/recoup-dev/recoup/server/internal/store/sqldb"
 )
 
 type colour string
@@ -21,14 +21,14 @@ type thing struct {
 	Counted int64
 }
 
-var things = row.Table[thing]{Name: "recoup.thing", Columns: []row.Column[thing]{
-	row.ID("thing_id", func(t *thing) *recoup.ID { return &t.ID }).Key(),
-	row.Text("colour", func(t *thing) *string { return (*string)(&t.Colour) }).Unique(),
-	row.Time("made_at", func(t *thing) *time.Time { return &t.Made }).Fixed(),
-	row.Int("weight", func(t *thing) *int { return &t.Weight }),
-	row.Micros("lasts_us", func(t *thing) *time.Duration { return &t.Lasts }),
-	row.List("parts", func(t *thing) *[]string { return &t.Parts }),
-	row.Big("counted", func(t *thing) *int64 { return &t.Counted }).Drawn(),
+var things = sqldb.Table[thing]{Name: "recoup.thing", Columns: []sqldb.Column[thing]{
+	sqldb.ID("thing_id", func(t *thing) *recoup.ID { return &t.ID }).Key(),
+	sqldb.Text("colour", func(t *thing) *string { return (*string)(&t.Colour) }).Unique(),
+	sqldb.Time("made_at", func(t *thing) *time.Time { return &t.Made }).Fixed(),
+	sqldb.Int("weight", func(t *thing) *int { return &t.Weight }),
+	sqldb.Micros("lasts_us", func(t *thing) *time.Duration { return &t.Lasts }),
+	sqldb.List("parts", func(t *thing) *[]string { return &t.Parts }),
+	sqldb.Big("counted", func(t *thing) *int64 { return &t.Counted }).Drawn(),
 }}
 
 // Roles say what goes into which statement.
@@ -58,18 +58,18 @@ func TestBatchAndAnswer(t *testing.T) {
 	from := []thing{{Colour: "red", Weight: 1, Lasts: time.Millisecond}, {Colour: "blue", Weight: 2, Parts: []string{"a"}}}
 	b := things.Batch(from)
 	var to []thing
-	a := row.Into(&to, things.Columns)
+	a := sqldb.Into(&to, things.Columns)
 	for i := range b.Len {
 		n := a.Next()
 		for c := range b.Columns {
 			switch source, sink := &b.Columns[c], &a.Columns[c]; source.Kind {
-			case row.KindText:
+			case sqldb.KindText:
 				*sink.Text(&n) = *source.Text(&i)
-			case row.KindInt:
+			case sqldb.KindInt:
 				*sink.Int(&n) = *source.Int(&i)
-			case row.KindBig:
+			case sqldb.KindBig:
 				sink.Number(&n).Set(source.Number(&i).Get())
-			case row.KindObject:
+			case sqldb.KindObject:
 				value, err := source.Object(&i).Encode()
 				if err != nil || sink.Object(&n).Decode(value) != nil {
 					t.Fatal(err)

@@ -1,12 +1,12 @@
-// Package row says, once, of what columns a row of a table consists and where
+// Package sqldb says, once, of what columns a row of a table consists and where
 // each belongs in a Go value. Both stores make their statements from it and bring
 // codecs of their own, one per kind: how a time is written on PostgreSQL's wire or in
 // an SQLite file is known only there.
 //
-//	var Keys = row.Table[Key]{Name: "recoup.api_key", Columns: []row.Column[Key]{
-//		row.ID("key_id", func(k *Key) *recoup.ID { return &k.ID }).Key(),
-//		row.Text("role", func(k *Key) *string { return &k.Role }).Fixed(),
-//		row.Time("expires_at", func(k *Key) *time.Time { return &k.ExpiresAt }),
+//	var Keys = sqldb.Table[Key]{Name: "recoup.api_key", Columns: []sqldb.Column[Key]{
+//		sqldb.ID("key_id", func(k *Key) *recoup.ID { return &k.ID }).Key(),
+//		sqldb.Text("role", func(k *Key) *string { return &k.Role }).Fixed(),
+//		sqldb.Time("expires_at", func(k *Key) *time.Time { return &k.ExpiresAt }),
 //	}}
 //
 // What Go calls zero (an empty text, an unset time or id, no bytes) is NULL in the
@@ -15,7 +15,7 @@
 //
 // Roles take the place of lists that would have to agree in their order: keys find
 // a row, what is fixed is written once, and what is drawn comes from the database.
-package row
+package sqldb
 
 import (
 	"slices"

@@ -1,4 +1,4 @@
-package row
+package sqldb
 
 import (
 	"encoding/json"
@@ -151,7 +151,7 @@ func (o readOnly) Decode(value []byte) error { return json.Unmarshal(value, o.in
 // Fields describes rows that are only read, by where the values of their columns
 // belong, in order.
 //
-//	row.Fields(func(c *CodeCount) []any { return []any{(*string)(&c.Code), &c.Count} })
+//	sqldb.Fields(func(c *CodeCount) []any { return []any{(*string)(&c.Code), &c.Count} })
 func Fields[R any](places func(*R) []any) []Column[R] {
 	list := make([]Column[R], 0, 8)
 	for i, place := range places(new(R)) {
@@ -170,7 +170,7 @@ func Fields[R any](places func(*R) []any) []Column[R] {
 		case *int64:
 			list = append(list, Big(name, nth[*int64](places, i)))
 		default:
-			panic(fmt.Sprintf("row: %s: %T is not described by its place alone", name, place))
+			panic(fmt.Sprintf("sqldb: %s: %T is not described by its place alone", name, place))
 		}
 	}
 	return list
