@@ -125,7 +125,7 @@ var layers = []layer{
 		why:     "it describes rows to both stores, and knows neither their types nor their codecs",
 	},
 	{
-		pkg:     "recoup/server/internal/store/verb",
+		pkg:     "recoup/server/internal/store/sqlops",
 		imports: []string{"recoup", "recoup/fault", "recoup/server/internal/store", "recoup/server/internal/store/sqldb"},
 		why:     "it is what both databases do alike, over an interface that each brings",
 	},
@@ -137,12 +137,12 @@ var layers = []layer{
 	},
 	{
 		pkg:     "recoup/server/internal/test/queryrecorder",
-		imports: []string{"recoup", "recoup/server/internal/store", "recoup/server/internal/store/sqldb", "recoup/server/internal/store/verb"},
+		imports: []string{"recoup", "recoup/server/internal/store", "recoup/server/internal/store/sqldb", "recoup/server/internal/store/sqlops"},
 		why:     "the tests of both stores ask verbs for their statements, and no store may be needed for that",
 	},
 	{
 		pkg:       "recoup/server/internal/store/sqlite",
-		imports:   []string{"recoup", "recoup/fault", "recoup/server/internal/policy", "recoup/server/internal/lifecycle", "recoup/server/internal/store", "recoup/server/internal/store/sqldb", "recoup/server/internal/store/verb", "recoup/server/internal/turn"},
+		imports:   []string{"recoup", "recoup/fault", "recoup/server/internal/policy", "recoup/server/internal/lifecycle", "recoup/server/internal/store", "recoup/server/internal/store/sqldb", "recoup/server/internal/store/sqlops", "recoup/server/internal/turn"},
 		libraries: []string{"modernc.org/sqlite", "github.com/pressly/goose/v3"},
 		why:       "a store moves rows; who uses it is not its business",
 	},
@@ -158,7 +158,7 @@ var layers = []layer{
 	},
 	{
 		pkg:       "recoup/server/internal/store/postgres",
-		imports:   []string{"recoup", "recoup/fault", "recoup/server/internal/pgsession", "recoup/server/internal/policy", "recoup/server/internal/lifecycle", "recoup/server/internal/store", "recoup/server/internal/store/sqldb", "recoup/server/internal/store/verb"},
+		imports:   []string{"recoup", "recoup/fault", "recoup/server/internal/pgsession", "recoup/server/internal/policy", "recoup/server/internal/lifecycle", "recoup/server/internal/store", "recoup/server/internal/store/sqldb", "recoup/server/internal/store/sqlops"},
 		libraries: []string{"github.com/jackc/pgx/v5", "github.com/pressly/goose/v3"},
 		why:       "a store moves rows and classifies what its database says; who uses it is not its business",
 	},

@@ -6,7 +6,7 @@ import (
 
 	"github.com/recoup-dev/recoup"
 	"github.com/recoup-dev/recoup/server/internal/store"
-	"github.com/recoup-dev/recoup/server/internal/store/verb"
+	"github.com/recoup-dev/recoup/server/internal/store/sqlops"
 )
 
 // TakeAll takes every connection that is not kept for what is vital.
@@ -44,10 +44,10 @@ func (s *Store) PlannedStatements(now time.Time, size int, tables []string, enti
 		{"lock what is stepped", s.sql.lockIDs, []any{[][]byte{id[:]}}},
 		{"read what is stepped", s.sql.readIDs, []any{[][]byte{id[:]}}},
 		{"look into the archive", s.sql.archived, []any{[][]byte{id[:]}}},
-		plannedAs("what blocks", 0, func(v verb.Verbs) { _, _, _ = v.Promote(context.Background(), store.Promotion{Entity: entity}) }),
+		plannedAs("what blocks", 0, func(v sqlops.Ops) { _, _, _ = v.Promote(context.Background(), store.Promotion{Entity: entity}) }),
 	}
 	for _, d := range []store.Deadline{store.DueExpiry, store.DueWindow, store.DueLapse, store.DueEscalation, store.DueReminder, store.DueResolved} {
-		list = append(list, planned("due by "+string(d), func(v verb.Verbs) { _, _ = v.Due(context.Background(), d, now, 0, size) }))
+		list = append(list, planned("due by "+string(d), func(v sqlops.Ops) { _, _ = v.Due(context.Background(), d, now, 0, size) }))
 	}
 	var found []recoup.ID // as the test has made them
 	for i := range 8 {
@@ -65,11 +65,11 @@ func (s *Store) PlannedStatements(now time.Time, size int, tables []string, enti
 		"what was searched": {Text: "x", Groups: found}, "what was searched, retried": {Text: "x", Groups: found, State: recoup.RetryPending},
 	} {
 		for at, page := range map[string]store.Page{"": {Limit: size}, ", further on": {Limit: size, Cursor: cursor}} {
-			list = append(list, planned("list "+name+at, func(v verb.Verbs) { _, _, _ = v.Errors(context.Background(), f, page) }))
+			list = append(list, planned("list "+name+at, func(v sqlops.Ops) { _, _, _ = v.Errors(context.Background(), f, page) }))
 		}
 	}
 	for at, page := range map[string]store.Page{"": {Limit: size}, ", further on": {Limit: size, Cursor: cursor}} {
-		list = append(list, planned("park queue"+at, func(v verb.Verbs) { _, _, _ = v.ParkQueue(context.Background(), tables[:2], page) }))
+		list = append(list, planned("park queue"+at, func(v sqlops.Ops) { _, _, _ = v.ParkQueue(context.Background(), tables[:2], page) }))
 	}
 	return list
 }

@@ -15,7 +15,7 @@ import (
 )
 
 // turnTables keeps nodes from renewing views at the same time. It is a number of
-// recoup.turn_lock, beside those of [verb.AdvisoryLock].
+// recoup.turn_lock, beside those of [sqlops.AdvisoryLock].
 const turnTables = 101
 
 // SyncTables brings the mirror of the policy and the views that carry its names

@@ -170,13 +170,13 @@ func (t *tx) dueWork(claim store.WorkClaim) ([]recoup.Work, error) {
 	return all[:min(len(all), limit)], nil
 }
 
-// HoldWork implements [verb.Tx]: work keeps its lease in its row.
+// HoldWork implements [sqlops.Tx]: work keeps its lease in its row.
 func (a act) HoldWork(_, _ []recoup.ID) error { return nil }
 
-// Leased implements [verb.Tx].
+// Leased implements [sqlops.Tx].
 func (a act) Leased(*recoup.Work) {}
 
-// Fence implements [verb.Tx].
+// Fence implements [sqlops.Tx].
 func (a act) Fence(work, token recoup.ID) error {
 	held, err := rowsOf(a.tx, store.WorkQueue.Columns, `select `+store.WorkQueue.Names("")+` from work where work_id = ?`, id{&work})
 	if err != nil {
@@ -185,7 +185,7 @@ func (a act) Fence(work, token recoup.ID) error {
 	return store.Fence(held, token)
 }
 
-// SaveQueue implements [verb.Tx].
+// SaveQueue implements [sqlops.Tx].
 func (a act) SaveQueue(added []recoup.Work, changed []store.Change[recoup.Work], gone []recoup.Work) error {
 	for i := range gone {
 		if err := a.exec(`delete from work where work_id = ?`, id{&gone[i].WorkID}); err != nil {

@@ -10,7 +10,7 @@ import (
 	"github.com/recoup-dev/recoup"
 	"github.com/recoup-dev/recoup/server/internal/store"
 	"github.com/recoup-dev/recoup/server/internal/store/sqldb"
-	"github.com/recoup-dev/recoup/server/internal/store/verb"
+	"github.com/recoup-dev/recoup/server/internal/store/sqlops"
 )
 
 // Asked is a statement that a verb has run.
@@ -20,9 +20,9 @@ type Asked struct {
 }
 
 // Of returns the statements of a verb, in order.
-func Of(do func(verb.Verbs)) []Asked {
+func Of(do func(sqlops.Ops)) []Asked {
 	var n notes
-	do(verb.On(&n))
+	do(sqlops.New(&n))
 	return n
 }
 
@@ -30,18 +30,18 @@ type notes []Asked
 
 func (n *notes) note(sql string, args []any) { *n = append(*n, Asked{sql, args}) }
 
-func (n *notes) Act(_ context.Context, _ string, at time.Time, do func(verb.Tx) error) error {
+func (n *notes) Act(_ context.Context, _ string, at time.Time, do func(sqlops.Tx) error) error {
 	return do(transaction{n, at})
 }
 
-func (n *notes) Read(_ context.Context, q *verb.Query, into sqldb.Answer) error {
+func (n *notes) Read(_ context.Context, q *sqlops.Query, into sqldb.Answer) error {
 	n.note(q.SQL(), q.Args)
 	into.Next()
 	return nil
 }
 
-func (n *notes) Snapshot(ctx context.Context, _ string, do func(func(*verb.Query, sqldb.Answer) error) error) error {
-	return do(func(q *verb.Query, into sqldb.Answer) error { return n.Read(ctx, q, into) })
+func (n *notes) Snapshot(ctx context.Context, _ string, do func(func(*sqlops.Query, sqldb.Answer) error) error) error {
+	return do(func(q *sqlops.Query, into sqldb.Answer) error { return n.Read(ctx, q, into) })
 }
 
 func (n *notes) Lanes(context.Context, int) ([]recoup.Lane, error) { return nil, nil }
@@ -66,9 +66,9 @@ type transaction struct {
 	now time.Time
 }
 
-func (t transaction) Query(q *verb.Query, into sqldb.Answer) error { return t.QueryLater(q, into) }
-func (t transaction) Lock(q *verb.Query, into sqldb.Answer) error  { return t.QueryLater(q, into) }
-func (t transaction) QueryLater(q *verb.Query, into sqldb.Answer) error {
+func (t transaction) Query(q *sqlops.Query, into sqldb.Answer) error { return t.QueryLater(q, into) }
+func (t transaction) Lock(q *sqlops.Query, into sqldb.Answer) error  { return t.QueryLater(q, into) }
+func (t transaction) QueryLater(q *sqlops.Query, into sqldb.Answer) error {
 	return t.Read(context.Background(), q, into)
 }
 func (t transaction) Now() time.Time                   { return t.now }
@@ -87,14 +87,14 @@ func (t transaction) Change(sql string, args ...[]any) (int, error) {
 	return len(args), nil
 }
 
-func (transaction) Add(sqldb.Batch) error              { return nil }
-func (transaction) InsertNew(sqldb.Batch) (int, error) { return 1, nil }
-func (transaction) InsertIgnore(sqldb.Batch) error     { return nil }
-func (transaction) Upsert(sqldb.Batch) error           { return nil }
-func (transaction) Update(sqldb.Batch) error           { return nil }
-func (transaction) Turn(verb.AdvisoryLock, bool) error { return nil }
-func (transaction) Wake(string)                        {}
-func (transaction) SecureDelete()                      {}
+func (transaction) Add(sqldb.Batch) error                { return nil }
+func (transaction) InsertNew(sqldb.Batch) (int, error)   { return 1, nil }
+func (transaction) InsertIgnore(sqldb.Batch) error       { return nil }
+func (transaction) Upsert(sqldb.Batch) error             { return nil }
+func (transaction) Update(sqldb.Batch) error             { return nil }
+func (transaction) Turn(sqlops.AdvisoryLock, bool) error { return nil }
+func (transaction) Wake(string)                          {}
+func (transaction) SecureDelete()                        {}
 
 func (t transaction) LoadReports([]store.Report) (*store.UnitOfWork, error) {
 	return store.NewUnitOfWork(t.now, nil), nil
