@@ -12,6 +12,7 @@ import (
 	"github.com/recoup-dev/recoup/server/internal/check"
 	"github.com/recoup-dev/recoup/server/internal/policy"
 	"github.com/recoup-dev/recoup/server/internal/store"
+	"github.com/recoup-dev/recoup/server/internal/store/sqldb"
 )
 
 // AlertStore is what the API asks of a store about alerts.
@@ -75,7 +76,7 @@ func (a *API) showAlert(c *call, in *idIn) (recoup.Alert, error) {
 
 // markSilenced says of which alerts nobody is notified at the moment.
 func (a *API) markSilenced(c *call, list []recoup.Alert) error {
-	silences, _, err := a.Store.Silences(c.r.Context(), c.now, store.Page{Limit: store.MaxPage})
+	silences, _, err := a.Store.Silences(c.r.Context(), c.now, sqldb.Page{Limit: sqldb.MaxPage})
 	for i := range list {
 		covered := func(s recoup.Silence) bool { return s.Covers(&list[i], c.now) }
 		list[i].Silenced = list[i].State != recoup.AlertResolved && slices.ContainsFunc(silences, covered)

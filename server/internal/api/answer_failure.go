@@ -13,6 +13,7 @@ import (
 	"github.com/recoup-dev/recoup/server/internal/lifecycle"
 	"github.com/recoup-dev/recoup/server/internal/recovery"
 	"github.com/recoup-dev/recoup/server/internal/store"
+	"github.com/recoup-dev/recoup/server/internal/store/sqldb"
 	"github.com/recoup-dev/recoup/server/internal/turn"
 )
 
@@ -33,7 +34,7 @@ func failure(err error) error {
 		return refused(refusal)
 	case errors.As(err, &gate):
 		return gate.Fault()
-	case errors.Is(err, store.ErrNotFound):
+	case errors.Is(err, sqldb.ErrNotFound):
 		return fault.Wrap(err, fault.CodeNotFound, "There is nothing of that name or id.")
 	case errors.Is(err, engine.ErrForbidden):
 		return fault.Wrap(err, fault.CodeInsufficientPermissions, "The key is not for the hub that this belongs to: use a key for that hub, or for all hubs.")

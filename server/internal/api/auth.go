@@ -16,7 +16,7 @@ import (
 	"github.com/recoup-dev/recoup/fault"
 	"github.com/recoup-dev/recoup/server/internal/check"
 	"github.com/recoup-dev/recoup/server/internal/engine"
-	"github.com/recoup-dev/recoup/server/internal/store"
+	"github.com/recoup-dev/recoup/server/internal/store/sqldb"
 )
 
 // authorize finds out who calls and whether they may.
@@ -97,7 +97,7 @@ func (a *API) authenticate(c *call) (*recoup.Key, error) {
 	switch {
 	case errors.Is(err, errNoKey): // and was charged for
 		return nil, invalidKey(c)
-	case errors.Is(err, store.ErrNotFound):
+	case errors.Is(err, sqldb.ErrNotFound):
 		a.admission.guessed(a.client(c.r), c.now)
 		return nil, invalidKey(c)
 	case err != nil:
@@ -123,7 +123,7 @@ func (a *API) holder(r *http.Request) *recoup.Key {
 	}
 	key, err := a.keys.find(r.Context(), hash, now, false)
 	switch {
-	case errors.Is(err, store.ErrNotFound) && !errors.Is(err, errNoKey):
+	case errors.Is(err, sqldb.ErrNotFound) && !errors.Is(err, errNoKey):
 		a.admission.guessed(a.client(r), now)
 		return nil
 	case err != nil, !key.Valid(now):

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/recoup-dev/recoup"
-	"github.com/recoup-dev/recoup/server/internal/store"
+	"github.com/recoup-dev/recoup/server/internal/store/sqldb"
 )
 
 // errKeyEnded is why a long poll or a stream ends: its key was revoked, has expired or is no
@@ -26,7 +26,7 @@ func (k *keyring) watch(ctx context.Context, key *recoup.Key, now func() time.Ti
 func (k *keyring) check(ctx context.Context, watched *recoup.Key, now func() time.Time) error {
 	hash := watched.Hash
 	key, err := k.store.KeyByHash(ctx, hash, true)
-	if err != nil && !errors.Is(err, store.ErrNotFound) || err == nil && key.Valid(now()) && key.Role == watched.Role && slices.Equal(key.Hubs, watched.Hubs) {
+	if err != nil && !errors.Is(err, sqldb.ErrNotFound) || err == nil && key.Valid(now()) && key.Role == watched.Role && slices.Equal(key.Hubs, watched.Hubs) {
 		return nil
 	}
 	k.mu.Lock()

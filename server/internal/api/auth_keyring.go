@@ -10,6 +10,7 @@ import (
 	"github.com/recoup-dev/recoup"
 	"github.com/recoup-dev/recoup/fault"
 	"github.com/recoup-dev/recoup/server/internal/store"
+	"github.com/recoup-dev/recoup/server/internal/store/sqldb"
 	"github.com/recoup-dev/recoup/server/internal/stream"
 )
 
@@ -61,7 +62,7 @@ const (
 )
 
 // errNoKey is the answer to a hash that was of no key a moment ago.
-var errNoKey = fmt.Errorf("key: %w", store.ErrNotFound)
+var errNoKey = fmt.Errorf("key: %w", sqldb.ErrNotFound)
 
 func newKeyring(s KeyStore) *keyring {
 	return &keyring{
@@ -162,7 +163,7 @@ func (k *keyring) lookUp(ctx context.Context, l *lookup, hash [32]byte, now time
 	switch {
 	case k.changes != changes:
 		return
-	case errors.Is(l.err, store.ErrNotFound):
+	case errors.Is(l.err, sqldb.ErrNotFound):
 		delete(k.known, hash)
 		if len(k.unknown) >= maxKnown {
 			clear(k.unknown)

@@ -3,7 +3,7 @@ package api
 import (
 	"github.com/recoup-dev/recoup"
 	"github.com/recoup-dev/recoup/client"
-	"github.com/recoup-dev/recoup/server/internal/store"
+	"github.com/recoup-dev/recoup/server/internal/store/sqldb"
 )
 
 type idIn struct {
@@ -16,7 +16,7 @@ func (a *API) showError(c *call, in *idIn) (recoup.Error, error) {
 }
 
 func (a *API) history(c *call, in *idIn) (client.History, error) {
-	rows, err := a.Engine.History(c.r.Context(), c.caller, in.ID, store.MaxPage)
+	rows, err := a.Engine.History(c.r.Context(), c.caller, in.ID, sqldb.MaxPage)
 	for i := range rows {
 		rows[i].Attempt = recoup.ID{}
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/recoup-dev/recoup/fault"
 	"github.com/recoup-dev/recoup/server/internal/ledger"
 	"github.com/recoup-dev/recoup/server/internal/store"
+	"github.com/recoup-dev/recoup/server/internal/store/sqldb"
 	"github.com/recoup-dev/recoup/server/internal/turn"
 )
 
@@ -217,7 +218,7 @@ func (a *API) listEvents(c *call, in *eventsIn) (client.EventPage, error) {
 type eventQuery struct {
 	filter   store.EventFilter
 	reported recoup.Code // a name that nobody has registered
-	page     store.Page
+	page     sqldb.Page
 }
 
 func (a *API) eventQuery(now time.Time, in *eventsIn) (eventQuery, error) {

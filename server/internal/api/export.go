@@ -7,7 +7,7 @@ import (
 	"github.com/recoup-dev/recoup/client"
 	"github.com/recoup-dev/recoup/fault"
 	"github.com/recoup-dev/recoup/server/internal/check"
-	"github.com/recoup-dev/recoup/server/internal/store"
+	"github.com/recoup-dev/recoup/server/internal/store/sqldb"
 )
 
 type exportIn struct {
@@ -53,7 +53,7 @@ func (a *API) exporter(c *call, in *exportIn, from, to time.Time) (func() (clien
 			return client.Export{Days: days.Days}, err
 		}, err
 	}
-	wanted := &eventsIn{EventFilter: client.EventFilter{Service: in.Service, Code: in.Code, From: from, To: to}, page: page{Limit: store.MaxPage, Cursor: in.Cursor}}
+	wanted := &eventsIn{EventFilter: client.EventFilter{Service: in.Service, Code: in.Code, From: from, To: to}, page: page{Limit: sqldb.MaxPage, Cursor: in.Cursor}}
 	query, err := a.eventQuery(c.now, wanted)
 	return func() (client.Export, error) {
 		page, err := a.readEvents(c, query)

@@ -10,6 +10,7 @@ import (
 	"github.com/recoup-dev/recoup"
 	"github.com/recoup-dev/recoup/fault"
 	"github.com/recoup-dev/recoup/server/internal/store"
+	"github.com/recoup-dev/recoup/server/internal/store/sqldb"
 )
 
 // page is what every list takes.
@@ -19,20 +20,20 @@ type page struct {
 }
 
 // read returns where a list goes on.
-func (p page) read() (store.Page, error) {
+func (p page) read() (sqldb.Page, error) {
 	if p.Cursor == "" {
-		return store.Page{Limit: p.Limit}, nil
+		return sqldb.Page{Limit: p.Limit}, nil
 	}
 	b, err := base64.RawURLEncoding.DecodeString(p.Cursor)
 	if err != nil || len(b) != 24 {
-		return store.Page{}, badCursor()
+		return sqldb.Page{}, badCursor()
 	}
-	c := store.Cursor{At: time.UnixMicro(int64(binary.BigEndian.Uint64(b))).UTC()}
+	c := sqldb.Cursor{At: time.UnixMicro(int64(binary.BigEndian.Uint64(b))).UTC()}
 	if !plausible(c.At) {
-		return store.Page{}, badCursor()
+		return sqldb.Page{}, badCursor()
 	}
 	copy(c.ID[:], b[8:])
-	return store.Page{Limit: p.Limit, Cursor: c}, nil
+	return sqldb.Page{Limit: p.Limit, Cursor: c}, nil
 }
 
 // plausible reports whether a store can have given a time to a cursor: one that
@@ -44,7 +45,7 @@ func badCursor() error {
 }
 
 // next returns the cursor of the following page; empty: there is none.
-func next(c store.Cursor) string {
+func next(c sqldb.Cursor) string {
 	if c.IsZero() {
 		return ""
 	}

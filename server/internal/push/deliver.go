@@ -17,7 +17,7 @@ import (
 	"github.com/recoup-dev/recoup/retry"
 	"github.com/recoup-dev/recoup/server/internal/notify"
 	"github.com/recoup-dev/recoup/server/internal/recovery"
-	"github.com/recoup-dev/recoup/server/internal/store"
+	"github.com/recoup-dev/recoup/server/internal/store/sqldb"
 )
 
 // The outcomes of deliveries.
@@ -82,7 +82,7 @@ func lost(err error) bool {
 	case fault.CodeLeaseLost, fault.CodeBatchKilled, fault.CodeInvalidTransition, fault.CodeConflict:
 		return true
 	}
-	return errors.Is(err, store.ErrNotFound)
+	return errors.Is(err, sqldb.ErrNotFound)
 }
 
 // deliver sends one delivery and records the result in the answer. If the delivery fails,

@@ -30,7 +30,7 @@ var Alerts = sqldb.Table[recoup.Alert]{Name: "recoup.alert", Columns: []sqldb.Co
 
 // MaxOpenAlerts is the most alerts that are looked at together: those of all
 // rules and scopes that are not resolved.
-const MaxOpenAlerts = 10 * MaxPage
+const MaxOpenAlerts = 10 * sqldb.MaxPage
 
 // AlertFilter selects alerts. Empty fields do not restrict.
 type AlertFilter struct {

@@ -48,6 +48,6 @@ const ActErrorGroupNote = "error_group.note"
 
 // OpenCursor is where a list of groups goes on behind one with so many open errors: as
 // many microseconds, since the time of a cursor is all that callers carry along.
-func OpenCursor(g *recoup.ErrorGroup) Cursor {
-	return Cursor{At: time.UnixMicro(max(g.Open, 0)).UTC(), ID: g.ID}
+func OpenCursor(g *recoup.ErrorGroup) sqldb.Cursor {
+	return sqldb.Cursor{At: time.UnixMicro(max(g.Open, 0)).UTC(), ID: g.ID}
 }

@@ -54,7 +54,7 @@ const ActNoticeResend = "notice.resend"
 const MaxOutboxCount = 100_000
 
 // MaxWaitingNotices is how many notices of a kind are looked at that wait.
-const MaxWaitingNotices = 10 * MaxPage
+const MaxWaitingNotices = 10 * sqldb.MaxPage
 
 // OutboxLevel is how full the outbox is.
 type OutboxLevel struct {

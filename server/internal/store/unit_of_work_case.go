@@ -31,7 +31,7 @@ func (w *UnitOfWork) AddCases(locked []Case) {
 func (w *UnitOfWork) StepIntake(in CaseStep) CaseOutcome {
 	r := w.cases.byIntake[in.ID]
 	if r == nil {
-		return CaseOutcome{Err: ErrNotFound}
+		return CaseOutcome{Err: sqldb.ErrNotFound}
 	}
 	return w.stepCase(r, Case{Batch: r.is.Batch, Intake: r.is.Intake}, in.Decide)
 }
@@ -40,7 +40,7 @@ func (w *UnitOfWork) StepIntake(in CaseStep) CaseOutcome {
 func (w *UnitOfWork) StepRecovery(in CaseStep) CaseOutcome {
 	r := w.cases.byRecovery[in.ID]
 	if r == nil {
-		return CaseOutcome{Err: ErrNotFound}
+		return CaseOutcome{Err: sqldb.ErrNotFound}
 	}
 	return w.stepCase(r, r.is, in.Decide)
 }

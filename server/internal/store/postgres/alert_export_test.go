@@ -6,6 +6,7 @@ import (
 
 	"github.com/recoup-dev/recoup"
 	"github.com/recoup-dev/recoup/server/internal/store"
+	"github.com/recoup-dev/recoup/server/internal/store/sqldb"
 	"github.com/recoup-dev/recoup/server/internal/store/sqlops"
 	"github.com/recoup-dev/recoup/server/internal/test/queryrecorder"
 )
@@ -21,8 +22,8 @@ func PlannedAlerts(now time.Time, size int) []Planned {
 		planned("open", func(v sqlops.Ops) { _, _ = v.OpenAlerts(context.Background()) }),
 		planned("activity of a day", func(v sqlops.Ops) { _, _ = v.Activity(context.Background(), day) }),
 	}
-	cursor := store.Cursor{At: now.Add(-24 * time.Hour), ID: recoup.ID{1}}
-	for at, page := range map[string]store.Page{"": {Limit: size}, ", further on": {Limit: size, Cursor: cursor}} {
+	cursor := sqldb.Cursor{At: now.Add(-24 * time.Hour), ID: recoup.ID{1}}
+	for at, page := range map[string]sqldb.Page{"": {Limit: size}, ", further on": {Limit: size, Cursor: cursor}} {
 		for name, f := range map[string]store.AlertFilter{
 			"all": {}, "rule": {Rule: "r1"}, "scope": {Scope: "s1"}, "state": {States: []recoup.AlertState{recoup.AlertFiring}},
 			"resolved": {States: []recoup.AlertState{recoup.AlertResolved}},

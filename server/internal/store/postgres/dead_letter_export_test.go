@@ -6,6 +6,7 @@ import (
 
 	"github.com/recoup-dev/recoup"
 	"github.com/recoup-dev/recoup/server/internal/store"
+	"github.com/recoup-dev/recoup/server/internal/store/sqldb"
 	"github.com/recoup-dev/recoup/server/internal/store/sqlops"
 )
 
@@ -15,7 +16,7 @@ const Steadily = steadily
 // PlannedLetters returns what verbs about staged work run against tables that
 // grow.
 func PlannedLetters(now time.Time, size int, replay, letter, group recoup.ID) []Planned {
-	cursor := store.Cursor{At: now.Add(-24 * time.Hour), ID: letter}
+	cursor := sqldb.Cursor{At: now.Add(-24 * time.Hour), ID: letter}
 	steps := func(v sqlops.Ops) {
 		refuse := func(l store.StagedWork, _ time.Time) (store.StagedWork, store.StagedEffects, error) {
 			return l, store.StagedEffects{}, store.ErrRefused
@@ -43,10 +44,10 @@ func PlannedLetters(now time.Time, size int, replay, letter, group recoup.ID) []
 		}),
 		planned("end", func(v sqlops.Ops) { _, _ = v.EndItems(context.Background(), now, replay, size, nil) }),
 		planned("groups", func(v sqlops.Ops) {
-			_, _, _ = v.Groups(context.Background(), store.GroupFilter{}, store.Page{Limit: size})
+			_, _, _ = v.Groups(context.Background(), store.GroupFilter{}, sqldb.Page{Limit: size})
 		}),
 		planned("replays", func(v sqlops.Ops) {
-			_, _, _ = v.Replays(context.Background(), store.ReplayFilter{}, store.Page{Limit: size})
+			_, _, _ = v.Replays(context.Background(), store.ReplayFilter{}, sqldb.Page{Limit: size})
 		}),
 		plannedAs("levels", 0, figures),
 		plannedAs("untriaged", 1, figures),
@@ -61,14 +62,14 @@ func PlannedLetters(now time.Time, size int, replay, letter, group recoup.ID) []
 		{"due replays", "select replay_id from recoup.replay where next_at <= $1 order by next_at limit 50", []any{now}},
 	}
 	list = append(list, planned("groups of some pipelines", func(v sqlops.Ops) {
-		_, _, _ = v.Groups(context.Background(), store.GroupFilter{Within: &store.Pipelines{Names: []string{"p1", "p2"}}}, store.Page{Limit: size, Cursor: cursor})
+		_, _, _ = v.Groups(context.Background(), store.GroupFilter{Within: &store.Pipelines{Names: []string{"p1", "p2"}}}, sqldb.Page{Limit: size, Cursor: cursor})
 	}))
 	for name, f := range map[string]store.DeadLetterFilter{
 		"all": {}, "pipeline": {DeadLetterFilter: recoup.DeadLetterFilter{Pipeline: "p1"}}, "stage": {DeadLetterFilter: recoup.DeadLetterFilter{Stage: "llm"}}, "class": {DeadLetterFilter: recoup.DeadLetterFilter{Class: "C1"}}, "step": {DeadLetterFilter: recoup.DeadLetterFilter{Step: recoup.StepTriaged}},
 		"verified": {DeadLetterFilter: recoup.DeadLetterFilter{Step: recoup.StepVerified}}, "group": {DeadLetterFilter: recoup.DeadLetterFilter{GroupID: group}}, "age": {DeadLetterFilter: recoup.DeadLetterFilter{Before: now.Add(-24 * time.Hour)}},
 		"some pipelines": {Within: &store.Pipelines{Names: []string{"p1", "p2"}}},
 	} {
-		for at, page := range map[string]store.Page{"": {Limit: size}, ", further on": {Limit: size, Cursor: cursor}} {
+		for at, page := range map[string]sqldb.Page{"": {Limit: size}, ", further on": {Limit: size, Cursor: cursor}} {
 			list = append(list, planned("letters by "+name+at, func(v sqlops.Ops) { _, _, _ = v.DeadLetters(context.Background(), f, page) }))
 		}
 	}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/recoup-dev/recoup"
 	"github.com/recoup-dev/recoup/server/internal/store"
+	"github.com/recoup-dev/recoup/server/internal/store/sqldb"
 	"github.com/recoup-dev/recoup/server/internal/store/sqlops"
 )
 
@@ -25,7 +26,7 @@ func PlannedErrorGroups(now time.Time, size int, id recoup.ID) []Planned {
 	} {
 		for _, order := range []recoup.GroupOrder{recoup.GroupsByOpen, recoup.GroupsBySeen} {
 			f.Order = order
-			for at, page := range map[string]store.Page{"": {Limit: size}, ", further on": {Limit: size, Cursor: store.Cursor{At: cursorAt(order, now), ID: id}}} {
+			for at, page := range map[string]sqldb.Page{"": {Limit: size}, ", further on": {Limit: size, Cursor: sqldb.Cursor{At: cursorAt(order, now), ID: id}}} {
 				list = append(list, planned("list "+name+" by "+string(order)+at, func(v sqlops.Ops) { _, _, _ = v.ErrorGroups(ctx, f, page) }))
 			}
 		}

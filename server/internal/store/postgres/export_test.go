@@ -6,6 +6,7 @@ import (
 
 	"github.com/recoup-dev/recoup"
 	"github.com/recoup-dev/recoup/server/internal/store"
+	"github.com/recoup-dev/recoup/server/internal/store/sqldb"
 	"github.com/recoup-dev/recoup/server/internal/store/sqlops"
 )
 
@@ -55,7 +56,7 @@ func (s *Store) PlannedStatements(now time.Time, size int, tables []string, enti
 		group[15] = byte(4*i/10<<4 | 4*i%10)
 		found = append(found, group)
 	}
-	cursor := store.Cursor{At: now.Add(-24 * time.Hour), ID: id}
+	cursor := sqldb.Cursor{At: now.Add(-24 * time.Hour), ID: id}
 	for name, f := range map[string]store.Filter{
 		"all": {}, "table": {Table: tables[0]}, "hub": {Tables: tables[:2]}, "entity": {Entity: entity},
 		"parked": {Parked: new(true)}, "parked in a table": {Table: tables[0], State: recoup.Parked}, "assigned": {AssignedTo: "ada"},
@@ -64,11 +65,11 @@ func (s *Store) PlannedStatements(now time.Time, size int, tables []string, enti
 		"the top tier": {Tier: 3}, "the top tier, parked": {Tier: 3, Parked: new(true)}, "a tier": {Tier: 2, Parked: new(true)},
 		"what was searched": {Text: "x", Groups: found}, "what was searched, retried": {Text: "x", Groups: found, State: recoup.RetryPending},
 	} {
-		for at, page := range map[string]store.Page{"": {Limit: size}, ", further on": {Limit: size, Cursor: cursor}} {
+		for at, page := range map[string]sqldb.Page{"": {Limit: size}, ", further on": {Limit: size, Cursor: cursor}} {
 			list = append(list, planned("list "+name+at, func(v sqlops.Ops) { _, _, _ = v.Errors(context.Background(), f, page) }))
 		}
 	}
-	for at, page := range map[string]store.Page{"": {Limit: size}, ", further on": {Limit: size, Cursor: cursor}} {
+	for at, page := range map[string]sqldb.Page{"": {Limit: size}, ", further on": {Limit: size, Cursor: cursor}} {
 		list = append(list, planned("park queue"+at, func(v sqlops.Ops) { _, _, _ = v.ParkQueue(context.Background(), tables[:2], page) }))
 	}
 	return list

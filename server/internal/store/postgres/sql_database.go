@@ -18,13 +18,13 @@ import (
 // database is the store as the verbs that both databases share see it.
 type database struct{ *Store }
 
-// Act implements [sqlops.DB].
+// Act implements [sqldb.Transactor].
 func (d database) Act(ctx context.Context, doing string, at time.Time, do func(sqlops.Tx) error) error {
 	return d.transact(ctx, doing, at, func(t *tx) error { return do(&act{tx: t, store: d.Store, ctx: ctx}) })
 }
 
-// Read implements [sqlops.DB].
-func (d database) Read(ctx context.Context, q *sqlops.Query, into sqldb.Answer) error {
+// Read implements [sqldb.Reader].
+func (d database) Read(ctx context.Context, q *sqldb.Query, into sqldb.Answer) error {
 	pool, args := d.pool, parameters(q.Args)
 	if q.Vital {
 		pool = d.vital
@@ -39,8 +39,8 @@ func (d database) Read(ctx context.Context, q *sqlops.Query, into sqldb.Answer) 
 	return failure(q.Doing, err)
 }
 
-// Snapshot implements [sqlops.DB].
-func (d database) Snapshot(ctx context.Context, doing string, do func(read func(*sqlops.Query, sqldb.Answer) error) error) error {
+// Snapshot implements [sqldb.Reader].
+func (d database) Snapshot(ctx context.Context, doing string, do func(read func(*sqldb.Query, sqldb.Answer) error) error) error {
 	tx, err := d.pool.Pool.BeginTx(ctx, pgx.TxOptions{IsoLevel: pgx.RepeatableRead, AccessMode: pgx.ReadOnly})
 	if err != nil {
 		return failure(doing, err)
@@ -54,7 +54,7 @@ func (d database) Snapshot(ctx context.Context, doing string, do func(read func(
 	if _, err := tx.Exec(ctx, `select set_config('statement_timeout', '0', true), set_config('idle_in_transaction_session_timeout', '0', true)`); err != nil {
 		return failure(doing, err)
 	}
-	return do(func(q *sqlops.Query, into sqldb.Answer) error {
+	return do(func(q *sqldb.Query, into sqldb.Answer) error {
 		var refused error // by who takes the rows, which is no failure of the database
 		if done := into.Done; done != nil {
 			into.Done = func() error { refused = done(); return refused }
@@ -117,38 +117,44 @@ type act struct {
 	held  *batches        // the leases that it has locked
 }
 
-// Now implements [sqlops.Tx].
+// Dialect implements [sqldb.Reader].
+func (d database) Dialect() sqldb.Dialect { return sqldb.PostgreSQL }
+
+// Dialect implements [sqldb.Tx].
+func (a *act) Dialect() sqldb.Dialect { return sqldb.PostgreSQL }
+
+// Now implements [sqldb.Tx].
 func (a *act) Now() time.Time { return a.now }
 
-// Query implements [sqlops.Tx].
-func (a *act) Query(q *sqlops.Query, into sqldb.Answer) error {
+// Query implements [sqldb.Tx].
+func (a *act) Query(q *sqldb.Query, into sqldb.Answer) error {
 	return errors.Join(a.QueryLater(q, into), a.send(a.ctx))
 }
 
-// Lock implements [sqlops.Tx].
-func (a *act) Lock(q *sqlops.Query, into sqldb.Answer) error {
+// Lock implements [sqldb.Tx].
+func (a *act) Lock(q *sqldb.Query, into sqldb.Answer) error {
 	return errors.Join(a.QueryLater(q, into), a.lock(a.ctx))
 }
 
-// QueryLater implements [sqlops.Tx].
-func (a *act) QueryLater(q *sqlops.Query, into sqldb.Answer) error {
+// QueryLater implements [sqldb.Tx].
+func (a *act) QueryLater(q *sqldb.Query, into sqldb.Answer) error {
 	a.queue(q.SQL(), parameters(q.Args)...).Query(func(rows pgx.Rows) error { return take(rows, into) })
 	return nil
 }
 
-// LockRows implements [sqlops.Tx].
+// LockRows implements [sqldb.Tx].
 func (a *act) LockRows(sql string, args ...any) { a.queue(sql, parameters(args)...) }
 
-// Due implements [sqlops.Tx].
+// Due implements [sqldb.Tx].
 func (a *act) Due() any { return a.due() }
 
-// Do implements [sqlops.Tx].
+// Do implements [sqldb.Tx].
 func (a *act) Do(sql string, args ...any) error {
 	a.queue(sql, parameters(args)...)
 	return nil
 }
 
-// Change implements [sqlops.Tx].
+// Change implements [sqldb.Tx].
 func (a *act) Change(sql string, args ...[]any) (n int, err error) {
 	for _, list := range args {
 		a.queue(sql, parameters(list)...).Exec(addTo(&n))
@@ -165,14 +171,14 @@ func addTo(n *int) func(pgconn.CommandTag) error {
 	}
 }
 
-// Add implements [sqlops.Tx].
+// Add implements [sqldb.Tx].
 func (a *act) Add(b sqldb.Batch) error {
 	rows := batchOf(b)
 	a.queue(rows.insert(b.Name), rows.args...)
 	return nil
 }
 
-// InsertNew implements [sqlops.Tx].
+// InsertNew implements [sqldb.Tx].
 func (a *act) InsertNew(b sqldb.Batch) (n int, err error) {
 	rows := batchOf(b)
 	a.queue(rows.insert(b.Name)+" on conflict do nothing", rows.args...).Exec(addTo(&n))
@@ -180,21 +186,21 @@ func (a *act) InsertNew(b sqldb.Batch) (n int, err error) {
 	return n, err
 }
 
-// InsertIgnore implements [sqlops.Tx].
+// InsertIgnore implements [sqldb.Tx].
 func (a *act) InsertIgnore(b sqldb.Batch) error {
 	rows := batchOf(b)
 	a.queue(rows.insert(b.Name)+" on conflict do nothing", rows.args...)
 	return nil
 }
 
-// Upsert implements [sqlops.Tx].
+// Upsert implements [sqldb.Tx].
 func (a *act) Upsert(b sqldb.Batch) error {
 	rows := batchOf(b)
 	a.queue(rows.insert(b.Name)+b.OnConflict(), rows.args...)
 	return nil
 }
 
-// Update implements [sqlops.Tx].
+// Update implements [sqldb.Tx].
 func (a *act) Update(b sqldb.Batch) error {
 	rows := batchOf(b)
 	a.queue(rows.updateBy(b.Name, b.Keys()), rows.args...)
@@ -209,23 +215,35 @@ func batchOf(b sqldb.Batch) batch {
 	return newBatch(columns(b.Columns), pointers(numbers))
 }
 
-// Turn implements [sqlops.Tx].
-func (a *act) Turn(t sqlops.AdvisoryLock, shared bool) error {
-	a.queue(lockTurn, int(t), shared)
+// Copy implements [sqldb.Tx].
+func (a *act) Copy(b sqldb.Batch) (int, error) {
+	if err := a.send(a.ctx); err != nil {
+		return 0, err
+	}
+	rows := make([]int, b.Len)
+	for i := range rows {
+		rows[i] = i
+	}
+	return a.copy(a.ctx, b.Name, b.Names(""), copyRows(columns(b.Columns), rows))
+}
+
+// Acquire implements [sqldb.Tx].
+func (a *act) Acquire(lock sqldb.AdvisoryLock, shared bool) error {
+	a.queue(acquireLock, int(lock), shared)
 	return nil
 }
 
-// lockTurn takes a turn until the end of the transaction.
-const lockTurn = "select recoup.lock_turn($1, $2)"
+// acquireLock acquires an advisory lock until the end of the transaction.
+const acquireLock = "select recoup.lock_turn($1, $2)"
 
-// Wake implements [sqlops.Tx]. Of a policy the database notifies by itself.
+// Wake implements [sqldb.Tx]. Of a policy the database notifies by itself.
 func (a *act) Wake(kind string) {
 	if kind != store.WakePolicy {
 		a.wake(kind)
 	}
 }
 
-// SecureDelete implements [sqlops.Tx]. PostgreSQL keeps the old version of a row until it is
+// SecureDelete implements [sqldb.Tx]. PostgreSQL keeps the old version of a row until it is
 // vacuumed, and in its log and backups as long as those are kept.
 func (a *act) SecureDelete() {}
 

@@ -8,6 +8,7 @@ import (
 
 	"github.com/recoup-dev/recoup"
 	"github.com/recoup-dev/recoup/server/internal/store"
+	"github.com/recoup-dev/recoup/server/internal/store/sqldb"
 	"github.com/recoup-dev/recoup/server/internal/store/sqlops"
 	"github.com/recoup-dev/recoup/server/internal/test/queryrecorder"
 )
@@ -17,7 +18,7 @@ import (
 func TestAlertPlans(t *testing.T) {
 	t.Parallel()
 	s := newTestStore(t)
-	page := store.Page{Cursor: store.Cursor{At: time.Unix(1, 0), ID: recoup.ID{1}}}
+	page := sqldb.Page{Cursor: sqldb.Cursor{At: time.Unix(1, 0), ID: recoup.ID{1}}}
 	day := store.Span{From: time.Unix(0, 0), To: time.Unix(86400, 0)}
 	alerts := func(f store.AlertFilter) string {
 		return asked(func(v sqlops.Ops) { _, _, _ = v.Alerts(t.Context(), f, page) })

@@ -10,6 +10,7 @@ import (
 	"github.com/recoup-dev/recoup"
 	"github.com/recoup-dev/recoup/server/internal/policy"
 	"github.com/recoup-dev/recoup/server/internal/store"
+	"github.com/recoup-dev/recoup/server/internal/store/sqldb"
 	"github.com/recoup-dev/recoup/server/internal/store/sqlops"
 )
 
@@ -50,15 +51,15 @@ var letterWalks = []string{
 var letterSorts = []string{"letters/all", "letters/pipeline", "letters/step", "letters/group", "letters/cursor", "letters/some pipelines", "letters/but pipelines", "letters/some, closed", "groups of some pipelines", "replays of hubs", "items of a dead letter", "replays that move", "letters that move", "groups that move"}
 
 func letterPlans() map[string]string {
-	list := func(f store.DeadLetterFilter, c store.Cursor) string {
-		return asked(func(v sqlops.Ops) { _, _, _ = v.DeadLetters(context.Background(), f, store.Page{Cursor: c}) })
+	list := func(f store.DeadLetterFilter, c sqldb.Cursor) string {
+		return asked(func(v sqlops.Ops) { _, _, _ = v.DeadLetters(context.Background(), f, sqldb.Page{Cursor: c}) })
 	}
-	cursor := store.Cursor{At: time.Unix(1, 0), ID: recoup.ID{1}}
+	cursor := sqldb.Cursor{At: time.Unix(1, 0), ID: recoup.ID{1}}
 	groups := func(f store.GroupFilter) string {
-		return asked(func(v sqlops.Ops) { _, _, _ = v.Groups(context.Background(), f, store.Page{Cursor: cursor}) })
+		return asked(func(v sqlops.Ops) { _, _, _ = v.Groups(context.Background(), f, sqldb.Page{Cursor: cursor}) })
 	}
 	replays := func(f store.ReplayFilter) string {
-		return asked(func(v sqlops.Ops) { _, _, _ = v.Replays(context.Background(), f, store.Page{Cursor: cursor}) })
+		return asked(func(v sqlops.Ops) { _, _, _ = v.Replays(context.Background(), f, sqldb.Page{Cursor: cursor}) })
 	}
 	steps := func(v sqlops.Ops) {
 		refuse := func(l store.StagedWork, _ time.Time) (store.StagedWork, store.StagedEffects, error) {
@@ -69,7 +70,7 @@ func letterPlans() map[string]string {
 	moving := func(v sqlops.Ops) { _, _ = v.Moving(context.Background(), 5) }
 	figures := func(v sqlops.Ops) { _, _ = v.StagedFigures(context.Background(), time.Unix(1, 0)) }
 	return map[string]string{
-		"letters/all":            list(store.DeadLetterFilter{}, store.Cursor{}),
+		"letters/all":            list(store.DeadLetterFilter{}, sqldb.Cursor{}),
 		"letters/cursor":         list(store.DeadLetterFilter{}, cursor),
 		"letters/pipeline":       list(store.DeadLetterFilter{DeadLetterFilter: recoup.DeadLetterFilter{Pipeline: "p"}}, cursor),
 		"letters/step":           list(store.DeadLetterFilter{DeadLetterFilter: recoup.DeadLetterFilter{Step: recoup.StepVerified, Pipeline: "p"}}, cursor),

@@ -10,6 +10,7 @@ import (
 	"github.com/recoup-dev/recoup"
 	"github.com/recoup-dev/recoup/server/internal/policy"
 	"github.com/recoup-dev/recoup/server/internal/store"
+	"github.com/recoup-dev/recoup/server/internal/store/sqldb"
 	"github.com/recoup-dev/recoup/server/internal/store/sqlops"
 )
 
@@ -79,16 +80,16 @@ var uses = map[string]string{
 
 func plans() map[string]string {
 	ctx := context.Background()
-	cursor := store.Page{Cursor: store.Cursor{At: time.Unix(1, 0), ID: recoup.ID{1}}}
+	cursor := sqldb.Page{Cursor: sqldb.Cursor{At: time.Unix(1, 0), ID: recoup.ID{1}}}
 	list := func(f store.Filter, tables ...string) string {
 		f.Tables = tables
-		return asked(func(v sqlops.Ops) { _, _, _ = v.Errors(ctx, f, store.Page{}) })
+		return asked(func(v sqlops.Ops) { _, _, _ = v.Errors(ctx, f, sqldb.Page{}) })
 	}
 	from := func(f store.Filter, tables ...string) string {
 		f.Tables = tables
 		return asked(func(v sqlops.Ops) { _, _, _ = v.Errors(ctx, f, cursor) })
 	}
-	parked := func(p store.Page, tables ...string) string {
+	parked := func(p sqldb.Page, tables ...string) string {
 		return asked(func(v sqlops.Ops) { _, _, _ = v.ParkQueue(ctx, tables, p) })
 	}
 	texts := map[string]string{
@@ -112,9 +113,9 @@ func plans() map[string]string {
 		"errors/groups":        list(store.Filter{Text: "x", Groups: []recoup.ID{{1}, {2}}, State: recoup.Parked}, "a", "b"),
 		"errors/times":         list(store.Filter{Before: time.Unix(2, 0), After: time.Unix(1, 0)}),
 		"errors/table, times":  list(store.Filter{Before: time.Unix(2, 0), After: time.Unix(1, 0)}, "a"),
-		"park queue":           parked(store.Page{}, "a", "b", "c"),
+		"park queue":           parked(sqldb.Page{}, "a", "b", "c"),
 		"park queue, cursor":   parked(cursor),
-		"archived":             asked(func(v sqlops.Ops) { _, _, _ = v.Archived(ctx, "a", store.Page{}) }),
+		"archived":             asked(func(v sqlops.Ops) { _, _, _ = v.Archived(ctx, "a", sqldb.Page{}) }),
 		"archived, cursor":     asked(func(v sqlops.Ops) { _, _, _ = v.Archived(ctx, "a", cursor) }),
 		"blocking":             asked(func(v sqlops.Ops) { _, _, _ = v.Promote(ctx, store.Promotion{Entity: "e"}) }),
 		"open key":             selectOpen,

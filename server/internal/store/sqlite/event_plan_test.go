@@ -9,6 +9,7 @@ import (
 
 	"github.com/recoup-dev/recoup"
 	"github.com/recoup-dev/recoup/server/internal/store"
+	"github.com/recoup-dev/recoup/server/internal/store/sqldb"
 	"github.com/recoup-dev/recoup/server/internal/store/sqlops"
 )
 
@@ -22,7 +23,7 @@ func TestEventPlans(t *testing.T) {
 	}
 	t.Cleanup(func() { _ = s.Close() })
 	list := func(f store.EventFilter) string {
-		page := store.Page{Cursor: store.Cursor{At: time.Unix(1, 0), ID: recoup.ID{1}}}
+		page := sqldb.Page{Cursor: sqldb.Cursor{At: time.Unix(1, 0), ID: recoup.ID{1}}}
 		return asked(func(v sqlops.Ops) { _, _, _ = v.Events(t.Context(), f, page) })
 	}
 	daily := func(f store.DailyFilter) string {

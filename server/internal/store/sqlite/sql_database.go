@@ -21,13 +21,13 @@ import (
 // database is the store as the verbs that both databases share see it.
 type database struct{ *Store }
 
-// Act implements [sqlops.DB].
+// Act implements [sqldb.Transactor].
 func (d database) Act(ctx context.Context, doing string, at time.Time, do func(sqlops.Tx) error) error {
 	return d.writer.doAt(ctx, doing, at, func(t *tx) error { return do(act{t, d.Store}) })
 }
 
-// Read implements [sqlops.DB].
-func (d database) Read(ctx context.Context, q *sqlops.Query, into sqldb.Answer) error {
+// Read implements [sqldb.Reader].
+func (d database) Read(ctx context.Context, q *sqldb.Query, into sqldb.Answer) error {
 	pool := d.read
 	if q.Vital {
 		pool = d.vital
@@ -47,14 +47,14 @@ func (d database) Read(ctx context.Context, q *sqlops.Query, into sqldb.Answer) 
 	return translate(take(rows, into))
 }
 
-// Snapshot implements [sqlops.DB].
-func (d database) Snapshot(ctx context.Context, _ string, do func(read func(*sqlops.Query, sqldb.Answer) error) error) error {
+// Snapshot implements [sqldb.Reader].
+func (d database) Snapshot(ctx context.Context, _ string, do func(read func(*sqldb.Query, sqldb.Answer) error) error) error {
 	tx, err := d.read.BeginTx(ctx, &sql.TxOptions{ReadOnly: true})
 	if err != nil {
 		return translate(err)
 	}
 	defer func() { _ = tx.Rollback() }() // nothing was written
-	return do(func(q *sqlops.Query, into sqldb.Answer) error {
+	return do(func(q *sqldb.Query, into sqldb.Answer) error {
 		args, err := parameters(q.Args)
 		if err != nil {
 			return err
@@ -207,11 +207,17 @@ type act struct {
 	store *Store
 }
 
-// Now implements [sqlops.Tx].
+// Dialect implements [sqldb.Reader].
+func (d database) Dialect() sqldb.Dialect { return sqldb.SQLite }
+
+// Dialect implements [sqldb.Tx].
+func (a act) Dialect() sqldb.Dialect { return sqldb.SQLite }
+
+// Now implements [sqldb.Tx].
 func (a act) Now() time.Time { return a.now }
 
-// Query implements [sqlops.Tx].
-func (a act) Query(q *sqlops.Query, into sqldb.Answer) error {
+// Query implements [sqldb.Tx].
+func (a act) Query(q *sqldb.Query, into sqldb.Answer) error {
 	args, err := parameters(q.Args)
 	if err != nil {
 		return err
@@ -223,25 +229,25 @@ func (a act) Query(q *sqlops.Query, into sqldb.Answer) error {
 	return take(rows, into)
 }
 
-// QueryLater implements [sqlops.Tx].
-func (a act) QueryLater(q *sqlops.Query, into sqldb.Answer) error { return a.Query(q, into) }
+// QueryLater implements [sqldb.Tx].
+func (a act) QueryLater(q *sqldb.Query, into sqldb.Answer) error { return a.Query(q, into) }
 
-// Lock implements [sqlops.Tx].
-func (a act) Lock(q *sqlops.Query, into sqldb.Answer) error { return a.Query(q, into) }
+// Lock implements [sqldb.Tx].
+func (a act) Lock(q *sqldb.Query, into sqldb.Answer) error { return a.Query(q, into) }
 
-// LockRows implements [sqlops.Tx]: there is one writer.
+// LockRows implements [sqldb.Tx]: there is one writer.
 func (a act) LockRows(string, ...any) {}
 
-// Due implements [sqlops.Tx].
+// Due implements [sqldb.Tx].
 func (a act) Due() any { return a.now }
 
-// Do implements [sqlops.Tx].
+// Do implements [sqldb.Tx].
 func (a act) Do(sql string, args ...any) error {
 	_, err := a.Change(sql, args)
 	return err
 }
 
-// Change implements [sqlops.Tx].
+// Change implements [sqldb.Tx].
 func (a act) Change(sql string, args ...[]any) (changed int, err error) {
 	for _, list := range args {
 		list, err := parameters(list)
@@ -261,7 +267,7 @@ func (a act) Change(sql string, args ...[]any) (changed int, err error) {
 // matter.
 const width = 50
 
-// Add implements [sqlops.Tx].
+// Add implements [sqldb.Tx].
 func (a act) Add(b sqldb.Batch) error {
 	for i := 0; i < b.Len; {
 		n := 1
@@ -283,7 +289,7 @@ func (a act) Add(b sqldb.Batch) error {
 	return nil
 }
 
-// InsertNew implements [sqlops.Tx].
+// InsertNew implements [sqldb.Tx].
 func (a act) InsertNew(b sqldb.Batch) (int, error) {
 	key, unique := b.Identity()
 	known := equals(b, unique)
@@ -295,19 +301,19 @@ func (a act) InsertNew(b sqldb.Batch) (int, error) {
 	return a.each(text, b)
 }
 
-// InsertIgnore implements [sqlops.Tx].
+// InsertIgnore implements [sqldb.Tx].
 func (a act) InsertIgnore(b sqldb.Batch) error {
 	_, err := a.InsertNew(b)
 	return err
 }
 
-// Upsert implements [sqlops.Tx].
+// Upsert implements [sqldb.Tx].
 func (a act) Upsert(b sqldb.Batch) error {
 	_, err := a.each(insertOf(b, 1)+b.OnConflict(), b)
 	return err
 }
 
-// Update implements [sqlops.Tx].
+// Update implements [sqldb.Tx].
 func (a act) Update(b sqldb.Batch) error {
 	var rest []string
 	for _, c := range b.Columns {
@@ -363,13 +369,16 @@ func equals(b sqldb.Batch, names []string) (list []string) {
 	return list
 }
 
-// Turn implements [sqlops.Tx]: all verbs take turns.
-func (a act) Turn(sqlops.AdvisoryLock, bool) error { return nil }
+// Copy implements [sqldb.Tx].
+func (a act) Copy(b sqldb.Batch) (int, error) { return b.Len, duplicate(a.Add(b)) }
 
-// Wake implements [sqlops.Tx].
+// Acquire implements [sqldb.Tx]: there is one writer.
+func (a act) Acquire(sqldb.AdvisoryLock, bool) error { return nil }
+
+// Wake implements [sqldb.Tx].
 func (a act) Wake(kind string) { a.wake(kind) }
 
-// SecureDelete implements [sqlops.Tx]: the writer overwrites what it deletes, and empties the
+// SecureDelete implements [sqldb.Tx]: the writer overwrites what it deletes, and empties the
 // write-ahead log, where the page was, before it answers. Where a reader is in the
 // way of that, it is done after a later commit, or when the file is closed.
 func (a act) SecureDelete() { a.secureDelete = true }

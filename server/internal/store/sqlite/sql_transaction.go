@@ -4,12 +4,11 @@ import (
 	"context"
 	"database/sql"
 	"errors"
-	"fmt"
 	"slices"
 	"time"
 
 	"github.com/recoup-dev/recoup"
-	"github.com/recoup-dev/recoup/server/internal/store"
+	"github.com/recoup-dev/recoup/server/internal/store/sqldb"
 )
 
 // tx is the writing connection as verbs see it, within their transaction. What
@@ -141,7 +140,7 @@ func (t *tx) scan(columns []column, each func(row int64, e *recoup.Error), query
 // begin forgets what the verb before has read.
 func (t *tx) begin() {
 	clear(t.rows)
-	if t.read = t.read[:0]; cap(t.read) > 2*store.MaxPage {
+	if t.read = t.read[:0]; cap(t.read) > 2*sqldb.MaxPage {
 		t.read = nil
 	}
 }
@@ -202,18 +201,6 @@ func collectAll[T any](t *tx, fields func(*T) []any, query string, args ...any) 
 		return nil, err
 	}
 	return collect(rows, fields)
-}
-
-// one is the only row of an answer.
-func one[T any](list []T, err error, what string) (T, error) {
-	var none T
-	switch {
-	case err != nil:
-		return none, err
-	case len(list) == 0:
-		return none, fmt.Errorf("%s: %w", what, store.ErrNotFound)
-	}
-	return list[0], nil
 }
 
 func plainText(s *string) []any { return []any{s} }

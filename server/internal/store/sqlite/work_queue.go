@@ -11,6 +11,7 @@ import (
 
 	"github.com/recoup-dev/recoup"
 	"github.com/recoup-dev/recoup/server/internal/store"
+	"github.com/recoup-dev/recoup/server/internal/store/sqldb"
 )
 
 var selectDueWork = `select ` + store.WorkQueue.Names("") + ` from work w indexed by work_due_idx
@@ -149,7 +150,7 @@ func asJSON(list any) string {
 // dueWork returns the longest due of all lanes: as many as are asked for are
 // read of each stretch, and the first of them are taken.
 func (t *tx) dueWork(claim store.WorkClaim) ([]recoup.Work, error) {
-	now, limit := micros(t.now), store.Page{Limit: claim.Limit}.Size()
+	now, limit := micros(t.now), sqldb.Page{Limit: claim.Limit}.Size()
 	var all []recoup.Work
 	for _, lane := range claim.Lanes {
 		stretches, err := collectAll(t, func(b *[]byte) []any { return []any{b} }, selectLanes, lane.Pipeline, lane.Stage, now)

@@ -12,31 +12,31 @@ import (
 )
 
 var (
-	alerts    = table(store.Alerts, "alert")
-	providers = table(store.Providers, "provider")
+	alerts    = sqldb.NewRepository(store.Alerts, "alert")
+	providers = sqldb.NewRepository(store.Providers, "provider")
 )
 
 const openAlerts = "where state <> 'RESOLVED' order by rule, coalesce(scope, '') limit $1"
 
 // OpenAlerts returns the alerts that are not resolved, by rule and scope.
 func (v Ops) OpenAlerts(ctx context.Context) ([]recoup.Alert, error) {
-	return alerts.list(ctx, v, alerts.ask("read alerts", openAlerts, store.MaxOpenAlerts))
+	return alerts.List(ctx, v.db, alerts.Select("read alerts", openAlerts, store.MaxOpenAlerts))
 }
 
 // Alert returns an alert.
 func (v Ops) Alert(ctx context.Context, id recoup.ID) (recoup.Alert, error) {
-	return alerts.get(ctx, v, alerts.ask("read an alert", "where alert_id = $1", id), id.String())
+	return alerts.Get(ctx, v.db, alerts.Select("read an alert", "where alert_id = $1", id), id.String())
 }
 
 // Alerts lists alerts, newest first.
-func (v Ops) Alerts(ctx context.Context, f store.AlertFilter, p store.Page) ([]recoup.Alert, store.Cursor, error) {
-	return alerts.page(ctx, v, alertQuery(f, p), p, func(a *recoup.Alert) store.Cursor { return store.Cursor{At: a.PendingAt, ID: a.ID} })
+func (v Ops) Alerts(ctx context.Context, f store.AlertFilter, p sqldb.Page) ([]recoup.Alert, sqldb.Cursor, error) {
+	return alerts.Page(ctx, v.db, alertQuery(f, p), p, func(a *recoup.Alert) sqldb.Cursor { return sqldb.Cursor{At: a.PendingAt, ID: a.ID} })
 }
 
 // alertQuery reads from the index that has the order for the most selective of the
 // filter's conditions, and says outright when only open alerts are asked for, so
 // that their index can serve.
-func alertQuery(f store.AlertFilter, p store.Page) *Query {
+func alertQuery(f store.AlertFilter, p sqldb.Page) *sqldb.Query {
 	index := "list"
 	switch {
 	case f.Notified:
@@ -48,20 +48,20 @@ func alertQuery(f store.AlertFilter, p store.Page) *Query {
 	case f.Scope != "":
 		index = "scope"
 	}
-	q := alerts.ask("list alerts", "/*by alert_"+index+"_idx*/ where true")
+	q := alerts.Select("list alerts", "/*by alert_"+index+"_idx*/ where true")
 	if f.Open() {
-		q.add(" and state <> 'RESOLVED'")
+		q.Add(" and state <> 'RESOLVED'")
 	}
 	if len(f.States) > 0 {
-		q.oneOf("state", texts(f.States))
+		q.OneOf("state", sqldb.Texts(f.States))
 	}
 	if f.Notified {
-		q.add(" and notified > 0 and rule = " + q.arg(f.Rule) + " and coalesce(scope, '') = " + q.arg(f.Scope))
+		q.Add(" and notified > 0 and rule = " + q.Arg(f.Rule) + " and coalesce(scope, '') = " + q.Arg(f.Scope))
 	} else {
-		q.equal("rule", f.Rule)
-		q.equal("scope", f.Scope)
+		q.Equal("rule", f.Rule)
+		q.Equal("scope", f.Scope)
 	}
-	return q.newest("pending_at", "alert_id", p)
+	return q.Newest("pending_at", "alert_id", p)
 }
 
 // SaveAlerts writes what an evaluation has changed, held by the leader's term.
@@ -91,7 +91,7 @@ func (v Ops) SaveAlerts(ctx context.Context, term store.Term, now time.Time, ver
 // holdTerm refuses a leader whose term is over. The term is held until the commit,
 // so that no other can begin meanwhile.
 func holdTerm(tx Tx, term store.Term) error {
-	held, err := terms.find(tx, "where name = $1 and number = $2 and holder is not null for no key update", term.Name, term.Number)
+	held, err := terms.Find(tx, "where name = $1 and number = $2 and holder is not null for no key update", term.Name, term.Number)
 	if err == nil && len(held) == 0 {
 		err = fmt.Errorf("%w: this term is over: somebody else leads", store.ErrRefused)
 	}
@@ -109,23 +109,23 @@ func saveAlerts(tx Tx, list []recoup.Alert) error {
 		ids[i] = list[i].ID
 	}
 	var known []recoup.ID
-	q := ask("", "select alert_id from recoup.alert where true")
-	q.anyOf("alert_id", ids)
-	if err := tx.Query(q, sqldb.Into(&known, idColumn)); err != nil {
+	q := sqldb.NewQuery("", "select alert_id from recoup.alert where true")
+	q.AnyOf("alert_id", ids)
+	if err := tx.Query(q, sqldb.Into(&known, sqldb.IDColumn())); err != nil {
 		return err
 	}
 	isNew := func(a recoup.Alert) bool { return !slices.Contains(known, a.ID) }
-	open, err := alerts.find(tx, openAlerts, store.MaxOpenAlerts)
+	open, err := alerts.Find(tx, openAlerts, store.MaxOpenAlerts)
 	if err != nil {
 		return err
 	}
 	if i := slices.IndexFunc(list, func(a recoup.Alert) bool { return overtaken(a, isNew(a), open, ids) }); i >= 0 {
 		return fmt.Errorf("%w: rule %s was evaluated by another run meanwhile", store.ErrConflict, list[i].Rule)
 	}
-	if err := alerts.set(tx, slices.DeleteFunc(slices.Clone(list), isNew)...); err != nil {
+	if err := alerts.Update(tx, slices.DeleteFunc(slices.Clone(list), isNew)...); err != nil {
 		return err
 	}
-	return alerts.add(tx, slices.DeleteFunc(slices.Clone(list), func(a recoup.Alert) bool { return !isNew(a) })...)
+	return alerts.Add(tx, slices.DeleteFunc(slices.Clone(list), func(a recoup.Alert) bool { return !isNew(a) })...)
 }
 
 // overtaken reports whether another evaluation has come first: an episode of the rule
@@ -142,21 +142,21 @@ func overtaken(a recoup.Alert, isNew bool, open []recoup.Alert, ids []recoup.ID)
 
 // Providers returns the groups that were ever switched, by name.
 func (v Ops) Providers(ctx context.Context) ([]recoup.Provider, error) {
-	return providers.list(ctx, v, providers.ask("read providers", "order by group_name limit $1", store.MaxPage))
+	return providers.List(ctx, v.db, providers.Select("read providers", "order by group_name limit $1", sqldb.MaxPage))
 }
 
 // SwitchProvider moves a group to another provider.
 func (v Ops) SwitchProvider(ctx context.Context, change store.Switch, by store.Act) (recoup.Provider, error) {
-	return act(ctx, v, "switch a provider", func(tx Tx) (recoup.Provider, error) { return switchProvider(tx, change, by) })
+	return sqldb.Act(ctx, v.db, "switch a provider", func(tx Tx) (recoup.Provider, error) { return switchProvider(tx, change, by) })
 }
 
 // switchProvider makes switches wait for each other: a group that was never
 // switched has no row to lock.
 func switchProvider(tx Tx, change store.Switch, by store.Act) (recoup.Provider, error) {
-	if err := tx.Turn(turnProvider, false); err != nil {
+	if err := tx.Acquire(lockProvider, false); err != nil {
 		return recoup.Provider{}, err
 	}
-	found, err := providers.find(tx, "where group_name = $1", change.Group)
+	found, err := providers.Find(tx, "where group_name = $1", change.Group)
 	if err != nil {
 		return recoup.Provider{}, err
 	}
@@ -164,12 +164,12 @@ func switchProvider(tx Tx, change store.Switch, by store.Act) (recoup.Provider, 
 	if err != nil {
 		return next, err
 	}
-	write := providers.add
+	write := providers.Add
 	if len(found) > 0 {
-		write = providers.set
+		write = providers.Update
 	}
 	if err := write(tx, next); err != nil {
 		return next, err
 	}
-	return next, audits.add(tx, entry)
+	return next, audits.Add(tx, entry)
 }

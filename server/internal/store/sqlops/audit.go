@@ -6,9 +6,10 @@ import (
 
 	"github.com/recoup-dev/recoup"
 	"github.com/recoup-dev/recoup/server/internal/store"
+	"github.com/recoup-dev/recoup/server/internal/store/sqldb"
 )
 
-var audits = table(store.Audits, "audit")
+var audits = sqldb.NewRepository(store.Audits, "audit")
 
 // AppendAudit writes down acts that no verb of the store does.
 func (v Ops) AppendAudit(ctx context.Context, entries ...recoup.AuditEntry) error {
@@ -17,32 +18,32 @@ func (v Ops) AppendAudit(ctx context.Context, entries ...recoup.AuditEntry) erro
 			return err
 		}
 	}
-	return v.db.Act(ctx, "write the audit", time.Time{}, func(tx Tx) error { return audits.add(tx, entries...) })
+	return v.db.Act(ctx, "write the audit", time.Time{}, func(tx Tx) error { return audits.Add(tx, entries...) })
 }
 
 // Audit lists acts, newest first.
 func (v Ops) Audit(ctx context.Context, f recoup.AuditFilter, after store.AuditCursor, limit int) ([]recoup.AuditEntry, store.AuditCursor, error) {
-	size := store.Page{Limit: limit}.Size()
-	list, err := audits.list(ctx, v, auditQuery(f, after, size))
-	return list, next(list, size, func(e *recoup.AuditEntry) store.AuditCursor { return store.AuditCursor{At: e.At, Seq: e.Seq} }), err
+	size := sqldb.Page{Limit: limit}.Size()
+	list, err := audits.List(ctx, v.db, auditQuery(f, after, size))
+	return list, sqldb.Next(list, size, func(e *recoup.AuditEntry) store.AuditCursor { return store.AuditCursor{At: e.At, Seq: e.Seq} }), err
 }
 
 // auditQuery reads from the index that has the order for the most selective of the
 // filter's conditions.
-func auditQuery(f recoup.AuditFilter, after store.AuditCursor, size int) *Query {
+func auditQuery(f recoup.AuditFilter, after store.AuditCursor, size int) *sqldb.Query {
 	index := "at"
 	for _, c := range []struct{ column, value string }{{"act", f.Act}, {"actor", f.Actor}, {"target", f.Target}} {
 		if c.value != "" {
 			index = c.column
 		}
 	}
-	q := audits.ask("read the audit", "/*by audit_"+index+"_idx*/ where true")
-	q.equal("act", f.Act)
-	q.equal("actor", f.Actor)
-	q.equal("target", f.Target)
-	q.during("at", f.From, f.To)
+	q := audits.Select("read the audit", "/*by audit_"+index+"_idx*/ where true")
+	q.Equal("act", f.Act)
+	q.Equal("actor", f.Actor)
+	q.Equal("target", f.Target)
+	q.During("at", f.From, f.To)
 	if !after.IsZero() {
-		q.add(" and (at, seq) < (" + q.arg(after.At) + ", " + q.arg(after.Seq) + ")")
+		q.Add(" and (at, seq) < (" + q.Arg(after.At) + ", " + q.Arg(after.Seq) + ")")
 	}
-	return q.add(" order by at desc, seq desc limit " + q.arg(size))
+	return q.Add(" order by at desc, seq desc limit " + q.Arg(size))
 }

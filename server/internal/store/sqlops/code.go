@@ -30,7 +30,7 @@ var codeColumns = []sqldb.Column[definition]{
 // Codes returns everything that is registered, sorted by code.
 func (v Ops) Codes(ctx context.Context) ([]fault.Definition, error) {
 	names := sqldb.Table[definition]{Columns: codeColumns}.Names("")
-	return rows(ctx, v, ask("read codes", "select "+names+` from recoup.error_code order by code collate "C"`), codeColumns...)
+	return sqldb.Rows(ctx, v.db, sqldb.NewQuery("read codes", "select "+names+` from recoup.error_code order by code collate "C"`), codeColumns...)
 }
 
 const (

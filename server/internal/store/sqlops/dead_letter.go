@@ -26,14 +26,14 @@ const ofWorkOrError = ` = any (array(select unnest($1::uuid[])
 	union all select error_id from recoup.dead_letter where work_id = any ($2::uuid[]) and closed_at is null))`
 
 var (
-	stored = table(store.OpenErrors, "error")
+	stored = sqldb.NewRepository(store.OpenErrors, "error")
 
-	deadLetters = table(store.DeadLetters, "dead letter")
-	letterMoves = table(store.DeadLetters.Only("error_id", "step", "cause", "held_expiry", "updated_at"), "dead letter")
-	letterParts = view(store.LetterParts, "dead letter", " from recoup.dead_letter d"+joinLetter)
+	deadLetters = sqldb.NewRepository(store.DeadLetters, "dead letter")
+	letterMoves = sqldb.NewRepository(store.DeadLetters.Only("error_id", "step", "cause", "held_expiry", "updated_at"), "dead letter")
+	letterParts = sqldb.NewView(store.LetterParts, "dead letter", " from recoup.dead_letter d"+joinLetter)
 
 	// letters are dead letters with the errors that are not archived.
-	letters = view(slices.Concat(store.LetterParts,
+	letters = sqldb.NewView(slices.Concat(store.LetterParts,
 		sqldb.Within("e.", store.OpenErrors.Columns, func(l *store.StagedWork) *recoup.Error { return &l.Error })), "", " from ")
 )
 
@@ -69,7 +69,7 @@ func (v Ops) StepStaged(ctx context.Context, now time.Time, steps []store.Staged
 		w.Receipts, err = FindReceipts(tx, receipts)
 		return w, err
 	}
-	return decide(ctx, v, "step letters", now, steps, load, (*store.UnitOfWork).StepLetter)
+	return sqldb.Decide(ctx, v.db, "step letters", now, steps, load, (*store.UnitOfWork).StepLetter, save)
 }
 
 // loadLetters locks and reads dead letters by their errors and by their work, and the
@@ -82,7 +82,7 @@ func loadLetters(tx Tx, errors, works, tokens []recoup.ID) (*store.UnitOfWork, e
 		}
 	}
 	for {
-		locked, err := stored.find(tx, "where error_id"+ofWorkOrError+" order by error_id for update", errors, works)
+		locked, err := stored.Find(tx, "where error_id"+ofWorkOrError+" order by error_id for update", errors, works)
 		if err != nil {
 			return nil, err
 		}
@@ -118,20 +118,20 @@ func readLetters(tx Tx, errors, works []recoup.ID, locked *[]recoup.Error) (foun
 	tx.LockRows(`select from recoup.work where work_id = any (array(select unnest($2::uuid[])
 		union all select work_id from recoup.dead_letter where error_id = any ($1::uuid[]))) order by work_id for update`, ids, works)
 	if len(works) > 0 {
-		err = inOrder(
+		err = sqldb.InOrder(
 			func() error {
-				return queue.later(tx, &queued, `w where work_id = any ($1::uuid[])
+				return queue.QueryLater(tx, &queued, `w where work_id = any ($1::uuid[])
 					and (select 1 from recoup.dead_letter d where d.work_id = w.work_id and d.closed_at is null limit 1) is null`, works)
 			},
 			func() error {
-				return deadLetters.later(tx, &previous, "where work_id = any ($1::uuid[]) and closed_at is not null order by work_id, created_at", works)
+				return deadLetters.QueryLater(tx, &previous, "where work_id = any ($1::uuid[]) and closed_at is not null order by work_id, created_at", works)
 			})
 	}
 	if err == nil && len(*locked) < len(errors) { // some are archived, or unknown
-		err = archived.later(tx, locked, "where error_id = any ($1::uuid[])", errors)
+		err = archived.QueryLater(tx, locked, "where error_id = any ($1::uuid[])", errors)
 	}
 	if err == nil {
-		err = tx.Lock(letterParts.ask("", "where d.error_id"+ofWorkOrError, errors, works), sqldb.Into(&found, letterParts.Columns))
+		err = tx.Lock(letterParts.Select("", "where d.error_id"+ofWorkOrError, errors, works), sqldb.Into(&found, letterParts.Columns))
 	}
 	return found, queued, previous, err
 }
@@ -157,17 +157,17 @@ const joinError = " left join recoup.error e on e.error_id = d.error_id"
 
 // DeadLetter returns a dead letter with its error and all that belongs to it.
 func (v Ops) DeadLetter(ctx context.Context, id recoup.ID) (store.StagedWork, error) {
-	q := letters.ask("read a dead letter", "recoup.dead_letter d"+joinLetter+joinError+" where d.error_id = $1", id)
-	l, err := letters.get(ctx, v, q, "dead letter "+id.String())
+	q := letters.Select("read a dead letter", "recoup.dead_letter d"+joinLetter+joinError+" where d.error_id = $1", id)
+	l, err := letters.Get(ctx, v.db, q, "dead letter "+id.String())
 	if err == nil && l.Error.ID.IsZero() {
-		l.Error, err = archived.get(ctx, v, archived.ask("read an error", "where error_id = $1", id), id.String())
+		l.Error, err = archived.Get(ctx, v.db, archived.Select("read an error", "where error_id = $1", id), id.String())
 	}
 	return l, err
 }
 
 // StagedWork returns what there is of a piece of work.
 func (v Ops) StagedWork(ctx context.Context, work recoup.ID) (store.StagedWork, error) {
-	return letters.get(ctx, v, letters.ask("read work", `(select $1::uuid as work_id) o
+	return letters.Get(ctx, v.db, letters.Select("read work", `(select $1::uuid as work_id) o
 		left join recoup.dead_letter d on d.work_id = o.work_id and d.closed_at is null
 		left join recoup.replay_item i on i.error_id = d.error_id and i.state in ('PENDING', 'RELEASED')
 		left join recoup.work w on w.work_id = o.work_id`+joinError+`
@@ -175,18 +175,18 @@ func (v Ops) StagedWork(ctx context.Context, work recoup.ID) (store.StagedWork, 
 }
 
 // DeadLetters lists dead letters, newest first.
-func (v Ops) DeadLetters(ctx context.Context, f store.DeadLetterFilter, p store.Page) ([]store.StagedWork, store.Cursor, error) {
+func (v Ops) DeadLetters(ctx context.Context, f store.DeadLetterFilter, p sqldb.Page) ([]store.StagedWork, sqldb.Cursor, error) {
 	if f.Within.None() {
-		return nil, store.Cursor{}, nil
+		return nil, sqldb.Cursor{}, nil
 	}
-	return letters.page(ctx, v, lettersQuery(f, p), p, func(l *store.StagedWork) store.Cursor {
-		return store.Cursor{At: l.Dead.CreatedAt, ID: l.Dead.ErrorID}
+	return letters.Page(ctx, v.db, lettersQuery(f, p), p, func(l *store.StagedWork) sqldb.Cursor {
+		return sqldb.Cursor{At: l.Dead.CreatedAt, ID: l.Dead.ErrorID}
 	})
 }
 
 // lettersQuery picks the page, by the index of the rarest thing that is asked for,
 // before it is joined with anything. What is closed is in the index of workflow states alone.
-func lettersQuery(f store.DeadLetterFilter, p store.Page) *Query {
+func lettersQuery(f store.DeadLetterFilter, p sqldb.Page) *sqldb.Query {
 	closed, index, byPipeline := f.Step == recoup.StepVerified, "list", "dead_letter_pipeline_idx"
 	conditions := []struct{ column, value, index string }{
 		{"step", string(f.Step), "step"}, {"pipeline", f.Pipeline, "pipeline"}, {"stage", f.Stage, "stage"}, {"error_class", string(f.Class), "class"},
@@ -202,21 +202,21 @@ func lettersQuery(f store.DeadLetterFilter, p store.Page) *Query {
 	if closed || !f.GroupID.IsZero() {
 		byPipeline = ""
 	}
-	q := letters.ask("list dead letters", "")
-	q.pageOf("recoup.dead_letter", "dead_letter_"+index+"_idx", byPipeline, " order by created_at desc, error_id desc", f.Within, p, func() {
+	q := letters.Select("list dead letters", "")
+	pageOf(q, "recoup.dead_letter", "dead_letter_"+index+"_idx", byPipeline, " order by created_at desc, error_id desc", f.Within, p, func() {
 		if !closed {
-			q.add(" and closed_at is null")
+			q.Add(" and closed_at is null")
 		}
 		for _, c := range conditions {
-			q.equal(c.column, c.value)
+			q.Equal(c.column, c.value)
 		}
 		if !f.GroupID.IsZero() {
-			q.add(" and group_id = " + q.arg(f.GroupID))
+			q.Add(" and group_id = " + q.Arg(f.GroupID))
 		}
-		q.during("created_at", f.After, f.Before)
-		q.past("created_at", "error_id", p.Cursor)
+		q.During("created_at", f.After, f.Before)
+		q.Past("created_at", "error_id", p.Cursor)
 	})
-	return q.add(" d" + joinLetter + joinError + " order by d.created_at desc, d.error_id desc")
+	return q.Add(" d" + joinLetter + joinError + " order by d.created_at desc, d.error_id desc")
 }
 
 // maxArms is of how many pipelines a page of each is read.
@@ -226,39 +226,39 @@ const maxArms = 50
 // the index of pipelines, and the newest of them are taken; of too many for a
 // statement, or all but some, or where there is no such index, the one that has the
 // order is read.
-func (q *Query) pageOf(from, index, byPipeline, order string, within *store.Pipelines, p store.Page, conditions func()) {
-	limit := order + " limit " + q.arg(p.Size())
+func pageOf(q *sqldb.Query, from, index, byPipeline, order string, within *store.Pipelines, p sqldb.Page, conditions func()) {
+	limit := order + " limit " + q.Arg(p.Size())
 	if within == nil || within.Except || byPipeline == "" || len(within.Names) > maxArms {
 		if index != "" {
 			from += " /*by " + index + "*/"
 		}
-		q.add("(select * from " + from + " where true")
-		q.among(within)
+		q.Add("(select * from " + from + " where true")
+		among(q, within)
 		conditions()
-		q.add(limit + ")")
+		q.Add(limit + ")")
 		return
 	}
-	q.add("(select * from (")
+	q.Add("(select * from (")
 	for i, name := range within.Names {
 		if i > 0 {
-			q.add(" union all ")
+			q.Add(" union all ")
 		}
-		q.add("select * from (select * from " + from + " /*by " + byPipeline + "*/ where pipeline = " + q.arg(name))
+		q.Add("select * from (select * from " + from + " /*by " + byPipeline + "*/ where pipeline = " + q.Arg(name))
 		conditions()
-		q.add(limit + ") n")
+		q.Add(limit + ") n")
 	}
-	q.add(") n" + limit + ")")
+	q.Add(") n" + limit + ")")
 }
 
 // among restricts to the pipelines that a caller sees, without the index of
 // pipelines: another has the order.
-func (q *Query) among(within *store.Pipelines) {
+func among(q *sqldb.Query, within *store.Pipelines) {
 	if within == nil {
 		return
 	}
-	seen := "(pipeline || '') = any (" + q.arg(within.Names) + "::text[])"
+	seen := "(pipeline || '') = any (" + q.Arg(within.Names) + "::text[])"
 	if within.Except {
 		seen = "not (" + seen + ")"
 	}
-	q.add(" and " + seen)
+	q.Add(" and " + seen)
 }

@@ -52,8 +52,8 @@ func (v Ops) Due(ctx context.Context, d store.Deadline, now time.Time, skip, lim
 	if !known {
 		return nil, fmt.Errorf("there is no deadline %q", d)
 	}
-	return rows(ctx, v, ask("read what is due", "select error_id from "+of.from+" where "+of.where+
-		" order by "+cmp.Or(of.order, of.at)+" limit $2 offset $3", now, clamp(limit), max(skip, 0)), idColumn...)
+	return sqldb.Rows(ctx, v.db, sqldb.NewQuery("read what is due", "select error_id from "+of.from+" where "+of.where+
+		" order by "+cmp.Or(of.order, of.at)+" limit $2 offset $3", now, sqldb.Clamp(limit), max(skip, 0)), sqldb.IDColumn()...)
 }
 
 var overdue = sqldb.Fields(func(o *store.Overdue) []any { return []any{&o.N, &o.Since} })
@@ -71,7 +71,7 @@ func (v Ops) Overdue(ctx context.Context, d store.Deadline, at time.Time, limit 
 	if d == store.DueDaily {
 		at = store.Day(at)
 	}
-	found, err := rows(ctx, v, ask("look for what is overdue", "select count(*), min(at)::timestamptz from (select "+of.at+" as at from "+of.from+
+	found, err := sqldb.Rows(ctx, v.db, sqldb.NewQuery("look for what is overdue", "select count(*), min(at)::timestamptz from (select "+of.at+" as at from "+of.from+
 		" where "+of.where+" order by "+cmp.Or(of.order, of.at)+" limit $2) d", at, max(limit, 1)), overdue...)
-	return one(found, err, string(d))
+	return sqldb.One(found, err, string(d))
 }

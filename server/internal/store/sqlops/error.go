@@ -6,13 +6,14 @@ import (
 	"time"
 
 	"github.com/recoup-dev/recoup/server/internal/store"
+	"github.com/recoup-dev/recoup/server/internal/store/sqldb"
 )
 
 // Report records failures in order. Where two first reports of one key meet, the
 // later one starts over and finds the earlier.
 func (v Ops) Report(ctx context.Context, now time.Time, reports []store.Report) ([]store.Outcome, error) {
 	load := func(tx Tx) (*store.UnitOfWork, error) { return tx.LoadReports(reports) }
-	return decide(ctx, v, "report", now, reports, load, (*store.UnitOfWork).Report)
+	return sqldb.Decide(ctx, v.db, "report", now, reports, load, (*store.UnitOfWork).Report, save)
 }
 
 // errPreviewed ends a transaction of which nothing is to stay.
@@ -49,7 +50,7 @@ func (v Ops) ApplySteps(ctx context.Context, now time.Time, steps []store.Step) 
 	if len(steps) == 0 {
 		return nil, nil
 	}
-	return actAt(ctx, v, "apply steps", now, func(tx Tx) ([]store.Outcome, error) {
+	return sqldb.ActAt(ctx, v.db, "apply steps", now, func(tx Tx) ([]store.Outcome, error) {
 		outcomes := make([]store.Outcome, len(steps))
 		left, err := tx.ApplyCached(steps, outcomes)
 		if err != nil || len(left) == 0 {

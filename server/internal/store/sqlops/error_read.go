@@ -40,37 +40,37 @@ func currentColumns() []sqldb.Column[recoup.Error] {
 }
 
 var (
-	current  = table(Current, "error")
-	archived = table(sqldb.Table[recoup.Error]{Name: "recoup.error_archive", Columns: slices.Concat(store.Errors.Columns, store.Archiving)}, "error")
-	history  = table(sqldb.Table[recoup.Transition]{Name: store.History.Name, Columns: append(slices.Clip(store.History.Columns),
+	current  = sqldb.NewRepository(Current, "error")
+	archived = sqldb.NewRepository(sqldb.Table[recoup.Error]{Name: "recoup.error_archive", Columns: slices.Concat(store.Errors.Columns, store.Archiving)}, "error")
+	history  = sqldb.NewRepository(sqldb.Table[recoup.Transition]{Name: store.History.Name, Columns: append(slices.Clip(store.History.Columns),
 		sqldb.Big("seq", func(*recoup.Transition) *int64 { return new(int64) }))}, "transition") // in whose order they are read
 )
 
 // Error returns an error from its table or from the archive.
 func (v Ops) Error(ctx context.Context, id recoup.ID) (recoup.Error, error) {
 	const doing = "read an error"
-	if found, err := current.list(ctx, v, current.ask(doing, "where e.error_id = $1", id)); err != nil || len(found) > 0 {
-		return one(found, err, "")
+	if found, err := current.List(ctx, v.db, current.Select(doing, "where e.error_id = $1", id)); err != nil || len(found) > 0 {
+		return sqldb.One(found, err, "")
 	}
-	return archived.get(ctx, v, archived.ask(doing, "where error_id = $1", id), id.String())
+	return archived.Get(ctx, v.db, archived.Select(doing, "where error_id = $1", id), id.String())
 }
 
 // History returns the history of an error, oldest first.
 func (v Ops) History(ctx context.Context, id recoup.ID, limit int) ([]recoup.Transition, error) {
-	return history.list(ctx, v, history.ask("read the history", "where error_id = $1 order by at, seq limit $2", id, clamp(limit)))
+	return history.List(ctx, v.db, history.Select("read the history", "where error_id = $1 order by at, seq limit $2", id, sqldb.Clamp(limit)))
 }
 
 // Unadmitted returns rows written by plain SQL that no engine has seen yet,
 // oldest first.
 func (v Ops) Unadmitted(ctx context.Context, limit int) ([]recoup.Error, error) {
-	return current.list(ctx, v, current.ask("read what is not admitted",
-		"where e.policy_version is null order by e.created_at, e.error_id limit $1", clamp(limit)))
+	return current.List(ctx, v.db, current.Select("read what is not admitted",
+		"where e.policy_version is null order by e.created_at, e.error_id limit $1", sqldb.Clamp(limit)))
 }
 
 // Archived lists the archive of a table, last archived first.
-func (v Ops) Archived(ctx context.Context, table string, p store.Page) ([]recoup.Error, store.Cursor, error) {
-	q := archived.ask("list the archive", "/*by error_archive_table_idx*/ where table_name = $1", table)
-	return archived.page(ctx, v, q.newest("archived_at", "error_id", p), p, func(e *recoup.Error) store.Cursor {
-		return store.Cursor{At: e.ArchivedAt, ID: e.ID}
+func (v Ops) Archived(ctx context.Context, table string, p sqldb.Page) ([]recoup.Error, sqldb.Cursor, error) {
+	q := archived.Select("list the archive", "/*by error_archive_table_idx*/ where table_name = $1", table)
+	return archived.Page(ctx, v.db, q.Newest("archived_at", "error_id", p), p, func(e *recoup.Error) sqldb.Cursor {
+		return sqldb.Cursor{At: e.ArchivedAt, ID: e.ID}
 	})
 }

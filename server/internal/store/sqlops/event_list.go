@@ -8,7 +8,7 @@ import (
 	"github.com/recoup-dev/recoup/server/internal/store/sqldb"
 )
 
-var events = table(store.Events, "event")
+var events = sqldb.NewRepository(store.Events, "event")
 
 // Events lists events, newest first.
 //
@@ -16,57 +16,57 @@ var events = table(store.Events, "event")
 // be found is all that ingest should pay for. So the list looks back from its newest
 // end, at first an hour, and then eight times as far each time, until the page is
 // full.
-func (v Ops) Events(ctx context.Context, f store.EventFilter, p store.Page) ([]store.Event, store.Cursor, error) {
+func (v Ops) Events(ctx context.Context, f store.EventFilter, p sqldb.Page) ([]store.Event, sqldb.Cursor, error) {
 	spans, err := v.lookBack(ctx, f, p)
 	if err != nil {
-		return nil, store.Cursor{}, err
+		return nil, sqldb.Cursor{}, err
 	}
 	var list []store.Event
 	for _, span := range spans {
-		part, err := events.list(ctx, v, eventsQuery(f, span, store.Page{Cursor: p.Cursor, Limit: p.Size() - len(list)}))
+		part, err := events.List(ctx, v.db, eventsQuery(f, span, sqldb.Page{Cursor: p.Cursor, Limit: p.Size() - len(list)}))
 		if err != nil {
-			return nil, store.Cursor{}, err
+			return nil, sqldb.Cursor{}, err
 		}
 		if list = append(list, part...); len(list) == p.Size() {
 			break
 		}
 	}
-	return list, next(list, p.Size(), func(e *store.Event) store.Cursor { return store.Cursor{At: e.TS, ID: e.ID} }), nil
+	return list, sqldb.Next(list, p.Size(), func(e *store.Event) sqldb.Cursor { return sqldb.Cursor{At: e.TS, ID: e.ID} }), nil
 }
 
 // eventsQuery reads a page within a span. What PostgreSQL's index of a service or a
 // code needs is the day.
-func eventsQuery(f store.EventFilter, span store.Span, p store.Page) *Query {
-	q := within("list events", events.plain)
+func eventsQuery(f store.EventFilter, span store.Span, p sqldb.Page) *sqldb.Query {
+	q := within("list events", events.SelectText())
 	switch {
 	case !f.Correlation.IsZero():
-		q.add(by("error_event_correlation_idx") + " where correlation_id = " + q.arg(f.Correlation))
+		q.Add(sqldb.IndexedBy("error_event_correlation_idx") + " where correlation_id = " + q.Arg(f.Correlation))
 	case f.Service != "":
-		q.add(by("error_event_service_idx") + " where true")
+		q.Add(sqldb.IndexedBy("error_event_service_idx") + " where true")
 	case f.Code != "":
-		q.add(by("error_event_code_idx") + " where true")
+		q.Add(sqldb.IndexedBy("error_event_code_idx") + " where true")
 	default:
-		q.add(" where true")
+		q.Add(" where true")
 	}
-	q.equal("service", f.Service)
+	q.Equal("service", f.Service)
 	if len(f.Tenants) > 0 {
-		q.oneOf("tenant_hash", f.Tenants)
+		q.OneOf("tenant_hash", f.Tenants)
 	}
-	q.equal("code", string(f.Code))
-	q.during("ts", span.From, span.To)
+	q.Equal("code", string(f.Code))
+	q.During("ts", span.From, span.To)
 	if f.Service != "" || f.Code != "" {
 		if !span.From.IsZero() {
-			q.add(" and day >= " + q.arg(store.Day(span.From)) + "::date")
+			q.Add(" and day >= " + q.Arg(store.Day(span.From)) + "::date")
 		}
 		if !span.To.IsZero() {
-			q.add(" and day <= " + q.arg(store.Day(span.To)) + "::date")
+			q.Add(" and day <= " + q.Arg(store.Day(span.To)) + "::date")
 		}
 	}
-	return q.newest("ts", "event_id", p)
+	return q.Newest("ts", "event_id", p)
 }
 
 // lookBack returns the spans in which a page is looked for, newest first.
-func (v Ops) lookBack(ctx context.Context, f store.EventFilter, p store.Page) ([]store.Span, error) {
+func (v Ops) lookBack(ctx context.Context, f store.EventFilter, p sqldb.Page) ([]store.Span, error) {
 	end := f.To
 	if after := p.Cursor.At.Add(time.Microsecond); !p.Cursor.IsZero() && (end.IsZero() || after.Before(end)) {
 		end = after
@@ -75,7 +75,7 @@ func (v Ops) lookBack(ctx context.Context, f store.EventFilter, p store.Page) ([
 		return []store.Span{{From: f.From, To: end}}, nil
 	}
 	if end.IsZero() {
-		newest, err := rows(ctx, v, ask("list events", `select max(hour) from (select max(hour) as hour from recoup.error_aggregate_hourly
+		newest, err := sqldb.Rows(ctx, v.db, sqldb.NewQuery("list events", `select max(hour) from (select max(hour) as hour from recoup.error_aggregate_hourly
 			union all select max(hour) from recoup.error_aggregate_delta) h`), sqldb.Time("hour", func(t *time.Time) *time.Time { return t }))
 		if err != nil || newest[0].IsZero() {
 			return []store.Span{{From: f.From}}, err

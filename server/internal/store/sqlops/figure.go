@@ -9,7 +9,7 @@ import (
 	"github.com/recoup-dev/recoup/server/internal/store/sqldb"
 )
 
-var letterLevels = view([]sqldb.Column[store.DeadLetterLevel]{
+var letterLevels = sqldb.NewView([]sqldb.Column[store.DeadLetterLevel]{
 	sqldb.Text("pipeline", func(l *store.DeadLetterLevel) *string { return &l.Pipeline }),
 	sqldb.Text("error_class", func(l *store.DeadLetterLevel) *string { return (*string)(&l.Class) }),
 	sqldb.Text("step", func(l *store.DeadLetterLevel) *string { return (*string)(&l.Step) }),
@@ -19,10 +19,10 @@ var letterLevels = view([]sqldb.Column[store.DeadLetterLevel]{
 // StagedFigures counts dead letters, queued work and replays.
 func (v Ops) StagedFigures(ctx context.Context, now time.Time) (f store.StagedFigures, err error) {
 	const what = "count staged work"
-	if f.Letters, err = letterLevels.list(ctx, v, letterLevels.ask(what, "")); err != nil {
+	if f.Letters, err = letterLevels.List(ctx, v.db, letterLevels.Select(what, "")); err != nil {
 		return f, err
 	}
-	oldest, err := rows(ctx, v, untriaged(what), sqldb.Time("updated_at", func(t *time.Time) *time.Time { return t }))
+	oldest, err := sqldb.Rows(ctx, v.db, untriaged(what), sqldb.Time("updated_at", func(t *time.Time) *time.Time { return t }))
 	if err != nil {
 		return f, err
 	}
@@ -32,23 +32,23 @@ func (v Ops) StagedFigures(ctx context.Context, now time.Time) (f store.StagedFi
 	}
 	f.Replays = map[recoup.ReplayState]int64{}
 	for _, state := range recoup.ReplayStates() {
-		n, err := rows(ctx, v, ofState(what, state), sqldb.Big("n", func(n *int64) *int64 { return n }))
+		n, err := sqldb.Rows(ctx, v.db, ofState(what, state), sqldb.Big("n", func(n *int64) *int64 { return n }))
 		if err != nil {
 			return f, err
 		}
 		f.Replays[state] = n[0]
 	}
-	f.Items, err = counts[recoup.ItemState](ctx, v, ask(what, "select state, sum(n)::bigint from recoup.replay_outcome group by 1"))
+	f.Items, err = counts[recoup.ItemState](ctx, v, sqldb.NewQuery(what, "select state, sum(n)::bigint from recoup.replay_outcome group by 1"))
 	return f, err
 }
 
-func untriaged(doing string) *Query {
-	return ask(doing, `select updated_at from recoup.dead_letter /*by dead_letter_untriaged_idx*/
+func untriaged(doing string) *sqldb.Query {
+	return sqldb.NewQuery(doing, `select updated_at from recoup.dead_letter /*by dead_letter_untriaged_idx*/
 		where step = 'NEW' and closed_at is null order by updated_at limit 1`)
 }
 
-func ofState(doing string, state recoup.ReplayState) *Query {
-	return ask(doing, "select count(*) from (select 1 from recoup.replay where state = $1 limit $2) s", string(state), store.MaxFigure)
+func ofState(doing string, state recoup.ReplayState) *sqldb.Query {
+	return sqldb.NewQuery(doing, "select count(*) from (select 1 from recoup.replay where state = $1 limit $2) s", string(state), store.MaxFigure)
 }
 
 // StagedLevels counts the lanes, and, if there are too many, those that are returned once

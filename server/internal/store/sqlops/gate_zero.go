@@ -16,18 +16,18 @@ import (
 // so whether it is leased is read after it is locked.
 
 var (
-	batches    = table(store.Batches, "batch")
-	intakes    = table(store.Intakes, "intake")
-	recoveries = table(store.Recoveries, "recovery")
-	leases     = table(store.RecoveryLeases, "lease")
-	airs       = table(store.AIRs, "AIR")
-	turns      = table(sqldb.Table[intakeLease]{Name: "cl.gate_zero_turn", Columns: []sqldb.Column[intakeLease]{
+	batches    = sqldb.NewRepository(store.Batches, "batch")
+	intakes    = sqldb.NewRepository(store.Intakes, "intake")
+	recoveries = sqldb.NewRepository(store.Recoveries, "recovery")
+	leases     = sqldb.NewRepository(store.RecoveryLeases, "lease")
+	airs       = sqldb.NewRepository(store.AIRs, "AIR")
+	turns      = sqldb.NewRepository(sqldb.Table[intakeLease]{Name: "cl.gate_zero_turn", Columns: []sqldb.Column[intakeLease]{
 		sqldb.ID("intake_id", func(t *intakeLease) *recoup.ID { return &t.intake }).Key(),
 		sqldb.Text("worker", func(t *intakeLease) *string { return &t.worker }),
 		sqldb.Time("ends_at", func(t *intakeLease) *time.Time { return &t.ends }),
 	}}, "turn")
 
-	cases = view(store.Cases, "case", ` from cl.gate_zero_intake i
+	cases = sqldb.NewView(store.Cases, "case", ` from cl.gate_zero_intake i
 		left join cl.gate_zero_recovery r on r.intake_id = i.intake_id
 		left join cl.gate_zero_lease l on l.recovery_id = r.recovery_id
 		left join cl.gate_zero_batch b on b.batch_id = i.batch_id`)
@@ -64,11 +64,11 @@ func (v Ops) stepCases(ctx context.Context, doing string, key caseKey, steps []s
 	for i := range steps {
 		ids[i] = steps[i].ID
 	}
-	return decide(ctx, v, doing, time.Time{}, steps, func(tx Tx) (*store.UnitOfWork, error) {
+	return sqldb.Decide(ctx, v.db, doing, time.Time{}, steps, func(tx Tx) (*store.UnitOfWork, error) {
 		column := key.column[2:]
 		tx.LockRows("select "+column+" from "+key.table+" where "+column+" = any ($1::uuid[]) order by 1 for no key update", ids)
 		return key.load(tx, ids)
-	}, step)
+	}, step, save)
 }
 
 // load reads cases whose rows are locked, and holds their batches as they are until
@@ -78,7 +78,7 @@ func (k caseKey) load(tx Tx, ids []recoup.ID) (*store.UnitOfWork, error) {
 		select i.batch_id from cl.gate_zero_intake i left join cl.gate_zero_recovery r on r.intake_id = i.intake_id
 		where `+k.column+` = any ($1::uuid[]))) order by batch_id for share`, ids)
 	var found []store.Case
-	err := tx.Lock(cases.ask("", "where "+k.column+" = any ($1::uuid[])"+k.order, ids), sqldb.Into(&found, cases.Columns))
+	err := tx.Lock(cases.Select("", "where "+k.column+" = any ($1::uuid[])"+k.order, ids), sqldb.Into(&found, cases.Columns))
 	w := store.NewUnitOfWork(tx.Now(), nil)
 	w.AddCases(found)
 	return w, err
@@ -90,7 +90,7 @@ func (v Ops) ClaimEligible(ctx context.Context, claim store.RecoveryClaim) ([]st
 	if claim.Limit <= 0 {
 		return nil, nil
 	}
-	return actAt(ctx, v, "claim recoveries", claim.Now, func(tx Tx) (leased []store.Case, err error) {
+	return sqldb.ActAt(ctx, v.db, "claim recoveries", claim.Now, func(tx Tx) (leased []store.Case, err error) {
 		ids, err := pick(tx, tx.Query, eligible, claim.Limit, claim.Batch)
 		if err != nil || len(ids) == 0 {
 			return nil, err
@@ -115,13 +115,13 @@ func (v Ops) ClaimPending(ctx context.Context, claim store.IntakeClaim) (taken [
 	if claim.Limit <= 0 {
 		return nil, time.Time{}, nil
 	}
-	taken, err = actAt(ctx, v, "claim intakes", claim.Now, func(tx Tx) ([]recoup.Intake, error) {
+	taken, err = sqldb.ActAt(ctx, v.db, "claim intakes", claim.Now, func(tx Tx) ([]recoup.Intake, error) {
 		ids, err := pick(tx, tx.Lock, unverified, claim.Limit, claim.Batch)
 		if err != nil || len(ids) == 0 {
 			return nil, err
 		}
 		at = tx.Now()
-		busy, err := turns.find(tx, "where intake_id = any ($1::uuid[]) and ends_at > $2", ids, at)
+		busy, err := turns.Find(tx, "where intake_id = any ($1::uuid[]) and ends_at > $2", ids, at)
 		if err != nil {
 			return nil, err
 		}
@@ -132,10 +132,10 @@ func (v Ops) ClaimPending(ctx context.Context, claim store.IntakeClaim) (taken [
 		for i, id := range ids {
 			taking[i] = intakeLease{id, claim.Worker, at.Add(claim.Lease)}
 		}
-		if err := turns.put(tx, taking...); err != nil {
+		if err := turns.Upsert(tx, taking...); err != nil {
 			return nil, err
 		}
-		return intakes.find(tx, "where intake_id = any ($1::uuid[]) and status = 'PENDING' order by intake_id", ids)
+		return intakes.Find(tx, "where intake_id = any ($1::uuid[]) and status = 'PENDING' order by intake_id", ids)
 	})
 	return taken, at, err
 }

@@ -15,12 +15,12 @@ const maxFrozen = 100
 
 // CreateBatch makes a batch, or returns the one of that id as it is.
 func (v Ops) CreateBatch(ctx context.Context, id string, now time.Time) (recoup.Batch, error) {
-	return act(ctx, v, "create a batch", func(tx Tx) (recoup.Batch, error) {
-		if _, err := batches.addNew(tx, recoup.Batch{ID: id, CreatedAt: now}); err != nil {
+	return sqldb.Act(ctx, v.db, "create a batch", func(tx Tx) (recoup.Batch, error) {
+		if _, err := batches.InsertNew(tx, recoup.Batch{ID: id, CreatedAt: now}); err != nil {
 			return recoup.Batch{}, err
 		}
-		found, err := batches.find(tx, "where batch_id = $1", id)
-		return one(found, err, batches.named(id))
+		found, err := batches.Find(tx, "where batch_id = $1", id)
+		return sqldb.One(found, err, batches.Label(id))
 	})
 }
 
@@ -28,12 +28,12 @@ func (v Ops) CreateBatch(ctx context.Context, id string, now time.Time) (recoup.
 // each of its leased recoveries. Claims and results that are under way are
 // waited for; those that come later see what was decided.
 func (v Ops) StepBatch(ctx context.Context, id string, decide store.DecideCase) (recoup.Batch, error) {
-	return decideOne(ctx, v, "change a batch", time.Time{}, func(tx Tx) (next recoup.Batch, refused, err error) {
-		current, err := batches.lock(tx, id, id)
+	return sqldb.DecideOne(ctx, v.db, "change a batch", time.Time{}, func(tx Tx) (next recoup.Batch, refused, err error) {
+		current, err := batches.Lock(tx, id, id)
 		if err != nil {
 			return current, nil, err
 		}
-		leased, err := cases.find(tx, `where r.batch_id = $1
+		leased, err := cases.Find(tx, `where r.batch_id = $1
 			and r.recovery_id = any (array(select recovery_id from cl.gate_zero_lease where token is not null))`, id)
 		if err != nil {
 			return current, nil, err
@@ -41,7 +41,7 @@ func (v Ops) StepBatch(ctx context.Context, id string, decide store.DecideCase) 
 		w := store.NewUnitOfWork(tx.Now(), nil)
 		w.AddCases(leased)
 		if next, refused = w.StepBatch(current, decide); next != current {
-			err = batches.set(tx, next)
+			err = batches.Update(tx, next)
 		}
 		if err == nil {
 			err = save(tx, w)
@@ -54,8 +54,8 @@ func (v Ops) StepBatch(ctx context.Context, id string, decide store.DecideCase) 
 // the batches in which nothing is left. Batches and recoveries that others are
 // at work on are left for the next time.
 func (v Ops) FreezeDue(ctx context.Context, now time.Time, limit int, decide store.DecideCase) (int, error) {
-	return actAt(ctx, v, "freeze batches", now, func(tx Tx) (int, error) {
-		due, err := batches.find(tx, `where frozen_at is null and batch_freeze_at <= `+due("$1")+`
+	return sqldb.ActAt(ctx, v.db, "freeze batches", now, func(tx Tx) (int, error) {
+		due, err := batches.Find(tx, `where frozen_at is null and batch_freeze_at <= `+sqldb.Due("$1")+`
 			order by batch_freeze_at limit $2 for no key update skip locked`, tx.Due(), maxFrozen)
 		if err != nil || len(due) == 0 {
 			return 0, err
@@ -82,7 +82,7 @@ func (v Ops) FreezeDue(ctx context.Context, now time.Time, limit int, decide sto
 
 // endFreeze records the batches of which nothing is ACTIVE any more as frozen.
 func endFreeze(tx Tx, due []recoup.Batch, names []string, decide store.DecideCase) error {
-	empty, err := batches.find(tx, `b where batch_id = any ($1::text[]) and not exists (
+	empty, err := batches.Find(tx, `b where batch_id = any ($1::text[]) and not exists (
 		select 1 from cl.gate_zero_recovery r /*by gate_zero_recovery_claim_idx*/
 		where coalesce(r.batch_id, '') = b.batch_id and r.status = 'ACTIVE')`, names)
 	if err != nil {
@@ -97,13 +97,13 @@ func endFreeze(tx Tx, due []recoup.Batch, names []string, decide store.DecideCas
 			frozen = append(frozen, next)
 		}
 	}
-	if err := batches.set(tx, frozen...); err != nil {
+	if err := batches.Update(tx, frozen...); err != nil {
 		return err
 	}
 	return save(tx, w)
 }
 
-var statuses = view(append(sqldb.Within("b.", store.Batches.Columns, func(s *recoup.IntakeBatch) *recoup.Batch { return &s.Batch }),
+var statuses = sqldb.NewView(append(sqldb.Within("b.", store.Batches.Columns, func(s *recoup.IntakeBatch) *recoup.Batch { return &s.Batch }),
 	sqldb.Read(`(
 	select coalesce(jsonb_object_agg(status, n), '{}') from (
 		select status, sum(n) as n from cl.gate_zero_count c
@@ -112,93 +112,93 @@ var statuses = view(append(sqldb.Within("b.", store.Batches.Columns, func(s *rec
 
 // Batch returns a batch with its counts.
 func (v Ops) Batch(ctx context.Context, id string) (recoup.IntakeBatch, error) {
-	return statuses.get(ctx, v, statuses.ask("read a batch", "where b.batch_id = $1", id), id)
+	return statuses.Get(ctx, v.db, statuses.Select("read a batch", "where b.batch_id = $1", id), id)
 }
 
 // Batches lists batches with their counts, newest first.
 func (v Ops) Batches(ctx context.Context, after store.BatchCursor, limit int) ([]recoup.IntakeBatch, store.BatchCursor, error) {
-	size := store.Page{Limit: limit}.Size()
-	q := statuses.ask("list batches", "where true")
+	size := sqldb.Page{Limit: limit}.Size()
+	q := statuses.Select("list batches", "where true")
 	if !after.IsZero() {
-		q.add(" and (b.created_at, b.batch_id) < (" + q.arg(after.At) + ", " + q.arg(after.ID) + ")")
+		q.Add(" and (b.created_at, b.batch_id) < (" + q.Arg(after.At) + ", " + q.Arg(after.ID) + ")")
 	}
-	q.add(" order by b.created_at desc, b.batch_id desc limit " + q.arg(size))
-	list, err := statuses.list(ctx, v, q)
-	return list, next(list, size, func(s *recoup.IntakeBatch) store.BatchCursor { return store.BatchCursor{At: s.CreatedAt, ID: s.ID} }), err
+	q.Add(" order by b.created_at desc, b.batch_id desc limit " + q.Arg(size))
+	list, err := statuses.List(ctx, v.db, q)
+	return list, sqldb.Next(list, size, func(s *recoup.IntakeBatch) store.BatchCursor { return store.BatchCursor{At: s.CreatedAt, ID: s.ID} }), err
 }
 
 // Intake returns the case of an intake.
 func (v Ops) Intake(ctx context.Context, id recoup.ID) (store.Case, error) {
-	list, err := cases.list(ctx, v, cases.ask("read an intake", "where i.intake_id = $1", id))
-	return one(list, err, intakes.named(id.String()))
+	list, err := cases.List(ctx, v.db, cases.Select("read an intake", "where i.intake_id = $1", id))
+	return sqldb.One(list, err, intakes.Label(id.String()))
 }
 
 // Recovery returns the case of a recovery.
 func (v Ops) Recovery(ctx context.Context, id recoup.ID) (store.Case, error) {
-	list, err := cases.list(ctx, v, cases.ask("read a recovery", "where r.recovery_id = $1", id))
-	return one(list, err, recoveries.named(id.String()))
+	list, err := cases.List(ctx, v.db, cases.Select("read a recovery", "where r.recovery_id = $1", id))
+	return sqldb.One(list, err, recoveries.Label(id.String()))
 }
 
 // Eligible lists ACTIVE recoveries whose wait is over, the longest waiting first.
-func (v Ops) Eligible(ctx context.Context, batch string, now time.Time, p store.Page) ([]store.Case, store.Cursor, error) {
-	q := cases.ask("list recoveries", "where r.status = 'ACTIVE' and r.next_eligible_at <= $1", now)
-	q.equal("coalesce(r.batch_id, '')", batch)
+func (v Ops) Eligible(ctx context.Context, batch string, now time.Time, p sqldb.Page) ([]store.Case, sqldb.Cursor, error) {
+	q := cases.Select("list recoveries", "where r.status = 'ACTIVE' and r.next_eligible_at <= $1", now)
+	q.Equal("coalesce(r.batch_id, '')", batch)
 	if !p.Cursor.IsZero() {
-		q.add(" and (r.next_eligible_at, r.recovery_id) > (" + q.arg(p.Cursor.At) + ", " + q.arg(p.Cursor.ID) + ")")
+		q.Add(" and (r.next_eligible_at, r.recovery_id) > (" + q.Arg(p.Cursor.At) + ", " + q.Arg(p.Cursor.ID) + ")")
 	}
-	q.add(" order by r.next_eligible_at, r.recovery_id limit " + q.arg(p.Size()))
-	return cases.page(ctx, v, q, p, func(c *store.Case) store.Cursor {
-		return store.Cursor{At: c.Recovery.NextEligibleAt, ID: c.Recovery.ID}
+	q.Add(" order by r.next_eligible_at, r.recovery_id limit " + q.Arg(p.Size()))
+	return cases.Page(ctx, v.db, q, p, func(c *store.Case) sqldb.Cursor {
+		return sqldb.Cursor{At: c.Recovery.NextEligibleAt, ID: c.Recovery.ID}
 	})
 }
 
 // Exhausted lists EXHAUSTED recoveries, the last exhausted first.
-func (v Ops) Exhausted(ctx context.Context, batch string, p store.Page) ([]store.Case, store.Cursor, error) {
-	q := cases.ask("list recoveries", "where r.status = 'EXHAUSTED'")
-	q.equal("r.batch_id", batch)
-	q.newest("r.updated_at", "r.recovery_id", p)
-	return cases.page(ctx, v, q, p, func(c *store.Case) store.Cursor { return store.Cursor{At: c.Recovery.UpdatedAt, ID: c.Recovery.ID} })
+func (v Ops) Exhausted(ctx context.Context, batch string, p sqldb.Page) ([]store.Case, sqldb.Cursor, error) {
+	q := cases.Select("list recoveries", "where r.status = 'EXHAUSTED'")
+	q.Equal("r.batch_id", batch)
+	q.Newest("r.updated_at", "r.recovery_id", p)
+	return cases.Page(ctx, v.db, q, p, func(c *store.Case) sqldb.Cursor { return sqldb.Cursor{At: c.Recovery.UpdatedAt, ID: c.Recovery.ID} })
 }
 
 // Timeline returns the AIR's rows of an intake, and of the failed one that
 // it took over from, oldest first.
 func (v Ops) Timeline(ctx context.Context, intake recoup.ID, limit int) ([]recoup.IntakeEvent, error) {
-	return airs.list(ctx, v, airs.ask("read the timeline", `
+	return airs.List(ctx, v.db, airs.Select("read the timeline", `
 		where intake_id in ($1, (select previous_intake_id from cl.gate_zero_intake where intake_id = $1))
-		order by air_id limit $2`, intake, clamp(limit)))
+		order by air_id limit $2`, intake, sqldb.Clamp(limit)))
 }
 
 // BatchTimeline returns the AIR's rows of a batch as a whole, oldest first.
 func (v Ops) BatchTimeline(ctx context.Context, batch string, limit int) ([]recoup.IntakeEvent, error) {
-	return airs.list(ctx, v, airs.ask("read the timeline of a batch",
-		"where batch_id = $1 and intake_id is null order by air_id limit $2", batch, clamp(limit)))
+	return airs.List(ctx, v.db, airs.Select("read the timeline of a batch",
+		"where batch_id = $1 and intake_id is null order by air_id limit $2", batch, sqldb.Clamp(limit)))
 }
 
 // GateFigures counts batches, and the intakes and recoveries by status.
 func (v Ops) GateFigures(ctx context.Context) (recoup.GateZeroStatus, error) {
-	list, err := rows(ctx, v, ask("count batches", "select count(*), count(killed_at), count(frozen_at) from cl.gate_zero_batch"),
+	list, err := sqldb.Rows(ctx, v.db, sqldb.NewQuery("count batches", "select count(*), count(killed_at), count(frozen_at) from cl.gate_zero_batch"),
 		sqldb.Fields(func(f *recoup.GateZeroStatus) []any { return []any{&f.Batches, &f.Killed, &f.Frozen} })...)
-	figures, err := one(list, err, "batches")
+	figures, err := sqldb.One(list, err, "batches")
 	if err != nil {
 		return figures, err
 	}
-	if figures.Intakes, err = counts[recoup.IntakeStatus](ctx, v, ask("count intakes", `select status, sum(n)::bigint from cl.gate_zero_count
+	if figures.Intakes, err = counts[recoup.IntakeStatus](ctx, v, sqldb.NewQuery("count intakes", `select status, sum(n)::bigint from cl.gate_zero_count
 		where status in ('PENDING', 'FAILED', 'AUTHORIZED', 'REENTER_SUCCEEDED') group by 1`)); err != nil {
 		return figures, err
 	}
-	figures.Recoveries, err = rows(ctx, v, ask("count recoveries",
+	figures.Recoveries, err = sqldb.Rows(ctx, v.db, sqldb.NewQuery("count recoveries",
 		"select status, reason, sum(n)::bigint from cl.gate_zero_reason group by 1, 2 having sum(n) <> 0 order by 1, 2"),
 		sqldb.Fields(func(r *recoup.RecoveryCount) []any { return []any{(*string)(&r.Status), &r.Reason, &r.N} })...)
 	return figures, err
 }
 
 // counts reads rows of a name and a number.
-func counts[K ~string](ctx context.Context, v Ops, q *Query) (map[K]int64, error) {
+func counts[K ~string](ctx context.Context, v Ops, q *sqldb.Query) (map[K]int64, error) {
 	type count struct {
 		name string
 		n    int64
 	}
-	list, err := rows(ctx, v, q, sqldb.Fields(func(c *count) []any { return []any{&c.name, &c.n} })...)
+	list, err := sqldb.Rows(ctx, v.db, q, sqldb.Fields(func(c *count) []any { return []any{&c.name, &c.n} })...)
 	m := make(map[K]int64, len(list))
 	for _, c := range list {
 		m[K(c.name)] = c.n

@@ -4,7 +4,6 @@ import (
 	"context"
 
 	"github.com/recoup-dev/recoup"
-	"github.com/recoup-dev/recoup/server/internal/store"
 	"github.com/recoup-dev/recoup/server/internal/store/sqldb"
 )
 
@@ -17,10 +16,10 @@ var (
 	eligible = `select r.recovery_id from (
 			select '' as batch_id union all
 			select batch_id from cl.gate_zero_batch
-			where frozen_at is null and killed_at is null and (batch_freeze_at is null or batch_freeze_at > ` + due("$1") + `)) b
+			where frozen_at is null and killed_at is null and (batch_freeze_at is null or batch_freeze_at > ` + sqldb.Due("$1") + `)) b
 		cross join lateral (
 			select recovery_id, next_eligible_at from cl.gate_zero_recovery r /*by gate_zero_recovery_claim_idx*/
-			where coalesce(r.batch_id, '') = b.batch_id and status = 'ACTIVE' and next_eligible_at <= ` + due("$1") + ` and ` + unheld + `
+			where coalesce(r.batch_id, '') = b.batch_id and status = 'ACTIVE' and next_eligible_at <= ` + sqldb.Due("$1") + ` and ` + unheld + `
 			order by next_eligible_at, recovery_id limit $2 for no key update of r skip locked) r
 		where $3::text = '' or b.batch_id = $3
 		order by r.next_eligible_at, r.recovery_id limit $2`
@@ -33,7 +32,7 @@ var (
 			limit $2 for no key update of r skip locked) r
 		limit $2`
 
-	unheld = `not exists (select 1 from cl.gate_zero_lease l where l.recovery_id = r.recovery_id and l.ends_at > ` + due("$1") + `)`
+	unheld = `not exists (select 1 from cl.gate_zero_lease l where l.recovery_id = r.recovery_id and l.ends_at > ` + sqldb.Due("$1") + `)`
 
 	// unverified are intakes that wait for their first result and that nobody holds, the
 	// oldest first. Those of a frozen batch are among them: they get their first result.
@@ -42,25 +41,25 @@ var (
 		cross join lateral (
 			select intake_id from cl.gate_zero_intake i /*by gate_zero_intake_list_idx*/
 			where coalesce(i.batch_id, '') = b.batch_id and status = 'PENDING'
-			and not exists (select 1 from cl.gate_zero_turn t where t.intake_id = i.intake_id and t.ends_at > ` + due("$1") + `)
+			and not exists (select 1 from cl.gate_zero_turn t where t.intake_id = i.intake_id and t.ends_at > ` + sqldb.Due("$1") + `)
 			order by intake_id limit $2 for no key update of i skip locked) i
 		where $3::text = '' or b.batch_id = $3
 		order by i.intake_id limit $2`
 )
 
 // pick returns at most limit of what can be claimed, of a batch or of some.
-func pick(tx Tx, answer func(*Query, sqldb.Answer) error, sql string, limit int, of any) (ids []recoup.ID, err error) {
-	err = answer(ask("", sql, tx.Due(), clamp(limit), of), sqldb.Into(&ids, idColumn))
+func pick(tx Tx, answer func(*sqldb.Query, sqldb.Answer) error, sql string, limit int, of any) (ids []recoup.ID, err error) {
+	err = answer(sqldb.NewQuery("", sql, tx.Due(), sqldb.Clamp(limit), of), sqldb.Into(&ids, sqldb.IDColumn()))
 	return ids, err
 }
 
 // Intakes lists intakes, newest first. Of every batch and status in question as
 // many are read as may be needed, and the newest of all are taken.
-func (v Ops) Intakes(ctx context.Context, f recoup.IntakeFilter, p store.Page) ([]recoup.Intake, store.Cursor, error) {
-	q := intakes.ask("list intakes", "where true")
-	last := " order by intake_id desc limit " + q.arg(p.Size())
+func (v Ops) Intakes(ctx context.Context, f recoup.IntakeFilter, p sqldb.Page) ([]recoup.Intake, sqldb.Cursor, error) {
+	q := intakes.Select("list intakes", "where true")
+	last := " order by intake_id desc limit " + q.Arg(p.Size())
 	if !p.Cursor.IsZero() {
-		last = " and intake_id < " + q.arg(p.Cursor.ID) + last
+		last = " and intake_id < " + q.Arg(p.Cursor.ID) + last
 	}
 	if f != (recoup.IntakeFilter{}) {
 		statuses := []recoup.IntakeStatus{f.Status}
@@ -69,11 +68,11 @@ func (v Ops) Intakes(ctx context.Context, f recoup.IntakeFilter, p store.Page) (
 		}
 		batches := "(select '' as batch_id union all select batch_id from cl.gate_zero_batch)"
 		if f.BatchID != "" {
-			batches = "(select " + q.arg(f.BatchID) + "::text as batch_id)"
+			batches = "(select " + q.Arg(f.BatchID) + "::text as batch_id)"
 		}
-		q.add(" and intake_id in (select x.intake_id from " + batches + " b cross join unnest(" + q.arg(texts(statuses)) + `::text[]) as s (status)
+		q.Add(" and intake_id in (select x.intake_id from " + batches + " b cross join unnest(" + q.Arg(sqldb.Texts(statuses)) + `::text[]) as s (status)
 			cross join lateral (select intake_id from cl.gate_zero_intake i /*by gate_zero_intake_list_idx*/
 				where coalesce(i.batch_id, '') = b.batch_id and i.status = s.status` + last + ") x order by 1 desc limit $1)")
 	}
-	return intakes.page(ctx, v, q.add(last), p, func(i *recoup.Intake) store.Cursor { return store.Cursor{At: i.CreatedAt, ID: i.ID} })
+	return intakes.Page(ctx, v.db, q.Add(last), p, func(i *recoup.Intake) sqldb.Cursor { return sqldb.Cursor{At: i.CreatedAt, ID: i.ID} })
 }

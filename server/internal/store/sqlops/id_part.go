@@ -31,7 +31,7 @@ var places = map[recoup.IDKind][]place{
 // place is a table in which ids are looked for: by their end, of which the table has an
 // index, and by their beginning, which its key is sorted by.
 type place struct {
-	Table[recoup.FoundID]
+	sqldb.Repository[recoup.FoundID]
 	ends, begins string
 }
 
@@ -43,9 +43,9 @@ func newPlace(name, index, key, of, what, at string) place {
 		sqldb.Time(at, func(f *recoup.FoundID) *time.Time { return &f.At }),
 	}}
 	return place{
-		Table:  table(t, "id"),
-		ends:   by(index) + " where substr(uuid_send(" + key + "), 14) = $1 limit $2",
-		begins: "where " + key + " between $1 and $2 order by " + key + " desc limit $3",
+		Repository: sqldb.NewRepository(t, "id"),
+		ends:       sqldb.IndexedBy(index) + " where substr(uuid_send(" + key + "), 14) = $1 limit $2",
+		begins:     "where " + key + " between $1 and $2 order by " + key + " desc limit $3",
 	}
 }
 
@@ -56,8 +56,8 @@ func (v Ops) FindIDs(ctx context.Context, kind recoup.IDKind, part recoup.IDPart
 	first, last := part.Span()
 	var found []recoup.FoundID
 	for _, p := range places[kind] {
-		for _, q := range []*Query{p.ask(doing, p.ends, part.End(), clamp(limit)), p.ask(doing, p.begins, first, last, clamp(limit))} {
-			list, err := p.list(ctx, v, q)
+		for _, q := range []*sqldb.Query{p.Select(doing, p.ends, part.End(), sqldb.Clamp(limit)), p.Select(doing, p.begins, first, last, sqldb.Clamp(limit))} {
+			list, err := p.List(ctx, v.db, q)
 			if err != nil {
 				return nil, err
 			}

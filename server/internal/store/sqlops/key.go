@@ -9,15 +9,16 @@ import (
 
 	"github.com/recoup-dev/recoup"
 	"github.com/recoup-dev/recoup/server/internal/store"
+	"github.com/recoup-dev/recoup/server/internal/store/sqldb"
 )
 
-var keys = table(store.Keys, "key")
+var keys = sqldb.NewRepository(store.Keys, "key")
 
 // CreateKey adds a key. Nobody who adds the first one can be at it meanwhile.
 func (v Ops) CreateKey(ctx context.Context, k recoup.Key, by store.Act) (recoup.Key, error) {
 	k = by.CreateKey(k)
-	return act(ctx, v, "create a key", func(tx Tx) (recoup.Key, error) {
-		if err := tx.Turn(turnFirstKey, true); err != nil {
+	return sqldb.Act(ctx, v.db, "create a key", func(tx Tx) (recoup.Key, error) {
+		if err := tx.Acquire(lockFirstKey, true); err != nil {
 			return k, err
 		}
 		return k, addKey(tx, k, by.On(store.ActKeyCreate, k.ID.String(), store.AboutKey(&k)))
@@ -27,24 +28,24 @@ func (v Ops) CreateKey(ctx context.Context, k recoup.Key, by store.Act) (recoup.
 // addKey adds a key and records the act. An id or a secret that is known is in
 // conflict.
 func addKey(tx Tx, k recoup.Key, entry recoup.AuditEntry) error {
-	added, err := keys.addNew(tx, k)
+	added, err := keys.InsertNew(tx, k)
 	if err != nil {
 		return err
 	}
 	if !added {
 		return fmt.Errorf("key %v: %w", k.ID, store.ErrConflict)
 	}
-	return audits.add(tx, entry)
+	return audits.Add(tx, entry)
 }
 
 // CreateFirstKey adds a key if there is none at all.
 func (v Ops) CreateFirstKey(ctx context.Context, k recoup.Key, by store.Act) (created bool, err error) {
 	k = by.CreateKey(k)
-	return act(ctx, v, "create the first key", func(tx Tx) (bool, error) {
-		if err := tx.Turn(turnFirstKey, false); err != nil {
+	return sqldb.Act(ctx, v.db, "create the first key", func(tx Tx) (bool, error) {
+		if err := tx.Acquire(lockFirstKey, false); err != nil {
 			return false, err
 		}
-		some, err := keys.find(tx, "limit 1")
+		some, err := keys.Find(tx, "limit 1")
 		if err != nil || len(some) > 0 {
 			return false, err
 		}
@@ -54,22 +55,22 @@ func (v Ops) CreateFirstKey(ctx context.Context, k recoup.Key, by store.Act) (cr
 
 // KeyByHash returns the key of a secret.
 func (v Ops) KeyByHash(ctx context.Context, hash [32]byte, known bool) (recoup.Key, error) {
-	q := keys.ask("read a key", "where key_hash = $1", hash)
+	q := keys.Select("read a key", "where key_hash = $1", hash)
 	q.Vital = known
-	return keys.get(ctx, v, q, "")
+	return keys.Get(ctx, v.db, q, "")
 }
 
 // Keys lists keys, newest first.
-func (v Ops) Keys(ctx context.Context, p store.Page) ([]recoup.Key, store.Cursor, error) {
-	q := keys.ask("list keys", "where true").newest("created_at", "key_id", p)
-	return keys.page(ctx, v, q, p, func(k *recoup.Key) store.Cursor { return store.Cursor{At: k.CreatedAt, ID: k.ID} })
+func (v Ops) Keys(ctx context.Context, p sqldb.Page) ([]recoup.Key, sqldb.Cursor, error) {
+	q := keys.Select("list keys", "where true").Newest("created_at", "key_id", p)
+	return keys.Page(ctx, v.db, q, p, func(k *recoup.Key) sqldb.Cursor { return sqldb.Cursor{At: k.CreatedAt, ID: k.ID} })
 }
 
 // RevokeKey ends a key for good, and returns it. One that is revoked stays as it
 // is.
 func (v Ops) RevokeKey(ctx context.Context, id recoup.ID, by store.Act) (recoup.Key, error) {
-	return act(ctx, v, "revoke a key", func(tx Tx) (recoup.Key, error) {
-		current, err := keys.lock(tx, id, id.String())
+	return sqldb.Act(ctx, v.db, "revoke a key", func(tx Tx) (recoup.Key, error) {
+		current, err := keys.Lock(tx, id, id.String())
 		if err != nil {
 			return current, err
 		}
@@ -77,18 +78,18 @@ func (v Ops) RevokeKey(ctx context.Context, id recoup.ID, by store.Act) (recoup.
 		if k.RevokedAt.Equal(current.RevokedAt) {
 			return k, nil
 		}
-		if err := keys.set(tx, k); err != nil {
+		if err := keys.Update(tx, k); err != nil {
 			return k, err
 		}
-		return k, audits.add(tx, by.On(store.ActKeyRevoke, id.String(), map[string]any{"name": k.Name}))
+		return k, audits.Add(tx, by.On(store.ActKeyRevoke, id.String(), map[string]any{"name": k.Name}))
 	})
 }
 
 // RotateKey adds a key that takes over from another, which lasts until a time.
 func (v Ops) RotateKey(ctx context.Context, old recoup.ID, next recoup.Key, oldEnds time.Time, by store.Act) (recoup.Key, error) {
 	next = by.CreateKey(next)
-	return act(ctx, v, "rotate a key", func(tx Tx) (recoup.Key, error) {
-		current, err := keys.lock(tx, old, old.String())
+	return sqldb.Act(ctx, v.db, "rotate a key", func(tx Tx) (recoup.Key, error) {
+		current, err := keys.Lock(tx, old, old.String())
 		if err != nil {
 			return next, err
 		}
@@ -101,7 +102,7 @@ func (v Ops) RotateKey(ctx context.Context, old recoup.ID, next recoup.Key, oldE
 		if err := addKey(tx, next, by.On(store.ActKeyRotate, old.String(), about)); err != nil {
 			return next, err
 		}
-		return next, keys.set(tx, k)
+		return next, keys.Update(tx, k)
 	})
 }
 
@@ -116,7 +117,7 @@ func (v Ops) TouchKeys(ctx context.Context, used map[recoup.ID]time.Time) error 
 	for i, id := range ids {
 		each[i] = []any{id, used[id]}
 	}
-	_, err := act(ctx, v, "touch keys", func(tx Tx) (int, error) {
+	_, err := sqldb.Act(ctx, v.db, "touch keys", func(tx Tx) (int, error) {
 		return tx.Change(`update recoup.api_key set last_used_at = $2
 			where key_id = $1 and (last_used_at is null or last_used_at < $2)`, each...)
 	})

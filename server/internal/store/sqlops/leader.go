@@ -9,12 +9,12 @@ import (
 )
 
 var (
-	terms = table(store.Terms, "leadership")
-	jobs  = table(store.Jobs, "job")
+	terms = sqldb.NewRepository(store.Terms, "leadership")
+	jobs  = sqldb.NewRepository(store.Jobs, "job")
 
 	// heldJobs are jobs with the term of who writes them, by which the database
 	// refuses a leader whose term is over.
-	heldJobs = table(sqldb.Table[heldJob]{Name: store.Jobs.Name, Columns: append(
+	heldJobs = sqldb.NewRepository(sqldb.Table[heldJob]{Name: store.Jobs.Name, Columns: append(
 		sqldb.Within("", store.Jobs.Columns, func(j *heldJob) *store.Job { return &j.Job }),
 		sqldb.Text("leader", func(j *heldJob) *string { return &j.term.Name }),
 		sqldb.Big("term", func(j *heldJob) *int64 { return &j.term.Number }))}, "job")
@@ -27,11 +27,11 @@ type heldJob struct {
 
 // Lead bids for a leadership. Bids for one take turns at its row.
 func (v Ops) Lead(ctx context.Context, b store.Bid) (term store.Term, held bool, err error) {
-	term, err = actAt(ctx, v, "lead", b.Now, func(tx Tx) (store.Term, error) {
-		if _, err := terms.addNew(tx, store.Term{Name: b.Name}); err != nil {
+	term, err = sqldb.ActAt(ctx, v.db, "lead", b.Now, func(tx Tx) (store.Term, error) {
+		if _, err := terms.InsertNew(tx, store.Term{Name: b.Name}); err != nil {
 			return store.Term{}, err
 		}
-		last, err := terms.lock(tx, b.Name, b.Name)
+		last, err := terms.Lock(tx, b.Name, b.Name)
 		if err != nil {
 			return last, err
 		}
@@ -39,7 +39,7 @@ func (v Ops) Lead(ctx context.Context, b store.Bid) (term store.Term, held bool,
 		bid.Now = tx.Now()
 		next, won := last.Bid(bid)
 		if held = won; won {
-			err = terms.set(tx, next)
+			err = terms.Update(tx, next)
 		}
 		return next, err
 	})
@@ -56,17 +56,17 @@ func (v Ops) Resign(ctx context.Context, term store.Term) error {
 
 // Leader returns the last term of a leadership; the zero term if there was none.
 func (v Ops) Leader(ctx context.Context, name string) (store.Term, error) {
-	found, err := terms.list(ctx, v, terms.ask("read who leads", "where name = $1", name))
+	found, err := terms.List(ctx, v.db, terms.Select("read who leads", "where name = $1", name))
 	return append(found, store.Term{})[0], err
 }
 
 // SaveJob notes how a job went. The database refuses it from a leader whose term
 // is over.
 func (v Ops) SaveJob(ctx context.Context, term store.Term, job store.Job) error {
-	return v.db.Act(ctx, "save a job", time.Time{}, func(tx Tx) error { return heldJobs.put(tx, heldJob{job, term}) })
+	return v.db.Act(ctx, "save a job", time.Time{}, func(tx Tx) error { return heldJobs.Upsert(tx, heldJob{job, term}) })
 }
 
 // Jobs returns all jobs, by name.
 func (v Ops) Jobs(ctx context.Context) ([]store.Job, error) {
-	return jobs.list(ctx, v, jobs.ask("read jobs", "order by name limit $1", store.MaxPage))
+	return jobs.List(ctx, v.db, jobs.Select("read jobs", "order by name limit $1", sqldb.MaxPage))
 }

@@ -36,7 +36,7 @@ var moving = []struct {
 func (v Ops) Moving(ctx context.Context, limit int) ([]store.Moving, error) {
 	var all []store.Moving
 	for _, of := range moving {
-		list, err := rows(ctx, v, ask("read what "+string(of.kind)+" have changed", of.sql, clamp(limit)),
+		list, err := sqldb.Rows(ctx, v.db, sqldb.NewQuery("read what "+string(of.kind)+" have changed", of.sql, sqldb.Clamp(limit)),
 			sqldb.ID("id", func(m *store.Moving) *recoup.ID { return &m.ID }), sqldb.Text("of", func(m *store.Moving) *string { return &m.Of }),
 			sqldb.Text("state", func(m *store.Moving) *string { return &m.Mark.State }), sqldb.Big("n", func(m *store.Moving) *int64 { return &m.Mark.N }),
 			sqldb.Time("at", func(m *store.Moving) *time.Time { return &m.Mark.At }))

@@ -14,14 +14,14 @@ import (
 )
 
 var (
-	notices = table(store.Notices, "notice")
-	pending = table(sqldb.Table[recoup.Notice]{Name: store.Notices.Name, Columns: store.PendingNotices}, "notice")
-	claimed = table(sqldb.Table[recoup.Notice]{Name: store.Notices.Name, Columns: store.ClaimedNotices}, "notice")
+	notices = sqldb.NewRepository(store.Notices, "notice")
+	pending = sqldb.NewRepository(sqldb.Table[recoup.Notice]{Name: store.Notices.Name, Columns: store.PendingNotices}, "notice")
+	claimed = sqldb.NewRepository(sqldb.Table[recoup.Notice]{Name: store.Notices.Name, Columns: store.ClaimedNotices}, "notice")
 )
 
 // PendingNotices returns notices that wait to be delivered, longest due first.
 func (v Ops) PendingNotices(ctx context.Context, limit int) ([]recoup.Notice, error) {
-	return pending.list(ctx, v, pending.ask("read the outbox", "where due_at is not null order by due_at limit $1", clamp(limit)))
+	return pending.List(ctx, v.db, pending.Select("read the outbox", "where due_at is not null order by due_at limit $1", sqldb.Clamp(limit)))
 }
 
 // AddNotices adds notices that no error causes.
@@ -34,7 +34,7 @@ func (v Ops) AddNotices(ctx context.Context, now time.Time, list []recoup.Notice
 	if len(list) == 0 {
 		return 0, nil
 	}
-	return act(ctx, v, "add notices", func(tx Tx) (int, error) { return AddNotices(tx, now, list) })
+	return sqldb.Act(ctx, v.db, "add notices", func(tx Tx) (int, error) { return AddNotices(tx, now, list) })
 }
 
 // AddNotices adds notices, but for those whose key is known, and returns how many.
@@ -54,7 +54,7 @@ func NoticeBatch(now time.Time, list []recoup.Notice) sqldb.Batch {
 		added[i].CreatedAt, added[i].DueAt = now, now
 	}
 	slices.SortStableFunc(added, func(a, b recoup.Notice) int { return strings.Compare(a.Key, b.Key) })
-	return notices.create.Batch(added)
+	return notices.NewRows(added)
 }
 
 // maxMessages is how many messages are claimed at a time, each of which has up to a
@@ -65,8 +65,8 @@ const maxMessages = 50
 // another node takes at this moment are passed over. Of a message, the row that stands
 // for it is taken, and the others belong to whoever has that one.
 func (v Ops) ClaimNotices(ctx context.Context, now time.Time, lease time.Duration, limit int) ([]recoup.Notice, error) {
-	return act(ctx, v, "claim notices", func(tx Tx) ([]recoup.Notice, error) {
-		list, err := claimed.find(tx, "where due_at <= $1 and coalesce(message_id, notice_id) = notice_id order by due_at limit $2 for no key update skip locked", now, clamp(limit))
+	return sqldb.Act(ctx, v.db, "claim notices", func(tx Tx) ([]recoup.Notice, error) {
+		list, err := claimed.Find(tx, "where due_at <= $1 and coalesce(message_id, notice_id) = notice_id order by due_at limit $2 for no key update skip locked", now, sqldb.Clamp(limit))
 		if err != nil || len(list) == 0 {
 			return nil, err
 		}
@@ -125,21 +125,21 @@ func (v Ops) SaveMessage(ctx context.Context, m store.Message) error {
 // WaitingNotices returns the notices of a kind that wait, oldest first: those of some
 // errors, or those that no error causes.
 func (v Ops) WaitingNotices(ctx context.Context, kind recoup.NoticeKind, errors []recoup.ID) ([]recoup.Notice, error) {
-	list, err := pending.list(ctx, v, waitingQuery(kind, errors))
+	list, err := pending.List(ctx, v.db, waitingQuery(kind, errors))
 	slices.SortFunc(list, store.OlderNotice)
 	return list, err
 }
 
 // waitingQuery names the kinds outright, so that their index can serve.
-func waitingQuery(kind recoup.NoticeKind, errors []recoup.ID) *Query {
-	q := pending.ask("read the outbox", `/*by outbox_span_idx*/
+func waitingQuery(kind recoup.NoticeKind, errors []recoup.ID) *sqldb.Query {
+	q := pending.Select("read the outbox", `/*by outbox_span_idx*/
 		where due_at is not null and kind in ('PAGE', 'ALERT', 'JOB_LATE', 'JOB_RECOVERED') and kind = $1`, string(kind))
 	if len(errors) > 0 {
-		q.anyOf("error_id", errors)
+		q.AnyOf("error_id", errors)
 	} else {
-		q.add(" and error_id is null")
+		q.Add(" and error_id is null")
 	}
-	return q.add(" limit " + q.arg(store.MaxWaitingNotices))
+	return q.Add(" limit " + q.Arg(store.MaxWaitingNotices))
 }
 
 // FinishNotices notes what became of deliveries, and returns of how many: those
@@ -153,8 +153,8 @@ func (v Ops) FinishNotices(ctx context.Context, now time.Time, deliveries []stor
 	for i := range deliveries {
 		ids[i] = deliveries[i].ID
 	}
-	return act(ctx, v, "finish notices", func(tx Tx) (int, error) {
-		list, err := pending.find(tx, "where due_at is not null and coalesce(message_id, notice_id) = notice_id and notice_id = any ($1::uuid[]) order by notice_id for no key update", ids)
+	return sqldb.Act(ctx, v.db, "finish notices", func(tx Tx) (int, error) {
+		list, err := pending.Find(tx, "where due_at is not null and coalesce(message_id, notice_id) = notice_id and notice_id = any ($1::uuid[]) order by notice_id for no key update", ids)
 		if err != nil {
 			return 0, err
 		}
@@ -216,20 +216,20 @@ func null[T comparable](v T) any {
 func (v Ops) PurgeNotices(ctx context.Context, before time.Time, limit int) (int, error) {
 	return v.purge(ctx, "purge notices", `delete from recoup.outbox where notice_id = any (array(
 		select notice_id from recoup.outbox where due_at is null and coalesce(delivered_at, given_up_at) < $1
-		order by coalesce(delivered_at, given_up_at) limit $2 for update skip locked))`, before, clamp(limit))
+		order by coalesce(delivered_at, given_up_at) limit $2 for update skip locked))`, before, sqldb.Clamp(limit))
 }
 
 // purge runs one statement that deletes, and returns how many rows it deleted.
 func (v Ops) purge(ctx context.Context, doing, sql string, args ...any) (int, error) {
-	return act(ctx, v, doing, func(tx Tx) (int, error) { return tx.Change(sql, args) })
+	return sqldb.Act(ctx, v.db, doing, func(tx Tx) (int, error) { return tx.Change(sql, args) })
 }
 
 // Notices lists notices, newest first.
-func (v Ops) Notices(ctx context.Context, f recoup.NoticeFilter, p store.Page) ([]recoup.Notice, store.Cursor, error) {
-	return notices.page(ctx, v, noticeQuery(f, p), p, func(n *recoup.Notice) store.Cursor { return store.Cursor{At: n.CreatedAt, ID: n.ID} })
+func (v Ops) Notices(ctx context.Context, f recoup.NoticeFilter, p sqldb.Page) ([]recoup.Notice, sqldb.Cursor, error) {
+	return notices.Page(ctx, v.db, noticeQuery(f, p), p, func(n *recoup.Notice) sqldb.Cursor { return sqldb.Cursor{At: n.CreatedAt, ID: n.ID} })
 }
 
-func noticeQuery(f recoup.NoticeFilter, p store.Page) *Query {
+func noticeQuery(f recoup.NoticeFilter, p sqldb.Page) *sqldb.Query {
 	index, where := "list", "true"
 	switch f.State {
 	case "":
@@ -242,10 +242,10 @@ func noticeQuery(f recoup.NoticeFilter, p store.Page) *Query {
 	default:
 		where = "false"
 	}
-	q := notices.ask("list notices", "/*by outbox_"+index+"_idx*/ where "+where)
-	q.equal("recipient", f.To)
-	q.equal("kind", string(f.Kind))
-	return q.newest("created_at", "notice_id", p)
+	q := notices.Select("list notices", "/*by outbox_"+index+"_idx*/ where "+where)
+	q.Equal("recipient", f.To)
+	q.Equal("kind", string(f.Kind))
+	return q.Newest("created_at", "notice_id", p)
 }
 
 // ResendNotices puts notices that were given up in again, each once.
@@ -253,11 +253,11 @@ func (v Ops) ResendNotices(ctx context.Context, ids []recoup.ID, by store.Act) (
 	if len(ids) == 0 {
 		return 0, nil
 	}
-	return act(ctx, v, "resend notices", func(tx Tx) (int, error) {
-		q := notices.ask("", "where given_up_at is not null")
-		q.anyOf("notice_id", ids)
+	return sqldb.Act(ctx, v.db, "resend notices", func(tx Tx) (int, error) {
+		q := notices.Select("", "where given_up_at is not null")
+		q.AnyOf("notice_id", ids)
 		var old, again []recoup.Notice
-		if err := tx.Query(q.add(" order by notice_id"), sqldb.Into(&old, notices.Columns)); err != nil || len(old) == 0 {
+		if err := tx.Query(q.Add(" order by notice_id"), sqldb.Into(&old, notices.Columns)); err != nil || len(old) == 0 {
 			return 0, err
 		}
 		for _, n := range old {
@@ -273,19 +273,19 @@ func (v Ops) ResendNotices(ctx context.Context, ids []recoup.ID, by store.Act) (
 func resend(tx Tx, again []recoup.Notice, by store.Act) (int, error) {
 	n := 0
 	for _, notice := range again {
-		added, err := tx.InsertNew(notices.create.Batch([]recoup.Notice{notice}))
+		added, err := tx.InsertNew(notices.NewRows([]recoup.Notice{notice}))
 		if err != nil {
 			return n, err
 		}
 		if added == 0 {
 			continue // it was requeued before
 		}
-		stored, err := notices.find(tx, "where dedup_key = $1", notice.Key)
-		as, err := one(stored, err, "notice")
+		stored, err := notices.Find(tx, "where dedup_key = $1", notice.Key)
+		as, err := sqldb.One(stored, err, "notice")
 		if err != nil {
 			return n, err
 		}
-		if err := audits.add(tx, by.On(store.ActNoticeResend, notice.ResendOf.String(), map[string]any{"as": as.ID.String()})); err != nil {
+		if err := audits.Add(tx, by.On(store.ActNoticeResend, notice.ResendOf.String(), map[string]any{"as": as.ID.String()})); err != nil {
 			return n, err
 		}
 		n++
@@ -302,9 +302,9 @@ const outboxLevels = `select
 // OutboxLevels says how much waits and how much was given up.
 func (v Ops) OutboxLevels(ctx context.Context) (store.OutboxLevel, error) {
 	type level = store.OutboxLevel
-	list, err := rows(ctx, v, ask("look at the outbox", outboxLevels, store.MaxOutboxCount),
+	list, err := sqldb.Rows(ctx, v.db, sqldb.NewQuery("look at the outbox", outboxLevels, store.MaxOutboxCount),
 		sqldb.Big("waiting", func(l *level) *int64 { return &l.Waiting }),
 		sqldb.Time("oldest", func(l *level) *time.Time { return &l.OldestDue }),
 		sqldb.Big("given_up", func(l *level) *int64 { return &l.GivenUp }))
-	return one(list, err, "the outbox")
+	return sqldb.One(list, err, "the outbox")
 }

@@ -11,39 +11,39 @@ import (
 )
 
 var (
-	operations     = table(store.Operations, "operation")
-	operationItems = table(store.OperationItems, "member")
+	operations     = sqldb.NewRepository(store.Operations, "operation")
+	operationItems = sqldb.NewRepository(store.OperationItems, "member")
 )
 
 // AddOperation begins an operation. Those of one key take turns, so that two cannot both
 // be the last that it may have.
 func (v Ops) AddOperation(ctx context.Context, o recoup.Operation, unconfirmed int) error {
-	_, err := decideOne(ctx, v, "add an operation", time.Time{}, func(tx Tx) (_ bool, refused, err error) {
-		if err := tx.Turn(turnOperation, false); err != nil {
+	_, err := sqldb.DecideOne(ctx, v.db, "add an operation", time.Time{}, func(tx Tx) (_ bool, refused, err error) {
+		if err := tx.Acquire(lockOperation, false); err != nil {
 			return false, nil, err
 		}
-		q := ask("", "select operation_id from recoup.operation"+by("operation_unconfirmed_idx")+" where confirmed_at is null and ended_at is null")
+		q := sqldb.NewQuery("", "select operation_id from recoup.operation"+sqldb.IndexedBy("operation_unconfirmed_idx")+" where confirmed_at is null and ended_at is null")
 		if o.CreatedKey.IsZero() {
-			q.add(" and created_key is null")
+			q.Add(" and created_key is null")
 		} else {
-			q.add(" and created_key = " + q.arg(o.CreatedKey))
+			q.Add(" and created_key = " + q.Arg(o.CreatedKey))
 		}
 		var open []recoup.ID
-		if err := tx.Query(q.add(" limit "+q.arg(unconfirmed)), sqldb.Into(&open, idColumn)); err != nil {
+		if err := tx.Query(q.Add(" limit "+q.Arg(unconfirmed)), sqldb.Into(&open, sqldb.IDColumn())); err != nil {
 			return false, nil, err
 		}
 		if len(open) >= unconfirmed {
 			return false, fmt.Errorf("operation: %w", store.ErrFull), nil
 		}
-		return true, nil, operations.add(tx, o)
+		return true, nil, operations.Add(tx, o)
 	})
 	return err
 }
 
 // AddOperationItems appends members to an operation and counts them.
 func (v Ops) AddOperationItems(ctx context.Context, id recoup.ID, items []recoup.OperationItem) error {
-	_, err := act(ctx, v, "add members to an operation", func(tx Tx) (int, error) {
-		o, err := operations.lock(tx, id, id.String())
+	_, err := sqldb.Act(ctx, v.db, "add members to an operation", func(tx Tx) (int, error) {
+		o, err := operations.Lock(tx, id, id.String())
 		if err != nil {
 			return 0, err
 		}
@@ -58,10 +58,10 @@ func (v Ops) AddOperationItems(ctx context.Context, id recoup.ID, items []recoup
 			}
 		}
 		o.Members += len(items)
-		if err := operationItems.add(tx, added...); err != nil {
+		if err := operationItems.Add(tx, added...); err != nil {
 			return 0, err
 		}
-		return len(items), operations.set(tx, o)
+		return len(items), operations.Update(tx, o)
 	})
 	return err
 }
@@ -69,8 +69,8 @@ func (v Ops) AddOperationItems(ctx context.Context, id recoup.ID, items []recoup
 // DropOperation deletes an operation whose members are not fixed, members first: without
 // their operation nothing guards them.
 func (v Ops) DropOperation(ctx context.Context, id recoup.ID) error {
-	_, err := act(ctx, v, "drop an operation", func(tx Tx) (int, error) {
-		o, err := operations.lock(tx, id, id.String())
+	_, err := sqldb.Act(ctx, v.db, "drop an operation", func(tx Tx) (int, error) {
+		o, err := operations.Lock(tx, id, id.String())
 		if err != nil || o.State != recoup.OperationCollecting {
 			return 0, err
 		}
@@ -84,30 +84,30 @@ func (v Ops) DropOperation(ctx context.Context, id recoup.ID) error {
 
 // StepOperation applies an input to an operation.
 func (v Ops) StepOperation(ctx context.Context, now time.Time, id recoup.ID, decide store.DecideOperation) (recoup.Operation, error) {
-	return decideOne(ctx, v, "step an operation", now, func(tx Tx) (o recoup.Operation, refused, err error) {
-		if o, err = operations.lock(tx, id, id.String()); err != nil {
+	return sqldb.DecideOne(ctx, v.db, "step an operation", now, func(tx Tx) (o recoup.Operation, refused, err error) {
+		if o, err = operations.Lock(tx, id, id.String()); err != nil {
 			return o, nil, err
 		}
 		next, audit, refused := decide(o, tx.Now())
 		if refused != nil || next == o {
 			return o, refused, nil
 		}
-		if err := operations.set(tx, next); err != nil {
+		if err := operations.Update(tx, next); err != nil {
 			return o, nil, err
 		}
-		return next, nil, audits.add(tx, audit...)
+		return next, nil, audits.Add(tx, audit...)
 	})
 }
 
 // CarryOperation carries out the next members of an operation. Whoever carries out the same
 // one waits for its row, and finds these done.
 func (v Ops) CarryOperation(ctx context.Context, now time.Time, id recoup.ID, limit int, carrier store.Carrier) (recoup.Operation, error) {
-	return actAt(ctx, v, "carry out an operation", now, func(tx Tx) (recoup.Operation, error) {
-		o, err := operations.lock(tx, id, id.String())
+	return sqldb.ActAt(ctx, v.db, "carry out an operation", now, func(tx Tx) (recoup.Operation, error) {
+		o, err := operations.Lock(tx, id, id.String())
 		if err != nil || o.State != recoup.OperationRunning {
 			return o, err
 		}
-		next, err := operationItems.find(tx, "where operation_id = $1 and result = 'PENDING' order by position limit $2", id, clamp(limit))
+		next, err := operationItems.Find(tx, "where operation_id = $1 and result = 'PENDING' order by position limit $2", id, sqldb.Clamp(limit))
 		if err != nil {
 			return o, err
 		}
@@ -125,43 +125,43 @@ func (v Ops) CarryOperation(ctx context.Context, now time.Time, id recoup.ID, li
 				return o, err
 			}
 		}
-		o = carrier.Settle(o, next, outcomes, len(next) < clamp(limit), tx.Now())
-		if err := operationItems.set(tx, next...); err != nil {
+		o = carrier.Settle(o, next, outcomes, len(next) < sqldb.Clamp(limit), tx.Now())
+		if err := operationItems.Update(tx, next...); err != nil {
 			return o, err
 		}
-		return o, operations.set(tx, o)
+		return o, operations.Update(tx, o)
 	})
 }
 
 // Operation returns an operation.
 func (v Ops) Operation(ctx context.Context, id recoup.ID) (recoup.Operation, error) {
-	return operations.get(ctx, v, operations.ask("read an operation", "where operation_id = $1", id), id.String())
+	return operations.Get(ctx, v.db, operations.Select("read an operation", "where operation_id = $1", id), id.String())
 }
 
 // Operations lists operations, newest first.
-func (v Ops) Operations(ctx context.Context, f store.OperationFilter, p store.Page) ([]recoup.Operation, store.Cursor, error) {
-	q := operations.ask("list operations", "where true")
-	q.equal("state", string(f.State))
+func (v Ops) Operations(ctx context.Context, f store.OperationFilter, p sqldb.Page) ([]recoup.Operation, sqldb.Cursor, error) {
+	q := operations.Select("list operations", "where true")
+	q.Equal("state", string(f.State))
 	if len(f.Hubs) > 0 {
-		q.oneOf("hub", f.Hubs)
+		q.OneOf("hub", f.Hubs)
 	}
-	return operations.page(ctx, v, q.newest("created_at", "operation_id", p), p, func(o *recoup.Operation) store.Cursor {
-		return store.Cursor{At: o.CreatedAt, ID: o.ID}
+	return operations.Page(ctx, v.db, q.Newest("created_at", "operation_id", p), p, func(o *recoup.Operation) sqldb.Cursor {
+		return sqldb.Cursor{At: o.CreatedAt, ID: o.ID}
 	})
 }
 
 // RunningOperations returns operations that run, those first that have for the longest.
 func (v Ops) RunningOperations(ctx context.Context, limit int) ([]recoup.ID, error) {
-	return rows(ctx, v, ask("read what operations run",
-		"select operation_id from recoup.operation where state = 'RUNNING' order by state_at limit $1", clamp(limit)), idColumn...)
+	return sqldb.Rows(ctx, v.db, sqldb.NewQuery("read what operations run",
+		"select operation_id from recoup.operation where state = 'RUNNING' order by state_at limit $1", sqldb.Clamp(limit)), sqldb.IDColumn()...)
 }
 
 // OperationItems lists the members of an operation in the order of their positions.
 func (v Ops) OperationItems(ctx context.Context, id recoup.ID, result recoup.OperationResult, from, limit int) ([]recoup.OperationItem, int, error) {
-	size := store.Page{Limit: limit}.Size()
-	q := operationItems.ask("list the members of an operation", "where operation_id = $1 and position >= $2", id, from)
-	q.equal("result", string(result))
-	list, err := operationItems.list(ctx, v, q.add(" order by position limit "+q.arg(size)))
+	size := sqldb.Page{Limit: limit}.Size()
+	q := operationItems.Select("list the members of an operation", "where operation_id = $1 and position >= $2", id, from)
+	q.Equal("result", string(result))
+	list, err := operationItems.List(ctx, v.db, q.Add(" order by position limit "+q.Arg(size)))
 	if err != nil || len(list) < size {
 		return list, -1, err
 	}
@@ -171,16 +171,16 @@ func (v Ops) OperationItems(ctx context.Context, id recoup.ID, result recoup.Ope
 // PurgeOperations deletes at most limit members of operations whose time is over, and the
 // operations of which none is left.
 func (v Ops) PurgeOperations(ctx context.Context, now time.Time, limit int) (int, error) {
-	return act(ctx, v, "purge operations", func(tx Tx) (int, error) {
+	return sqldb.Act(ctx, v.db, "purge operations", func(tx Tx) (int, error) {
 		n, err := tx.Change(`delete from recoup.operation_item where (operation_id, position) in (
 			select i.operation_id, i.position from recoup.operation o join recoup.operation_item i on i.operation_id = o.operation_id
-			where o.expires_at <= $1 order by o.expires_at limit $2)`, []any{now, clamp(limit)})
+			where o.expires_at <= $1 order by o.expires_at limit $2)`, []any{now, sqldb.Clamp(limit)})
 		if err != nil {
 			return 0, err
 		}
 		_, err = tx.Change(`delete from recoup.operation where operation_id in (select operation_id from recoup.operation o
 			where expires_at <= $1 and not exists (select 1 from recoup.operation_item i where i.operation_id = o.operation_id)
-			order by expires_at limit $2)`, []any{now, clamp(limit)})
+			order by expires_at limit $2)`, []any{now, sqldb.Clamp(limit)})
 		return n, err
 	})
 }

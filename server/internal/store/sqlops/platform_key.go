@@ -6,9 +6,10 @@ import (
 	"time"
 
 	"github.com/recoup-dev/recoup/server/internal/store"
+	"github.com/recoup-dev/recoup/server/internal/store/sqldb"
 )
 
-var platformKeys = table(store.PlatformKeys, "platform key")
+var platformKeys = sqldb.NewRepository(store.PlatformKeys, "platform key")
 
 // liveKeys are the keys of a purpose, newest first.
 const liveKeys = "where purpose = $1 and deleted_at is null order by created_at desc, key_id desc limit $2"
@@ -22,23 +23,23 @@ func addPlatformKey(tx Tx, k store.PlatformKey, by store.Act) error {
 	if err := alikeWrapped(tx, k); err != nil {
 		return err
 	}
-	added, err := platformKeys.addNew(tx, k)
+	added, err := platformKeys.InsertNew(tx, k)
 	if err != nil {
 		return err
 	}
 	if !added {
 		return fmt.Errorf("platform key %s: %w", k.ID, store.ErrConflict)
 	}
-	return audits.add(tx, by.On(store.ActPlatformKeyAdd, k.ID, map[string]any{"purpose": k.Purpose}))
+	return audits.Add(tx, by.On(store.ActPlatformKeyAdd, k.ID, map[string]any{"purpose": k.Purpose}))
 }
 
 // alikeWrapped refuses a key beside live ones that are wrapped by another. Whoever
 // adds or wraps keys meanwhile waits. An id that was used stays in conflict.
 func alikeWrapped(tx Tx, k store.PlatformKey) error {
-	if err := tx.Turn(turnPlatformKey, false); err != nil {
+	if err := tx.Acquire(lockPlatformKey, false); err != nil {
 		return err
 	}
-	other, err := platformKeys.find(tx, "where deleted_at is null and wrapped_by <> $1 limit 1", k.WrappedBy)
+	other, err := platformKeys.Find(tx, "where deleted_at is null and wrapped_by <> $1 limit 1", k.WrappedBy)
 	if err == nil && len(other) > 0 {
 		err = fmt.Errorf("platform key %s: %w", k.ID, store.ErrOtherWrap)
 	}
@@ -48,11 +49,11 @@ func alikeWrapped(tx Tx, k store.PlatformKey) error {
 // AddFirstPlatformKey adds a key unless its purpose has one, and returns the
 // newest that there is.
 func (v Ops) AddFirstPlatformKey(ctx context.Context, k store.PlatformKey, by store.Act) (newest store.PlatformKey, added bool, err error) {
-	newest, err = act(ctx, v, "add the first platform key", func(tx Tx) (store.PlatformKey, error) {
-		if err := tx.Turn(turnPlatformKey, false); err != nil {
+	newest, err = sqldb.Act(ctx, v.db, "add the first platform key", func(tx Tx) (store.PlatformKey, error) {
+		if err := tx.Acquire(lockPlatformKey, false); err != nil {
 			return k, err
 		}
-		present, err := platformKeys.find(tx, liveKeys, k.Purpose, 1)
+		present, err := platformKeys.Find(tx, liveKeys, k.Purpose, 1)
 		if added = len(present) == 0; err != nil || !added {
 			return append(present, k)[0], err
 		}
@@ -63,7 +64,7 @@ func (v Ops) AddFirstPlatformKey(ctx context.Context, k store.PlatformKey, by st
 
 // PlatformKeys returns the keys of a purpose, newest first.
 func (v Ops) PlatformKeys(ctx context.Context, purpose string) ([]store.PlatformKey, error) {
-	return platformKeys.list(ctx, v, platformKeys.ask("read platform keys", liveKeys, purpose, store.MaxPage))
+	return platformKeys.List(ctx, v.db, platformKeys.Select("read platform keys", liveKeys, purpose, sqldb.MaxPage))
 }
 
 // DeletePlatformKey deletes the secret of a key, for good wherever the database
@@ -78,13 +79,13 @@ func (v Ops) DeletePlatformKey(ctx context.Context, id string, by store.Act) err
 		if err := tx.Do("update recoup.platform_key set secret = null, deleted_at = $2 where key_id = $1", id, by.At); err != nil {
 			return err
 		}
-		return audits.add(tx, by.On(store.ActPlatformKeyDelete, id, map[string]any{"purpose": k.Purpose}))
+		return audits.Add(tx, by.On(store.ActPlatformKeyDelete, id, map[string]any{"purpose": k.Purpose}))
 	})
 }
 
 func livePlatformKey(tx Tx, id string) (store.PlatformKey, error) {
-	list, err := platformKeys.find(tx, "where key_id = $1 and deleted_at is null for no key update", id)
-	return one(list, err, platformKeys.named(id))
+	list, err := platformKeys.Find(tx, "where key_id = $1 and deleted_at is null for no key update", id)
+	return sqldb.One(list, err, platformKeys.Label(id))
 }
 
 // WrapPlatformKey replaces the plaintext secret of a key by the same secret, encrypted
@@ -103,10 +104,10 @@ func (v Ops) WrapPlatformKey(ctx context.Context, k store.PlatformKey, by store.
 		}
 		tx.SecureDelete()
 		current.Secret, current.WrappedBy = k.Secret, k.WrappedBy
-		if err := platformKeys.set(tx, current); err != nil {
+		if err := platformKeys.Update(tx, current); err != nil {
 			return err
 		}
 		about := map[string]any{"purpose": current.Purpose, "wrapped_by": k.WrappedBy}
-		return audits.add(tx, by.On(store.ActPlatformKeyWrap, k.ID, about))
+		return audits.Add(tx, by.On(store.ActPlatformKeyWrap, k.ID, about))
 	})
 }

@@ -5,11 +5,12 @@ import (
 
 	"github.com/recoup-dev/recoup"
 	"github.com/recoup-dev/recoup/server/internal/store"
+	"github.com/recoup-dev/recoup/server/internal/store/sqldb"
 )
 
 var (
-	policies    = table(store.PolicyVersions, "policy")
-	policyHeads = table(store.PolicyVersions.But("text"), "policy")
+	policies    = sqldb.NewRepository(store.PolicyVersions, "policy")
+	policyHeads = sqldb.NewRepository(store.PolicyVersions.But("text"), "policy")
 )
 
 const lastPolicy = "order by number desc limit 1"
@@ -18,15 +19,15 @@ const lastPolicy = "order by number desc limit 1"
 // node at a time, so that each is numbered after the other.
 func (v Ops) AddPolicy(ctx context.Context, p recoup.PolicyVersion, by store.Act) (stored recoup.PolicyVersion, added bool, err error) {
 	p = by.AddPolicy(p)
-	stored, err = act(ctx, v, "add a policy", func(tx Tx) (recoup.PolicyVersion, error) {
-		if err := tx.Turn(turnPolicy, false); err != nil {
+	stored, err = sqldb.Act(ctx, v.db, "add a policy", func(tx Tx) (recoup.PolicyVersion, error) {
+		if err := tx.Acquire(lockPolicy, false); err != nil {
 			return p, err
 		}
-		current, err := policies.find(tx, lastPolicy)
+		current, err := policies.Find(tx, lastPolicy)
 		if err != nil {
 			return p, err
 		}
-		known, err := policyHeads.find(tx, "where version = $1", p.Version)
+		known, err := policyHeads.Find(tx, "where version = $1", p.Version)
 		if err != nil {
 			return p, err
 		}
@@ -34,29 +35,29 @@ func (v Ops) AddPolicy(ctx context.Context, p recoup.PolicyVersion, by store.Act
 		if next, added, err = store.NextPolicy(p, append(current, recoup.PolicyVersion{})[0], len(known) > 0); err != nil || !added {
 			return next, err
 		}
-		if err := policies.add(tx, next); err != nil {
+		if err := policies.Add(tx, next); err != nil {
 			return next, err
 		}
 		tx.Wake(store.WakePolicy)
-		return next, audits.add(tx, by.On(store.ActPolicyAdd, next.Version, map[string]any{"number": next.Number, "checksum": next.Checksum()}))
+		return next, audits.Add(tx, by.On(store.ActPolicyAdd, next.Version, map[string]any{"number": next.Number, "checksum": next.Checksum()}))
 	})
 	return stored, added && err == nil, err
 }
 
 // CurrentPolicy returns the policy that was added last.
 func (v Ops) CurrentPolicy(ctx context.Context) (recoup.PolicyVersion, error) {
-	return policies.get(ctx, v, policies.ask("read the policy", lastPolicy), "")
+	return policies.Get(ctx, v.db, policies.Select("read the policy", lastPolicy), "")
 }
 
 // PolicyVersion returns the policy of that version.
 func (v Ops) PolicyVersion(ctx context.Context, version string) (recoup.PolicyVersion, error) {
-	return policies.get(ctx, v, policies.ask("read a policy", "where version = $1", version), version)
+	return policies.Get(ctx, v.db, policies.Select("read a policy", "where version = $1", version), version)
 }
 
 // PolicyVersions lists policies without their texts, newest first.
 func (v Ops) PolicyVersions(ctx context.Context, before int64, limit int) ([]recoup.PolicyVersion, int64, error) {
-	size := store.Page{Limit: limit}.Size()
-	q := policyHeads.ask("list policies", "where $1 = 0 or number < $1 order by number desc limit $2", before, size)
-	list, err := policyHeads.list(ctx, v, q)
-	return list, next(list, size, func(p *recoup.PolicyVersion) int64 { return p.Number }), err
+	size := sqldb.Page{Limit: limit}.Size()
+	q := policyHeads.Select("list policies", "where $1 = 0 or number < $1 order by number desc limit $2", before, size)
+	list, err := policyHeads.List(ctx, v.db, q)
+	return list, sqldb.Next(list, size, func(p *recoup.PolicyVersion) int64 { return p.Number }), err
 }

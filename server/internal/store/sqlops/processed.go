@@ -51,11 +51,11 @@ var processed = sqldb.Fields(func(p *store.Processed) []any {
 func (v Ops) Processed(ctx context.Context, span store.Span, f store.ProcessedFilter) ([]store.Processed, error) {
 	q := within("sum up what was processed",
 		"select table_name, service, sum(n)::bigint, sum(failed)::bigint, sum(duration_us)::bigint, sum(failed_us)::bigint from (")
-	q.minutes("recoup.processed", "table_name, service, n, failed, duration_us, failed_us", span.Minutes())
-	q.add(") p where true")
-	q.equal("table_name", f.Table)
-	q.equal("service", f.Service)
-	return rows(ctx, v, q.add(" group by 1, 2 order by 1, 2"), processed...)
+	minutes(q, "recoup.processed", "table_name, service, n, failed, duration_us, failed_us", span.Minutes())
+	q.Add(") p where true")
+	q.Equal("table_name", f.Table)
+	q.Equal("service", f.Service)
+	return sqldb.Rows(ctx, v.db, q.Add(" group by 1, 2 order by 1, 2"), processed...)
 }
 
 // PurgeProcessed deletes at most limit counts of minutes and as many of hours
@@ -77,7 +77,7 @@ func (v Ops) PurgeActivity(ctx context.Context, before time.Time, limit int) (in
 }
 
 func (v Ops) purgeSums(ctx context.Context, of, key string, before time.Time, limit int) (int, error) {
-	return act(ctx, v, "purge sums", func(tx Tx) (total int, err error) {
+	return sqldb.Act(ctx, v.db, "purge sums", func(tx Tx) (total int, err error) {
 		for _, unit := range []string{"minute", "hour"} {
 			table, key := "recoup."+of+"_"+unit, unit+", "+key
 			n, err := tx.Change("delete from "+table+" where ("+key+") in (select "+key+" from "+table+

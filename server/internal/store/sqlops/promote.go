@@ -42,7 +42,7 @@ func (v Ops) promote(ctx context.Context, p store.Promotion) (done store.Promote
 		if err := tx.Promote(p, &done); err != nil {
 			return err
 		}
-		err := current.later(tx, &blockers, "/*by error_entity_idx*/ where e.entity_id = $1 and e.blocking order by e.created_at, e.error_id limit $2",
+		err := current.QueryLater(tx, &blockers, "/*by error_entity_idx*/ where e.entity_id = $1 and e.blocking order by e.created_at, e.error_id limit $2",
 			p.Entity, maxBlockers)
 		if err != nil || p.Receipt == nil {
 			return err
@@ -57,7 +57,7 @@ func (v Ops) promote(ctx context.Context, p store.Promotion) (done store.Promote
 func promoteOnce(tx Tx, p store.Promotion, done *store.Promoted) error {
 	var found []store.StoredReceipt
 	key := p.Receipt.ID()
-	err := tx.Lock(receipts.ask("", "where scope = $1 and key = $2", key.Scope, key.Key), sqldb.Into(&found, receipts.Columns))
+	err := tx.Lock(receipts.Select("", "where scope = $1 and key = $2", key.Scope, key.Key), sqldb.Into(&found, receipts.Columns))
 	if err != nil {
 		return err
 	}
@@ -84,17 +84,17 @@ var gateEntries = sqldb.Fields(func(e *store.GateEntry) []any { return []any{&e.
 
 // GateLog returns what happened at an entity's gate, in the order of Seq.
 func (v Ops) GateLog(ctx context.Context, entity string, limit int) ([]store.GateEntry, error) {
-	return rows(ctx, v, ask("read the gate's log", `
+	return sqldb.Rows(ctx, v.db, sqldb.NewQuery("read the gate's log", `
 		select seq, entity_id, case when blocks then 'block' else 'unblock' end, error_id from recoup.gate_log where entity_id = $1
 		union all select seq, entity_id, 'promote', promotion_id from recoup.promotion where entity_id = $1
-		order by seq limit $2`, entity, clamp(limit)), gateEntries...)
+		order by seq limit $2`, entity, sqldb.Clamp(limit)), gateEntries...)
 }
 
 var entityNames = sqldb.Fields(func(name *string) []any { return []any{name} })
 
 // KnowsEntity reports whether an error or a promotion names the entity.
 func (v Ops) KnowsEntity(ctx context.Context, entity string) (bool, error) {
-	found, err := rows(ctx, v, ask("look for an entity", `
+	found, err := sqldb.Rows(ctx, v.db, sqldb.NewQuery("look for an entity", `
 		select entity_id from recoup.error where entity_id = $1
 		union all select entity_id from recoup.error_archive where entity_id = $1
 		union all select entity_id from recoup.promotion where entity_id = $1

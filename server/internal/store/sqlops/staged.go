@@ -6,18 +6,19 @@ import (
 
 	"github.com/recoup-dev/recoup"
 	"github.com/recoup-dev/recoup/server/internal/store"
+	"github.com/recoup-dev/recoup/server/internal/store/sqldb"
 )
 
 var (
-	queue       = table(store.WorkQueue, "work")
-	payloads    = table(store.Payloads, "payload")
-	checkpoints = table(store.Checkpoints, "checkpoint")
-	pauses      = table(store.Pauses, "pause")
+	queue       = sqldb.NewRepository(store.WorkQueue, "work")
+	payloads    = sqldb.NewRepository(store.Payloads, "payload")
+	checkpoints = sqldb.NewRepository(store.Checkpoints, "checkpoint")
+	pauses      = sqldb.NewRepository(store.Pauses, "pause")
 )
 
 // SetPause pauses work.
 func (v Ops) SetPause(ctx context.Context, p recoup.WorkPause) error {
-	return v.db.Act(ctx, "pause work", time.Time{}, func(tx Tx) error { return pauses.put(tx, p) })
+	return v.db.Act(ctx, "pause work", time.Time{}, func(tx Tx) error { return pauses.Upsert(tx, p) })
 }
 
 // LiftPause ends a pause and reports whether there was one.
@@ -30,34 +31,34 @@ func (v Ops) LiftPause(ctx context.Context, p recoup.PauseScope) (bool, error) {
 // Pauses returns the pauses that hold at now, oldest first. What names no pipeline
 // concerns all, and is for those who see all.
 func (v Ops) Pauses(ctx context.Context, now time.Time, within *store.Pipelines) ([]recoup.WorkPause, error) {
-	q := pauses.ask("read what is paused", "where (until is null or until > $1)", now)
-	if q.among(within); within != nil {
-		q.add(" and pipeline <> ''")
+	q := pauses.Select("read what is paused", "where (until is null or until > $1)", now)
+	if among(q, within); within != nil {
+		q.Add(" and pipeline <> ''")
 	}
-	q.add(" order by paused_at, pipeline, stage, error_class limit " + q.arg(store.MaxPage))
-	return pauses.list(ctx, v, q)
+	q.Add(" order by paused_at, pipeline, stage, error_class limit " + q.Arg(sqldb.MaxPage))
+	return pauses.List(ctx, v.db, q)
 }
 
 // Checkpoints returns the outputs of finished stages in the order in which they
 // were saved.
 func (v Ops) Checkpoints(ctx context.Context, work recoup.ID) ([]store.Checkpoint, error) {
-	q := checkpoints.ask("read checkpoints", "where work_id = $1 order by at, stage limit $2", work, store.MaxPage)
-	return checkpoints.list(ctx, v, q)
+	q := checkpoints.Select("read checkpoints", "where work_id = $1 order by at, stage limit $2", work, sqldb.MaxPage)
+	return checkpoints.List(ctx, v.db, q)
 }
 
 // Payload returns the payload of a piece of work.
 func (v Ops) Payload(ctx context.Context, work recoup.ID) (store.Payload, error) {
-	return payloads.get(ctx, v, payloads.ask("read a payload", "where work_id = $1", work), work.String())
+	return payloads.Get(ctx, v.db, payloads.Select("read a payload", "where work_id = $1", work), work.String())
 }
 
 // Payloads returns the payloads of those pieces of work that have one.
 func (v Ops) Payloads(ctx context.Context, works []recoup.ID) ([]store.Payload, error) {
-	return payloads.list(ctx, v, payloads.ask("read payloads", "where work_id = any ($1::uuid[])", works))
+	return payloads.List(ctx, v.db, payloads.Select("read payloads", "where work_id = any ($1::uuid[])", works))
 }
 
 // SpentWork returns work that is not due any more, oldest first.
 func (v Ops) SpentWork(ctx context.Context, limit int) ([]recoup.Work, error) {
-	return queue.list(ctx, v, queue.ask("read what is spent", "where due_at is null order by created_at, work_id limit $1", clamp(limit)))
+	return queue.List(ctx, v.db, queue.Select("read what is spent", "where due_at is null order by created_at, work_id limit $1", sqldb.Clamp(limit)))
 }
 
 // SaveCheckpoint keeps the output of a stage.
@@ -66,7 +67,7 @@ func (v Ops) SaveCheckpoint(ctx context.Context, token recoup.ID, c store.Checkp
 		if err := tx.Fence(c.WorkID, token); err != nil {
 			return err
 		}
-		return checkpoints.put(tx, c)
+		return checkpoints.Upsert(tx, c)
 	})
 }
 
@@ -76,7 +77,7 @@ func (v Ops) ForgetCheckpoints(ctx context.Context, token, work recoup.ID) error
 		if err := tx.Fence(work, token); err != nil {
 			return err
 		}
-		return checkpoints.remove(tx, []recoup.ID{work})
+		return checkpoints.Delete(tx, []recoup.ID{work})
 	})
 }
 
@@ -86,5 +87,5 @@ func (v Ops) PurgeCheckpoints(ctx context.Context, before time.Time, limit int) 
 		select work_id, stage from recoup.checkpoint c where at < $1
 			and not exists (select 1 from recoup.work w where w.work_id = c.work_id)
 			and (select 1 from recoup.dead_letter d where d.work_id = c.work_id and d.closed_at is null limit 1) is null
-		order by at limit $2)`, before, clamp(limit))
+		order by at limit $2)`, before, sqldb.Clamp(limit))
 }

@@ -34,15 +34,17 @@ func (n *notes) Act(_ context.Context, _ string, at time.Time, do func(sqlops.Tx
 	return do(transaction{n, at})
 }
 
-func (n *notes) Read(_ context.Context, q *sqlops.Query, into sqldb.Answer) error {
+func (n *notes) Read(_ context.Context, q *sqldb.Query, into sqldb.Answer) error {
 	n.note(q.SQL(), q.Args)
 	into.Next()
 	return nil
 }
 
-func (n *notes) Snapshot(ctx context.Context, _ string, do func(func(*sqlops.Query, sqldb.Answer) error) error) error {
-	return do(func(q *sqlops.Query, into sqldb.Answer) error { return n.Read(ctx, q, into) })
+func (n *notes) Snapshot(ctx context.Context, _ string, do func(func(*sqldb.Query, sqldb.Answer) error) error) error {
+	return do(func(q *sqldb.Query, into sqldb.Answer) error { return n.Read(ctx, q, into) })
 }
+
+func (*notes) Dialect() sqldb.Dialect { return sqldb.PostgreSQL }
 
 func (n *notes) Lanes(context.Context, int) ([]recoup.Lane, error) { return nil, nil }
 
@@ -66,9 +68,9 @@ type transaction struct {
 	now time.Time
 }
 
-func (t transaction) Query(q *sqlops.Query, into sqldb.Answer) error { return t.QueryLater(q, into) }
-func (t transaction) Lock(q *sqlops.Query, into sqldb.Answer) error  { return t.QueryLater(q, into) }
-func (t transaction) QueryLater(q *sqlops.Query, into sqldb.Answer) error {
+func (t transaction) Query(q *sqldb.Query, into sqldb.Answer) error { return t.QueryLater(q, into) }
+func (t transaction) Lock(q *sqldb.Query, into sqldb.Answer) error  { return t.QueryLater(q, into) }
+func (t transaction) QueryLater(q *sqldb.Query, into sqldb.Answer) error {
 	return t.Read(context.Background(), q, into)
 }
 func (t transaction) Now() time.Time                   { return t.now }
@@ -87,14 +89,15 @@ func (t transaction) Change(sql string, args ...[]any) (int, error) {
 	return len(args), nil
 }
 
-func (transaction) Add(sqldb.Batch) error                { return nil }
-func (transaction) InsertNew(sqldb.Batch) (int, error)   { return 1, nil }
-func (transaction) InsertIgnore(sqldb.Batch) error       { return nil }
-func (transaction) Upsert(sqldb.Batch) error             { return nil }
-func (transaction) Update(sqldb.Batch) error             { return nil }
-func (transaction) Turn(sqlops.AdvisoryLock, bool) error { return nil }
-func (transaction) Wake(string)                          {}
-func (transaction) SecureDelete()                        {}
+func (transaction) Add(sqldb.Batch) error                  { return nil }
+func (transaction) InsertNew(sqldb.Batch) (int, error)     { return 1, nil }
+func (transaction) InsertIgnore(sqldb.Batch) error         { return nil }
+func (transaction) Upsert(sqldb.Batch) error               { return nil }
+func (transaction) Update(sqldb.Batch) error               { return nil }
+func (t transaction) Copy(b sqldb.Batch) (int, error)      { return b.Len, nil }
+func (transaction) Acquire(sqldb.AdvisoryLock, bool) error { return nil }
+func (transaction) Wake(string)                            {}
+func (transaction) SecureDelete()                          {}
 
 func (t transaction) LoadReports([]store.Report) (*store.UnitOfWork, error) {
 	return store.NewUnitOfWork(t.now, nil), nil
