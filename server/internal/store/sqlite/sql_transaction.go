@@ -34,11 +34,25 @@ func (t *tx) statement(query string) (*sql.Stmt, error) {
 	if s := t.prepared[query]; s != nil {
 		return s, nil
 	}
-	s, err := t.conn.PrepareContext(context.Background(), query)
+	return t.prepare(query, query)
+}
+
+// shared is [tx.statement] for a text that is written for PostgreSQL.
+func (t *tx) shared(query string) (*sql.Stmt, error) {
+	t.work++
+	if s := t.prepared[query]; s != nil {
+		return s, nil
+	}
+	return t.prepare(query, translateSQL(query))
+}
+
+// prepare prepares a text and keeps the statement under a key.
+func (t *tx) prepare(key, text string) (*sql.Stmt, error) {
+	s, err := t.conn.PrepareContext(context.Background(), text)
 	if err != nil {
 		return nil, err
 	}
-	t.prepared[query] = s
+	t.prepared[key] = s
 	return s, nil
 }
 
@@ -59,6 +73,20 @@ func (t *tx) change(query string, args ...any) (int, error) {
 	if err != nil {
 		return 0, err
 	}
+	return t.run(s, args)
+}
+
+// changeShared is [tx.change] for a text that is written for PostgreSQL.
+func (t *tx) changeShared(query string, args ...any) (int, error) {
+	s, err := t.shared(query)
+	if err != nil {
+		return 0, err
+	}
+	return t.run(s, args)
+}
+
+// run runs a statement and returns how many rows it changed.
+func (t *tx) run(s *sql.Stmt, args []any) (int, error) {
 	result, err := s.ExecContext(context.Background(), args...)
 	if err != nil {
 		return 0, err
