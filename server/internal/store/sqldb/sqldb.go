@@ -34,6 +34,10 @@ type Transactor[T any] interface {
 	// transaction it calls do again, so do must keep nothing between calls. doing
 	// describes the transaction in errors. at is the time of the act; zero means the
 	// store's clock, read once the transaction has its locks.
+	//
+	// do returns errors of its statements, [ErrNotFound], or errors of package store.
+	// PostgreSQL takes any other error for a lost connection: [DecideOne] returns
+	// refusals of other kinds.
 	Act(ctx context.Context, doing string, at time.Time, do func(T) error) error
 }
 

@@ -47,14 +47,16 @@ var parts = sqldb.NewRepository(sqldb.Table[part]{Name: "part", Columns: []sqldb
 	sqldb.List("labels", func(p *part) *[]string { return &p.Labels }),
 }}, "part")
 
-// createParts creates the table of parts for one transaction.
+// createParts creates the table of parts for one transaction. Change runs the statement
+// at once: PostgreSQL prepares statements of a batch before it runs the first.
 func createParts(tx sqldb.Tx) error {
-	return tx.Do(tx.Dialect().Either(`create temporary table part (part_id uuid primary key, name text unique, word text not null, raw json,
+	_, err := tx.Change(tx.Dialect().Either(`create temporary table part (part_id uuid primary key, name text unique, word text not null, raw json,
 		made_at timestamptz, used boolean not null, weight integer not null, spare integer, total bigint not null, lasts_us bigint not null,
 		ratio double precision not null, data bytea, digest bytea not null, labels jsonb not null) on commit drop`,
 		`create temporary table part (part_id blob primary key, name text unique, word text not null, raw text, made_at integer,
 		used integer not null, weight integer not null, spare integer, total integer not null, lasts_us integer not null,
-		ratio real not null, data blob, digest blob not null, labels text not null)`))
+		ratio real not null, data blob, digest blob not null, labels text not null)`), nil)
+	return err
 }
 
 // dropParts drops the table where the commit does not.
@@ -222,13 +224,13 @@ var errUnwanted = errors.New("unwanted")
 
 // A refusal is returned after the commit; an error leaves no result.
 func sqlRefusal(t *testing.T, db sqldb.DB) {
-	woken := func(refused, failed error) (int, error) {
+	decide := func(refused, failed error) (int, error) {
 		return sqldb.DecideOne(t.Context(), db, "refuse", time.Time{}, func(sqldb.Tx) (int, error, error) { return 1, refused, failed })
 	}
-	if n, err := woken(errUnwanted, nil); n != 1 || !errors.Is(err, errUnwanted) {
+	if n, err := decide(errUnwanted, nil); n != 1 || !errors.Is(err, errUnwanted) {
 		t.Errorf("refused: %d, %v", n, err)
 	}
-	if n, err := woken(nil, errUnwanted); n != 0 || !errors.Is(err, errUnwanted) {
+	if n, err := decide(nil, sqldb.ErrNotFound); n != 0 || !errors.Is(err, sqldb.ErrNotFound) {
 		t.Errorf("failed: %d, %v", n, err)
 	}
 	outcomes, err := sqldb.Decide(t.Context(), db, "double", time.Time{}, []int{1, 2},
