@@ -15,7 +15,7 @@ import (
 	"github.com/recoup-dev/recoup/server/internal/store/sqlops"
 )
 
-// database is the store as the verbs that both databases share see it.
+// database implements [sqlops.DB].
 type database struct{ *Store }
 
 // Act implements [sqldb.Transactor].
@@ -109,11 +109,11 @@ func parameters(args []any) []any {
 	return list
 }
 
-// act is a transaction as verbs see it.
+// act implements [sqlops.Tx].
 type act struct {
 	*tx
 	store *Store
-	ctx   context.Context //nolint:containedctx // it lives as long as the verb's call
+	ctx   context.Context //nolint:containedctx // it lives as long as the transaction
 	held  *batches        // the leases that it has locked
 }
 
@@ -263,7 +263,7 @@ func (a *act) SaveErrors(w *store.UnitOfWork) error {
 	return nil
 }
 
-// addNotices queues notices for a verb of this package.
+// addNotices queues notices for an operation of this package.
 func addNotices(t *tx, now time.Time, notices []recoup.Notice) {
 	b := batchOf(sqlops.NoticeBatch(now, notices))
 	t.queue(b.insert(store.Notices.Name)+" on conflict do nothing", b.args...)

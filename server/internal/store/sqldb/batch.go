@@ -2,20 +2,20 @@ package sqldb
 
 import "strings"
 
-// Batch is rows of some type on their way into a table: the columns are those of
-// the row's number, so that who writes it need not know the type.
+// Batch is rows to be written. Its columns are accessed by the number of a row, so that
+// the store need not have the type of the rows.
 type Batch struct {
 	Table[int]
 	Len int
 }
 
-// Batch returns records as a batch.
+// Batch returns rows as a batch.
 func (t Table[R]) Batch(records []R) Batch {
 	columns := Within("", t.Columns, func(i *int) *R { return &records[*i] })
 	return Batch{Table[int]{t.Name, columns}, len(records)}
 }
 
-// OnConflict is how an insert ends that takes the place of rows with the same key.
+// OnConflict returns the end of an insert that replaces rows with the same key.
 func (b Batch) OnConflict() string {
 	var set []string
 	for _, c := range b.Columns {
@@ -26,12 +26,12 @@ func (b Batch) OnConflict() string {
 	return " on conflict (" + strings.Join(b.Keys(), ", ") + ") do update set " + strings.Join(set, ", ")
 }
 
-// Answer takes up rows of some type on their way out of a table, as [Batch] hands
-// them in.
+// Answer receives the rows of a query. Its columns are accessed by the number of a row,
+// as in [Batch].
 type Answer struct {
 	Columns []Column[int]
-	Next    func() int   // makes room for a row and returns its number
-	Done    func() error // takes the row that is complete; nil: it stays where it is
+	Next    func() int   // adds a row and returns its number
+	Done    func() error // is called when a row is complete; may be nil
 }
 
 // Into returns an answer that appends to a list.
@@ -46,8 +46,8 @@ func Into[R any](list *[]R, columns []Column[R]) Answer {
 	}
 }
 
-// Each returns an answer that hands over one row after the other. A row is valid until
-// the next; an error ends the reading.
+// Each returns an answer that passes each row to a function. A row is valid until the
+// function returns; an error ends the query.
 func Each[R any](columns []Column[R], take func(*R) error) Answer {
 	var current R
 	return Answer{

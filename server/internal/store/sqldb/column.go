@@ -7,7 +7,7 @@ import (
 	"github.com/recoup-dev/recoup"
 )
 
-// Kind is what a column holds, and says which accessor of the column is set.
+// Kind is the type of a column. It determines which accessor of the column is set.
 type Kind uint8
 
 // The kinds.
@@ -46,7 +46,7 @@ type Column[R any] struct {
 	Object func(*R) Object
 }
 
-// role is what a column is for, beside holding something.
+// role is the use of a column in statements.
 type role uint8
 
 const (
@@ -56,16 +56,16 @@ const (
 	isDrawn
 )
 
-// Key marks a column by which its row is found.
+// Key marks a column of the primary key.
 func (c Column[R]) Key() Column[R] { return c.with(isKey) }
 
-// Unique marks a column that no two rows share, beside the key.
+// Unique marks a column with a unique constraint, beside the key.
 func (c Column[R]) Unique() Column[R] { return c.with(isUnique) }
 
-// Fixed marks a column that never changes once its row is written.
+// Fixed marks a column that updates do not change.
 func (c Column[R]) Fixed() Column[R] { return c.with(isFixed) }
 
-// Drawn marks a column that the database fills in by itself.
+// Drawn marks a column that the database generates.
 func (c Column[R]) Drawn() Column[R] { return c.with(isDrawn) }
 
 func (c Column[R]) with(r role) Column[R] {
@@ -73,8 +73,8 @@ func (c Column[R]) with(r role) Column[R] {
 	return c
 }
 
-// Within makes the columns of a part into columns of the whole, each with a prefix
-// such as "e.", as a join reads them.
+// Within returns the columns of a part as columns of the whole, each with a prefix such
+// as "e.", for a join.
 func Within[W, P any](prefix string, columns []Column[P], part func(*W) *P) []Column[W] {
 	list := make([]Column[W], len(columns))
 	for i, c := range columns {
@@ -88,7 +88,7 @@ func Within[W, P any](prefix string, columns []Column[P], part func(*W) *P) []Co
 	return list
 }
 
-// Prefixed gives the names of columns a prefix.
+// Prefixed returns the columns with a prefix before their names.
 func Prefixed[R any](prefix string, columns []Column[R]) []Column[R] {
 	list := slices.Clone(columns)
 	for i := range list {

@@ -9,13 +9,13 @@ import (
 	"github.com/recoup-dev/recoup"
 )
 
-// Numberer is a whole number in its place.
+// Numberer reads and writes a whole number in a row.
 type Numberer interface {
 	Get() int64
 	Set(int64)
 }
 
-// Object is something that is kept as JSON, in its place.
+// Object encodes a value of a row as JSON and decodes it.
 type Object interface {
 	Encode() ([]byte, error) // nil: NULL
 	Decode(value []byte) error
@@ -55,17 +55,17 @@ func (l listAt[T]) Decode(value []byte) error {
 	return nil
 }
 
-// Text is a text that is NULL when it is empty.
+// Text describes a text. Empty is NULL.
 func Text[R any](name string, at func(*R) *string) Column[R] {
 	return Column[R]{Name: name, Kind: KindText, Text: at}
 }
 
-// Word is a text that is never NULL.
+// Word describes a text that is never NULL.
 func Word[R any](name string, at func(*R) *string) Column[R] {
 	return Text(name, at).of(KindWord)
 }
 
-// JSON is a JSON text that is kept as it was written.
+// JSON describes a JSON text that is stored unchanged.
 func JSON[R any](name string, at func(*R) *string) Column[R] {
 	return Text(name, at).of(KindJSON)
 }
@@ -75,70 +75,70 @@ func (c Column[R]) of(kind Kind) Column[R] {
 	return c
 }
 
-// ID is an id.
+// ID describes an id.
 func ID[R any](name string, at func(*R) *recoup.ID) Column[R] {
 	return Column[R]{Name: name, Kind: KindID, ID: at}
 }
 
-// Time is a time, kept to the microsecond.
+// Time describes a time, stored in microseconds.
 func Time[R any](name string, at func(*R) *time.Time) Column[R] {
 	return Column[R]{Name: name, Kind: KindTime, Time: at}
 }
 
-// Bool is yes or no.
+// Bool describes a boolean.
 func Bool[R any](name string, at func(*R) *bool) Column[R] {
 	return Column[R]{Name: name, Kind: KindBool, Bool: at}
 }
 
-// Int is a small number.
+// Int describes a number of 32 bits.
 func Int[R any](name string, at func(*R) *int) Column[R] {
 	return Column[R]{Name: name, Kind: KindInt, Int: at}
 }
 
-// Count is a small number that is NULL when it is zero.
+// Count describes a number of 32 bits. Zero is NULL.
 func Count[R any](name string, at func(*R) *int) Column[R] { return Int(name, at).of(KindCount) }
 
-// Big is a large number.
+// Big describes a number of 64 bits.
 func Big[R any](name string, at func(*R) *int64) Column[R] {
 	return Column[R]{Name: name, Kind: KindBig, Number: func(r *R) Numberer { return numberAt{at(r)} }}
 }
 
-// Micros is a duration, kept in microseconds.
+// Micros describes a duration, stored in microseconds.
 func Micros[R any](name string, at func(*R) *time.Duration) Column[R] {
 	return Column[R]{Name: name, Kind: KindBig, Number: func(r *R) Numberer { return microsAt{at(r)} }}
 }
 
-// Real is a number with a fraction.
+// Real describes a floating-point number.
 func Real[R any](name string, at func(*R) *float64) Column[R] {
 	return Column[R]{Name: name, Kind: KindReal, Real: at}
 }
 
-// Bytes is bytes; none are NULL.
+// Bytes describes bytes. Empty is NULL.
 func Bytes[R any](name string, at func(*R) *[]byte) Column[R] {
 	return Column[R]{Name: name, Kind: KindBytes, Bytes: at}
 }
 
-// Hash is a SHA-256.
+// Hash describes a SHA-256.
 func Hash[R any](name string, at func(*R) *[32]byte) Column[R] {
 	return Column[R]{Name: name, Kind: KindHash, Hash: at}
 }
 
-// JSONOf is a value that is kept as JSON; the zero value is NULL.
+// JSONOf describes a value that is stored as JSON. The zero value is NULL.
 func JSONOf[R any, T comparable](name string, at func(*R) *T) Column[R] {
 	return Own(name, func(r *R) Object { return objectAt[T]{at(r)} })
 }
 
-// List is a list that is kept as JSON, and never NULL.
+// List describes a list that is stored as JSON. It is never NULL.
 func List[R, T any](name string, at func(*R) *[]T) Column[R] {
 	return Own(name, func(r *R) Object { return listAt[T]{at(r)} })
 }
 
-// Own is a value that knows by itself how it is kept as JSON.
+// Own describes a value that is stored as JSON by its own encoding.
 func Own[R any](name string, at func(*R) Object) Column[R] {
 	return Column[R]{Name: name, Kind: KindObject, Object: at}
 }
 
-// Read is JSON that is read and never written.
+// Read describes JSON that is only read.
 func Read[R any](name string, into func(*R) any) Column[R] {
 	return Own(name, func(r *R) Object { return readOnly{into(r)} })
 }
@@ -148,8 +148,8 @@ type readOnly struct{ into any }
 func (readOnly) Encode() ([]byte, error)     { return nil, nil }
 func (o readOnly) Decode(value []byte) error { return json.Unmarshal(value, o.into) }
 
-// Fields describes rows that are only read, by where the values of their columns
-// belong, in order.
+// Fields describes rows that are only read, by pointers to their fields in the order of
+// the columns.
 //
 //	sqldb.Fields(func(c *CodeCount) []any { return []any{(*string)(&c.Code), &c.Count} })
 func Fields[R any](places func(*R) []any) []Column[R] {
@@ -183,7 +183,7 @@ func nth[T, R any](places func(*R) []any, i int) func(*R) T {
 	}
 }
 
-// String names a kind in an error.
+// String returns the name of a kind for errors.
 func (k Kind) String() string {
 	if names := [...]string{"a text", "a text", "JSON", "an id", "a time", "yes or no", "a number", "a number", "a number",
 		"a number", "bytes", "a hash", "JSON"}; int(k) < len(names) {

@@ -25,21 +25,21 @@ type Table[R any] struct {
 	Columns []Column[R]
 }
 
-// Written returns the columns that a new row brings along.
+// Written returns the table with the columns that an insert writes.
 func (t Table[R]) Written() Table[R] {
 	return t.keep(func(c *Column[R]) bool { return c.role&isDrawn == 0 })
 }
 
-// Changing returns the key and the columns that a new version of a row may change.
+// Changing returns the table with the key and the columns that an update writes.
 func (t Table[R]) Changing() Table[R] {
 	return t.keep(func(c *Column[R]) bool { return c.role&isKey != 0 || c.role&(isFixed|isDrawn|isUnique) == 0 })
 }
 
-// Keys returns the names of the columns that find a row.
+// Keys returns the names of the key columns.
 func (t Table[R]) Keys() []string { return t.named(isKey) }
 
-// Identity returns the names of the columns of which two rows may not agree in
-// the whole key, or in any one that is unique.
+// Identity returns the names of the key columns, and of the columns that are unique
+// beside the key.
 func (t Table[R]) Identity() (key, unique []string) { return t.named(isKey), t.named(isUnique) }
 
 // But returns the table without some columns.
@@ -47,12 +47,12 @@ func (t Table[R]) But(names ...string) Table[R] {
 	return t.keep(func(c *Column[R]) bool { return !slices.Contains(names, c.Name) })
 }
 
-// Only returns the table with some columns alone.
+// Only returns the table with only some columns.
 func (t Table[R]) Only(names ...string) Table[R] {
 	return t.keep(func(c *Column[R]) bool { return slices.Contains(names, c.Name) })
 }
 
-// Names lists the columns for a statement, each with a prefix such as "e.".
+// Names returns the list of columns for a statement, each with a prefix such as "e.".
 func (t Table[R]) Names(prefix string) string {
 	list := make([]string, len(t.Columns))
 	for i, c := range t.Columns {

@@ -10,7 +10,7 @@ import (
 	"github.com/recoup-dev/recoup/server/internal/store/sqldb"
 )
 
-// act is a transaction of the operations that both databases share.
+// act implements [sqlops.Tx].
 type act struct {
 	*tx
 	store *Store

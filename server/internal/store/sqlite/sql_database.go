@@ -14,7 +14,7 @@ import (
 	"github.com/recoup-dev/recoup/server/internal/store/sqlops"
 )
 
-// database implements [sqlops.DB], and with a part of it [sqldb.DB].
+// database implements [sqlops.DB].
 type database struct{ *Store }
 
 // Act implements [sqldb.Transactor].

@@ -11,19 +11,19 @@ import (
 	"github.com/recoup-dev/recoup/server/internal/store/sqldb"
 )
 
-// tx is the writing connection as verbs see it, within their transaction. What
-// runs on it is never interrupted.
+// tx is the writing connection within a transaction. Statements on it are not
+// interrupted.
 type tx struct {
 	conn     *sql.Conn
 	prepared map[string]*sql.Stmt
-	now      time.Time           // when the verb happens
+	now      time.Time           // the time of the act
 	rows     map[recoup.ID]int64 // where errors are that it has read or written
-	read     []recoup.Error      // those that it has read; the next verb uses their space
-	held     held                // across verbs
+	read     []recoup.Error      // those that it has read; the next transaction reuses the slice
+	held     held                // across transactions
 	work     int                 // statements that were run and rows that they changed
 
-	// What follows from a verb once it is committed.
-	woken        []string // who is to be woken
+	// Applied after the commit.
+	woken        []string // kinds of listeners to notify
 	secureDelete bool     // the log holds what must not be read again
 }
 
@@ -135,7 +135,7 @@ func (t *tx) errors(columns []column, query string, args ...any) ([]recoup.Error
 }
 
 // stored runs a query for the numbers of rows and the columns of errors, which stay
-// as they are until the verb ends.
+// as they are until the transaction ends.
 func (t *tx) stored(query string, args ...any) ([]recoup.Error, error) {
 	first := len(t.read)
 	err := t.scan(errorColumns, func(row int64, e *recoup.Error) {
@@ -165,7 +165,7 @@ func (t *tx) scan(columns []column, each func(row int64, e *recoup.Error), query
 	return errors.Join(rows.Err(), rows.Close())
 }
 
-// begin forgets what the verb before has read.
+// begin forgets what the previous transaction has read.
 func (t *tx) begin() {
 	clear(t.rows)
 	if t.read = t.read[:0]; cap(t.read) > 2*sqldb.MaxPage {

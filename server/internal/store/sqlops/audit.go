@@ -11,7 +11,7 @@ import (
 
 var audits = sqldb.NewRepository(store.Audits, "audit")
 
-// AppendAudit writes down acts that no verb of the store does.
+// AppendAudit writes down acts that no operation of the store writes.
 func (v Ops) AppendAudit(ctx context.Context, entries ...recoup.AuditEntry) error {
 	for _, e := range entries {
 		if err := e.Details.Check(); err != nil {

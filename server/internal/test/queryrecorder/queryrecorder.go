@@ -1,5 +1,5 @@
 // Package queryrecorder is a database that only records: it answers every query
-// with one empty row, so that tests can ask a verb for its statements and look at
+// with one empty row, so that tests can get the statements of an operation and check
 // their plans.
 package queryrecorder
 
@@ -13,13 +13,13 @@ import (
 	"github.com/recoup-dev/recoup/server/internal/store/sqlops"
 )
 
-// Asked is a statement that a verb has run.
+// Asked is a statement that an operation has run.
 type Asked struct {
 	SQL  string
 	Args []any
 }
 
-// Of returns the statements of a verb, in order.
+// Of returns the statements of an operation, in order.
 func Of(do func(sqlops.Ops)) []Asked {
 	var n notes
 	do(sqlops.New(&n))
