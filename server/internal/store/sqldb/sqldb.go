@@ -106,8 +106,8 @@ type Tx interface {
 	Dialect() Dialect
 }
 
-// AdvisoryLock is the number of a lock that belongs to no row. The core uses 1 to 199;
-// slices use higher numbers.
+// AdvisoryLock is the number of a lock that protects no existing row. On PostgreSQL it is
+// a row of recoup.turn_lock: a slice adds its own by a migration.
 type AdvisoryLock int
 
 // Generic returns a database whose transactions offer only the methods of [Tx].

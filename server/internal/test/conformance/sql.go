@@ -145,8 +145,8 @@ func sqlWrite(t *testing.T, db sqldb.DB) {
 		changed, replaced, other := list[0], list[1], list[0]
 		changed.Weight, replaced.Word, other.Word = 5, "new", "not written"
 		return sqldb.InOrder(
-			func() error { return tx.Acquire(1000, true) },
-			func() error { return tx.Acquire(1001, false) },
+			func() error { return tx.Acquire(1, true) },
+			func() error { return tx.Acquire(2, false) },
 			func() error { return parts.Add(tx, list[:3]...) },
 			func() error { return isNew(t, tx, other, false) },
 			func() error { return isNew(t, tx, list[3], true) },
