@@ -23,6 +23,7 @@ import (
 	"github.com/recoup-dev/recoup/server/internal/deadletter"
 	"github.com/recoup-dev/recoup/server/internal/engine"
 	"github.com/recoup-dev/recoup/server/internal/store"
+	"github.com/recoup-dev/recoup/server/internal/store/sqldb"
 )
 
 const (
@@ -118,7 +119,7 @@ type state struct {
 	tended   time.Time // when its partitions were last looked at
 	retries  time.Time // until then the jobs of a queue are left alone
 	underway string    // the last key of those under way that was looked at
-	parked   store.Cursor
+	parked   sqldb.Cursor
 	lane     recoup.Lane // the last that work was claimed of
 }
 

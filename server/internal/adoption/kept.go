@@ -12,6 +12,7 @@ import (
 	"github.com/recoup-dev/recoup/server/internal/check"
 	"github.com/recoup-dev/recoup/server/internal/engine"
 	"github.com/recoup-dev/recoup/server/internal/store"
+	"github.com/recoup-dev/recoup/server/internal/store/sqldb"
 )
 
 // The places beside an error that have something encrypted.
@@ -74,7 +75,7 @@ func (s *Service) detail(ctx context.Context, c engine.Caller, id recoup.ID) (st
 		return store.SourceDetail{}, err
 	}
 	d, err := s.Store.SourceDetail(ctx, id)
-	if errors.Is(err, store.ErrNotFound) {
+	if errors.Is(err, sqldb.ErrNotFound) {
 		return store.SourceDetail{}, nil
 	}
 	return d, err

@@ -14,6 +14,7 @@ import (
 	"github.com/recoup-dev/recoup/server/internal/store"
 	"github.com/recoup-dev/recoup/server/internal/store/postgres"
 	"github.com/recoup-dev/recoup/server/internal/store/postgres/pgtest"
+	"github.com/recoup-dev/recoup/server/internal/store/sqldb"
 	"github.com/recoup-dev/recoup/server/internal/test/node"
 )
 
@@ -181,7 +182,7 @@ func probes(rows int, turn store.Turn) []probe {
 		}},
 		{"source detail", func(t *testing.T, s *postgres.Store) error {
 			_, err := s.SourceDetail(t.Context(), recoup.ID{1})
-			if errors.Is(err, store.ErrNotFound) {
+			if errors.Is(err, sqldb.ErrNotFound) {
 				err = nil
 			}
 			return err

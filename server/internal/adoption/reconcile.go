@@ -10,6 +10,7 @@ import (
 	"github.com/recoup-dev/recoup/server/internal/engine"
 	"github.com/recoup-dev/recoup/server/internal/lifecycle"
 	"github.com/recoup-dev/recoup/server/internal/store"
+	"github.com/recoup-dev/recoup/server/internal/store/sqldb"
 )
 
 // batch is rows of a source that are looked at together.
@@ -224,7 +225,7 @@ func transient(err error) bool {
 	var refusal *lifecycle.Refusal
 	var named *fault.Error
 	switch {
-	case err == nil, errors.As(err, &refusal), errors.Is(err, store.ErrRefused), errors.Is(err, store.ErrNotFound), errors.Is(err, store.ErrConflict):
+	case err == nil, errors.As(err, &refusal), errors.Is(err, store.ErrRefused), errors.Is(err, sqldb.ErrNotFound), errors.Is(err, store.ErrConflict):
 		return false
 	case errors.As(err, &named):
 		return named.Code != fault.CodeValidationError && named.Code != fault.CodeConflict

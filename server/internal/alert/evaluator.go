@@ -9,6 +9,7 @@ import (
 	"github.com/recoup-dev/recoup/fault"
 	"github.com/recoup-dev/recoup/server/internal/policy"
 	"github.com/recoup-dev/recoup/server/internal/store"
+	"github.com/recoup-dev/recoup/server/internal/store/sqldb"
 )
 
 // Store is what an evaluation reads and writes.
@@ -103,7 +104,7 @@ func (e *Evaluator) earlier(ctx context.Context, s *Situation) ([]recoup.Alert, 
 				continue
 			}
 			list, _, err := e.Store.Alerts(ctx, store.AlertFilter{States: []recoup.AlertState{recoup.AlertResolved}, Rule: rule.Name, Scope: sample.Scope, Notified: true},
-				store.Page{Limit: maxEarlier})
+				sqldb.Page{Limit: maxEarlier})
 			if err != nil {
 				return nil, err
 			}
@@ -115,7 +116,7 @@ func (e *Evaluator) earlier(ctx context.Context, s *Situation) ([]recoup.Alert, 
 
 func (e *Evaluator) silences(ctx context.Context, now time.Time) ([]recoup.Silence, error) {
 	var all []recoup.Silence
-	page := store.Page{Limit: store.MaxPage}
+	page := sqldb.Page{Limit: sqldb.MaxPage}
 	for {
 		list, next, err := e.Store.Silences(ctx, now, page)
 		all = append(all, list...)
@@ -140,7 +141,7 @@ func (e *Evaluator) resolved(ctx context.Context, s *Situation) (map[string]time
 				continue
 			}
 			for _, member := range group.Members {
-				list, _, err := e.Store.Alerts(ctx, store.AlertFilter{States: []recoup.AlertState{recoup.AlertResolved}, Rule: rule.Name, Scope: member}, store.Page{Limit: 1})
+				list, _, err := e.Store.Alerts(ctx, store.AlertFilter{States: []recoup.AlertState{recoup.AlertResolved}, Rule: rule.Name, Scope: member}, sqldb.Page{Limit: 1})
 				if err != nil {
 					return nil, err
 				}

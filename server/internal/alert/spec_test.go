@@ -12,6 +12,7 @@ import (
 	"github.com/recoup-dev/recoup/server/internal/lifecycle"
 	"github.com/recoup-dev/recoup/server/internal/policy"
 	"github.com/recoup-dev/recoup/server/internal/store"
+	"github.com/recoup-dev/recoup/server/internal/store/sqldb"
 )
 
 const people = "people.people_errors"
@@ -257,7 +258,7 @@ func TestStoredEnd(t *testing.T) {
 	everywhere(t, func(w *world) {
 		fail := func(n int) { w.events(n, "DATABASE_ERROR", "") }
 		kinds := func() (began, ended int) {
-			list, _, err := w.DB.Notices(w.Context(), recoup.NoticeFilter{}, store.Page{Limit: store.MaxPage})
+			list, _, err := w.DB.Notices(w.Context(), recoup.NoticeFilter{}, sqldb.Page{Limit: sqldb.MaxPage})
 			w.Must(err)
 			for _, n := range list {
 				switch n.Kind {

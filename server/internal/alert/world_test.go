@@ -13,6 +13,7 @@ import (
 	"github.com/recoup-dev/recoup/server/internal/engine"
 	"github.com/recoup-dev/recoup/server/internal/lifecycle"
 	"github.com/recoup-dev/recoup/server/internal/store"
+	"github.com/recoup-dev/recoup/server/internal/store/sqldb"
 	"github.com/recoup-dev/recoup/server/internal/test/node"
 )
 
@@ -122,7 +123,7 @@ func (w *world) alert(rule string) recoup.Alert {
 // heard returns the notices of the outbox that say that a rule holds.
 func (w *world) heard(rule string) []received {
 	w.Helper()
-	notices, _, err := w.DB.Notices(w.Context(), recoup.NoticeFilter{Kind: recoup.NoticeAlert}, store.Page{Limit: store.MaxPage})
+	notices, _, err := w.DB.Notices(w.Context(), recoup.NoticeFilter{Kind: recoup.NoticeAlert}, sqldb.Page{Limit: sqldb.MaxPage})
 	w.Must(err)
 	var list []received
 	for _, n := range notices {

@@ -13,6 +13,7 @@ import (
 	"github.com/recoup-dev/recoup/server/internal/httpapi"
 	"github.com/recoup-dev/recoup/server/internal/policy"
 	"github.com/recoup-dev/recoup/server/internal/store"
+	"github.com/recoup-dev/recoup/server/internal/store/sqldb"
 )
 
 // AlertStore is what the API asks of a store about alerts.
@@ -76,7 +77,7 @@ func (a *API) showAlert(c *httpapi.Call, in *httpapi.IDParam) (recoup.Alert, err
 
 // markSilenced says of which alerts nobody is notified at the moment.
 func (a *API) markSilenced(c *httpapi.Call, list []recoup.Alert) error {
-	silences, _, err := a.Store.Silences(c.Context(), c.Now, store.Page{Limit: store.MaxPage})
+	silences, _, err := a.Store.Silences(c.Context(), c.Now, sqldb.Page{Limit: sqldb.MaxPage})
 	for i := range list {
 		covered := func(s recoup.Silence) bool { return s.Covers(&list[i], c.Now) }
 		list[i].Silenced = list[i].State != recoup.AlertResolved && slices.ContainsFunc(silences, covered)

@@ -15,6 +15,7 @@ import (
 	"github.com/recoup-dev/recoup/server/internal/check"
 	"github.com/recoup-dev/recoup/server/internal/httpapi"
 	"github.com/recoup-dev/recoup/server/internal/store"
+	"github.com/recoup-dev/recoup/server/internal/store/sqldb"
 )
 
 // KeyMaker makes API keys, for who asks a server and for who can open its database.
@@ -108,14 +109,14 @@ func (m KeyMaker) find(ctx context.Context, id recoup.ID) (recoup.Key, error) {
 	case err != nil:
 		return recoup.Key{}, err
 	case i < 0:
-		return recoup.Key{}, store.ErrNotFound
+		return recoup.Key{}, sqldb.ErrNotFound
 	}
 	return keys[i], nil
 }
 
 // List returns all keys, newest first; they are few.
 func (m KeyMaker) List(ctx context.Context) ([]recoup.Key, error) {
-	all, page := []recoup.Key{}, store.Page{Limit: store.MaxPage}
+	all, page := []recoup.Key{}, sqldb.Page{Limit: sqldb.MaxPage}
 	for {
 		keys, next, err := m.Store.Keys(ctx, page)
 		if err != nil {

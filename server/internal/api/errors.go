@@ -4,7 +4,7 @@ import (
 	"github.com/recoup-dev/recoup"
 	"github.com/recoup-dev/recoup/client"
 	"github.com/recoup-dev/recoup/server/internal/httpapi"
-	"github.com/recoup-dev/recoup/server/internal/store"
+	"github.com/recoup-dev/recoup/server/internal/store/sqldb"
 )
 
 func (a *API) showError(c *httpapi.Call, in *httpapi.IDParam) (recoup.Error, error) {
@@ -13,7 +13,7 @@ func (a *API) showError(c *httpapi.Call, in *httpapi.IDParam) (recoup.Error, err
 }
 
 func (a *API) history(c *httpapi.Call, in *httpapi.IDParam) (client.History, error) {
-	rows, err := a.Engine.History(c.Context(), c.Caller, in.ID, store.MaxPage)
+	rows, err := a.Engine.History(c.Context(), c.Caller, in.ID, sqldb.MaxPage)
 	for i := range rows {
 		rows[i].Attempt = recoup.ID{}
 	}

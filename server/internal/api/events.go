@@ -17,6 +17,7 @@ import (
 	"github.com/recoup-dev/recoup/server/internal/httpapi"
 	"github.com/recoup-dev/recoup/server/internal/ledger"
 	"github.com/recoup-dev/recoup/server/internal/store"
+	"github.com/recoup-dev/recoup/server/internal/store/sqldb"
 	"github.com/recoup-dev/recoup/server/internal/turn"
 )
 
@@ -183,7 +184,7 @@ func (a *API) listEvents(c *httpapi.Call, in *eventsIn) (client.EventPage, error
 type eventQuery struct {
 	filter   store.EventFilter
 	reported recoup.Code // a name that nobody has registered
-	page     store.Page
+	page     sqldb.Page
 }
 
 func (a *API) eventQuery(now time.Time, in *eventsIn) (eventQuery, error) {

@@ -8,7 +8,7 @@ import (
 	"github.com/recoup-dev/recoup/fault"
 	"github.com/recoup-dev/recoup/server/internal/check"
 	"github.com/recoup-dev/recoup/server/internal/httpapi"
-	"github.com/recoup-dev/recoup/server/internal/store"
+	"github.com/recoup-dev/recoup/server/internal/store/sqldb"
 )
 
 type exportIn struct {
@@ -54,7 +54,7 @@ func (a *API) exporter(c *httpapi.Call, in *exportIn, from, to time.Time) (func(
 			return client.Export{Days: days.Days}, err
 		}, err
 	}
-	wanted := &eventsIn{EventFilter: client.EventFilter{Service: in.Service, Code: in.Code, From: from, To: to}, Page: httpapi.Page{Limit: store.MaxPage, Cursor: in.Cursor}}
+	wanted := &eventsIn{EventFilter: client.EventFilter{Service: in.Service, Code: in.Code, From: from, To: to}, Page: httpapi.Page{Limit: sqldb.MaxPage, Cursor: in.Cursor}}
 	query, err := a.eventQuery(c.Now, wanted)
 	return func() (client.Export, error) {
 		page, err := a.readEvents(c, query)

@@ -15,6 +15,7 @@ import (
 	"github.com/recoup-dev/recoup/server/internal/app"
 	"github.com/recoup-dev/recoup/server/internal/httpapi"
 	"github.com/recoup-dev/recoup/server/internal/store"
+	"github.com/recoup-dev/recoup/server/internal/store/sqldb"
 	"github.com/recoup-dev/recoup/server/internal/turn"
 )
 
@@ -163,12 +164,12 @@ func (s *previewers) add(caller recoup.ID, n int) {
 	s.most = max(s.most, s.inside[caller])
 }
 
-func (s *previewers) Errors(ctx context.Context, f store.Filter, p store.Page) ([]recoup.Error, store.Cursor, error) {
+func (s *previewers) Errors(ctx context.Context, f store.Filter, p sqldb.Page) ([]recoup.Error, sqldb.Cursor, error) {
 	s.read(ctx)
 	return s.Store.Errors(ctx, f, p)
 }
 
-func (s *previewers) DeadLetters(ctx context.Context, f store.DeadLetterFilter, p store.Page) ([]store.StagedWork, store.Cursor, error) {
+func (s *previewers) DeadLetters(ctx context.Context, f store.DeadLetterFilter, p sqldb.Page) ([]store.StagedWork, sqldb.Cursor, error) {
 	s.read(ctx)
 	return s.Store.DeadLetters(ctx, f, p)
 }

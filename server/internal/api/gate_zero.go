@@ -13,6 +13,7 @@ import (
 	"github.com/recoup-dev/recoup/server/internal/httpapi"
 	"github.com/recoup-dev/recoup/server/internal/recovery"
 	"github.com/recoup-dev/recoup/server/internal/store"
+	"github.com/recoup-dev/recoup/server/internal/store/sqldb"
 )
 
 // gateZeroRoutes are about company candidates and the recovery of those that
@@ -63,7 +64,7 @@ func (a *API) showBatch(c *httpapi.Call, in *batchIn) (client.BatchStory, error)
 	if err != nil {
 		return client.BatchStory{}, err
 	}
-	rows, err := a.GateZero.BatchTimeline(c.Context(), in.BatchID, store.MaxPage)
+	rows, err := a.GateZero.BatchTimeline(c.Context(), in.BatchID, sqldb.MaxPage)
 	return client.BatchStory{Batch: a.batchOf(found), Timeline: withInconclusive(rows)}, err
 }
 
@@ -178,11 +179,11 @@ func (a *API) listRecoveries(c *httpapi.Call, in *recoveriesIn) (client.Recovery
 	if err != nil {
 		return client.RecoveryPage{}, err
 	}
-	list := func() ([]store.Case, store.Cursor, error) {
+	list := func() ([]store.Case, sqldb.Cursor, error) {
 		return a.GateZero.Eligible(c.Context(), in.BatchID, c.Now, at)
 	}
 	if in.List == client.Exhausted {
-		list = func() ([]store.Case, store.Cursor, error) { return a.GateZero.Exhausted(c.Context(), in.BatchID, at) }
+		list = func() ([]store.Case, sqldb.Cursor, error) { return a.GateZero.Exhausted(c.Context(), in.BatchID, at) }
 	}
 	cases, cursor, err := list()
 	return client.RecoveryPage{

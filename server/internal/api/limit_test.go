@@ -14,6 +14,7 @@ import (
 	"github.com/recoup-dev/recoup/server/internal/app"
 	"github.com/recoup-dev/recoup/server/internal/httpapi"
 	"github.com/recoup-dev/recoup/server/internal/store"
+	"github.com/recoup-dev/recoup/server/internal/store/sqldb"
 )
 
 // A key that asks too often waits, and no other does.
@@ -87,9 +88,9 @@ func (s *stuck) Blocking(ctx context.Context, entities []string, limit int) ([][
 	return s.Store.Blocking(ctx, entities, limit)
 }
 
-func (s *stuck) ParkQueue(ctx context.Context, tables []string, p store.Page) ([]recoup.Error, store.Cursor, error) {
+func (s *stuck) ParkQueue(ctx context.Context, tables []string, p sqldb.Page) ([]recoup.Error, sqldb.Cursor, error) {
 	if err := s.hold(ctx, "park queue"); err != nil {
-		return nil, store.Cursor{}, err
+		return nil, sqldb.Cursor{}, err
 	}
 	return s.Store.ParkQueue(ctx, tables, p)
 }

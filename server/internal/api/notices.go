@@ -16,7 +16,7 @@ import (
 type Channels interface {
 	// TestChannel sends a message through a channel, and returns why it was not
 	// accepted, or nothing. A channel that the node does not have is
-	// store.ErrNotFound.
+	// sqldb.ErrNotFound.
 	TestChannel(ctx context.Context, name, by string) (reason string, err error)
 
 	// Channels returns how they do, and which the node lacks.

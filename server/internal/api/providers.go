@@ -13,6 +13,7 @@ import (
 	"github.com/recoup-dev/recoup/server/internal/httpapi"
 	"github.com/recoup-dev/recoup/server/internal/policy"
 	"github.com/recoup-dev/recoup/server/internal/store"
+	"github.com/recoup-dev/recoup/server/internal/store/sqldb"
 )
 
 func (a *API) providers(c *httpapi.Call, _ *struct{}) (client.Providers, error) {
@@ -44,7 +45,7 @@ func (a *API) switchProvider(c *httpapi.Call, in *switchIn) (recoup.Provider, er
 	groups := a.Engine.Policies.Current().Providers
 	i := slices.IndexFunc(groups, func(g policy.ProviderGroup) bool { return g.Name == in.Group })
 	if i < 0 {
-		return recoup.Provider{}, store.ErrNotFound
+		return recoup.Provider{}, sqldb.ErrNotFound
 	}
 	group := &groups[i]
 	if err := checkSwitch(group, in.Body); err != nil {

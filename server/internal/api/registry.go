@@ -11,7 +11,7 @@ import (
 	"github.com/recoup-dev/recoup/fault"
 	"github.com/recoup-dev/recoup/internal/redact"
 	"github.com/recoup-dev/recoup/server/internal/httpapi"
-	"github.com/recoup-dev/recoup/server/internal/store"
+	"github.com/recoup-dev/recoup/server/internal/store/sqldb"
 )
 
 type codesOut struct {
@@ -46,7 +46,7 @@ func (a *API) lookupCode(text string) (*fault.Definition, bool) {
 func (a *API) showCode(_ *httpapi.Call, in *codeIn) (codeOut, error) {
 	def, ok := a.lookupCode(in.Code)
 	if !ok {
-		return codeOut{}, store.ErrNotFound
+		return codeOut{}, sqldb.ErrNotFound
 	}
 	return codeOf(def), nil
 }

@@ -21,6 +21,7 @@ import (
 	"github.com/recoup-dev/recoup/server/internal/recovery"
 	"github.com/recoup-dev/recoup/server/internal/scheduler"
 	"github.com/recoup-dev/recoup/server/internal/store"
+	"github.com/recoup-dev/recoup/server/internal/store/sqldb"
 )
 
 // Doctor looks at a database without a node, and puts right what can be put right safely.
@@ -157,7 +158,7 @@ func (d *Doctor) fix(ctx context.Context, ill doctor.FixableFinding) (err error)
 // currentPolicy is the policy in force; nil: none ever was.
 func currentPolicy(ctx context.Context, s Store) (*policy.Policy, error) {
 	current, err := s.CurrentPolicy(ctx)
-	if errors.Is(err, store.ErrNotFound) {
+	if errors.Is(err, sqldb.ErrNotFound) {
 		return nil, nil //nolint:nilnil // no policy is an answer
 	}
 	if err != nil {

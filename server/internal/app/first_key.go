@@ -12,6 +12,7 @@ import (
 	"github.com/recoup-dev/recoup"
 	"github.com/recoup-dev/recoup/server/internal/httpapi"
 	"github.com/recoup-dev/recoup/server/internal/store"
+	"github.com/recoup-dev/recoup/server/internal/store/sqldb"
 )
 
 // adminKeyOff is the value of --admin-key-file with which no key is created.
@@ -52,7 +53,7 @@ func (n *Node) firstKey(ctx context.Context, ids *recoup.IDSource) error {
 // Only that command helps then: a server creates keys for admins alone.
 func (n *Node) warnWithoutAdmin(ctx context.Context) error {
 	now := n.o.Now()
-	for page := (store.Page{Limit: store.MaxPage}); ; {
+	for page := (sqldb.Page{Limit: sqldb.MaxPage}); ; {
 		keys, next, err := n.store.Keys(ctx, page)
 		if err != nil {
 			return err

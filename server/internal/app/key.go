@@ -15,6 +15,7 @@ import (
 	"github.com/recoup-dev/recoup/server/internal/check"
 	"github.com/recoup-dev/recoup/server/internal/policy"
 	"github.com/recoup-dev/recoup/server/internal/store"
+	"github.com/recoup-dev/recoup/server/internal/store/sqldb"
 )
 
 // CommandLine is who acts on a database without a server.
@@ -93,7 +94,7 @@ func (k *Keys) Create(ctx context.Context, asked client.NewKey) (recoup.Key, err
 func (k *Keys) policy(ctx context.Context) (*policy.Policy, error) {
 	current, err := k.store.CurrentPolicy(ctx)
 	switch {
-	case errors.Is(err, store.ErrNotFound):
+	case errors.Is(err, sqldb.ErrNotFound):
 		return policy.Default(), nil
 	case err != nil:
 		return nil, err
@@ -124,7 +125,7 @@ func (k *Keys) Revoke(ctx context.Context, id recoup.ID, reason string) (recoup.
 		return recoup.Key{}, err
 	}
 	key, err := k.store.RevokeKey(ctx, id, k.act(reason))
-	if errors.Is(err, store.ErrNotFound) {
+	if errors.Is(err, sqldb.ErrNotFound) {
 		err = ErrNoKey
 	}
 	return key, err
@@ -134,7 +135,7 @@ func (k *Keys) Revoke(ctx context.Context, id recoup.ID, reason string) (recoup.
 func (k *Keys) Rotate(ctx context.Context, id recoup.ID, r client.KeyRotation) (recoup.Key, error) {
 	key, err := k.maker().Rotate(ctx, id, r, k.act(r.Reason))
 	switch {
-	case errors.Is(err, store.ErrNotFound):
+	case errors.Is(err, sqldb.ErrNotFound):
 		err = ErrNoKey
 	case errors.Is(err, store.ErrConflict):
 		err = ErrKeyGone

@@ -9,7 +9,7 @@ import (
 	"github.com/recoup-dev/recoup"
 	"github.com/recoup-dev/recoup/server/internal/alert"
 	"github.com/recoup-dev/recoup/server/internal/policy"
-	"github.com/recoup-dev/recoup/server/internal/store"
+	"github.com/recoup-dev/recoup/server/internal/store/sqldb"
 )
 
 // policyCollector exports the metrics of the policy to Prometheus, by the names that
@@ -53,7 +53,7 @@ func (c policyCollector) read(now time.Time) []prometheus.Metric {
 	for labels, n := range counts {
 		gauge(descAlerts, float64(n), labels[0], labels[1])
 	}
-	if silences, _, err := c.n.store.Silences(ctx, now, store.Page{Limit: store.MaxPage}); err == nil {
+	if silences, _, err := c.n.store.Silences(ctx, now, sqldb.Page{Limit: sqldb.MaxPage}); err == nil {
 		gauge(descSilences, float64(len(silences)))
 	}
 	c.providers(ctx, p, gauge)

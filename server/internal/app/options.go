@@ -13,7 +13,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/recoup-dev/recoup/server/internal/api"
 	"github.com/recoup-dev/recoup/server/internal/bus"
 	"github.com/recoup-dev/recoup/server/internal/config"
 	"github.com/recoup-dev/recoup/server/internal/doctor"

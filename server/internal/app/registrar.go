@@ -15,6 +15,7 @@ import (
 	"github.com/recoup-dev/recoup/server/internal/ledger"
 	"github.com/recoup-dev/recoup/server/internal/policy"
 	"github.com/recoup-dev/recoup/server/internal/store"
+	"github.com/recoup-dev/recoup/server/internal/store/sqldb"
 )
 
 // registrar holds the codes and the policy that the node goes by, and changes
@@ -137,7 +138,7 @@ func (n *Node) policyText(ctx context.Context, registry *fault.Registry) (recoup
 	}
 	if n.o.Policy == "" {
 		current, err := n.store.CurrentPolicy(ctx)
-		if !errors.Is(err, store.ErrNotFound) {
+		if !errors.Is(err, sqldb.ErrNotFound) {
 			return current, err
 		}
 	} else {
@@ -182,7 +183,7 @@ func (n *Node) policyText(ctx context.Context, registry *fault.Registry) (recoup
 // a newer version was applied to a running node since, that one stays.
 func (n *Node) known(ctx context.Context, p *policy.Policy) (newer recoup.PolicyVersion, ok bool, err error) {
 	known, err := n.store.PolicyVersion(ctx, p.Version)
-	if errors.Is(err, store.ErrNotFound) {
+	if errors.Is(err, sqldb.ErrNotFound) {
 		return newer, false, nil
 	}
 	if err != nil || known.Text != p.Text() {
@@ -201,7 +202,7 @@ func (n *Node) known(ctx context.Context, p *policy.Policy) (newer recoup.Policy
 // to a running node.
 func (n *Node) checkSuccession(ctx context.Context, next *policy.Policy) error {
 	before, err := n.store.CurrentPolicy(ctx)
-	if errors.Is(err, store.ErrNotFound) {
+	if errors.Is(err, sqldb.ErrNotFound) {
 		return nil
 	}
 	if err != nil {

@@ -15,6 +15,7 @@ import (
 	"github.com/recoup-dev/recoup/server/internal/policy"
 	"github.com/recoup-dev/recoup/server/internal/scheduler"
 	"github.com/recoup-dev/recoup/server/internal/store"
+	"github.com/recoup-dev/recoup/server/internal/store/sqldb"
 )
 
 // shifted is a clock that can be moved.
@@ -74,14 +75,14 @@ func TestClockwork(t *testing.T) {
 	}
 	clock.by.Add(int64(400 * 24 * time.Hour)) // the archive keeps a year
 	run(first)
-	left, _, err := first.store.Archived(t.Context(), "outreach.dol_errors", store.Page{})
+	left, _, err := first.store.Archived(t.Context(), "outreach.dol_errors", sqldb.Page{})
 	if err != nil || len(left) != 0 {
 		t.Errorf("%d are left in the archive, %v", len(left), err)
 	}
 	if retention := policy.Default().Ledger.EventRetention; retention > 400*24*time.Hour {
 		t.Fatal("the test waits too little")
 	}
-	if events, _, err := first.store.Events(t.Context(), store.EventFilter{}, store.Page{}); err != nil || len(events) != 0 {
+	if events, _, err := first.store.Events(t.Context(), store.EventFilter{}, sqldb.Page{}); err != nil || len(events) != 0 {
 		t.Errorf("%d events are left, %v", len(events), err)
 	}
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/recoup-dev/recoup/fault"
 	"github.com/recoup-dev/recoup/server/internal/ledger"
 	"github.com/recoup-dev/recoup/server/internal/store"
+	"github.com/recoup-dev/recoup/server/internal/store/sqldb"
 )
 
 // tenantPurpose is the purpose of the keys that tenants are hashed with.
@@ -101,7 +102,7 @@ func (k *tenantKeys) DeleteTenantKey(ctx context.Context, id string, act store.A
 	}
 	switch i := slices.IndexFunc(keys, func(key store.PlatformKey) bool { return key.ID == id }); i {
 	case -1:
-		return store.ErrNotFound
+		return sqldb.ErrNotFound
 	case 0:
 		return fault.New(fault.CodeConflict, "This tenant key is in use: rotate it first, then delete it.")
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/recoup-dev/recoup/fault"
 	"github.com/recoup-dev/recoup/server/internal/deadletter"
 	"github.com/recoup-dev/recoup/server/internal/store"
+	"github.com/recoup-dev/recoup/server/internal/store/sqldb"
 )
 
 // vault keeps the platform's own keys in the database. With a master key, which is
@@ -218,7 +219,7 @@ func (v *vault) wrap(ctx context.Context, act store.Act) (n int, err error) {
 			switch {
 			case err == nil:
 				n++
-			case errors.Is(err, store.ErrOtherWrap), !errors.Is(err, store.ErrRefused) && !errors.Is(err, store.ErrNotFound):
+			case errors.Is(err, store.ErrOtherWrap), !errors.Is(err, store.ErrRefused) && !errors.Is(err, sqldb.ErrNotFound):
 				return n, err
 			} // else another node was faster
 		}

@@ -101,7 +101,7 @@ var layers = []layer{
 	},
 	{
 		pkg:     "recoup/server/internal/store",
-		imports: []string{"recoup", "recoup/fault", "recoup/server/internal/policy", "recoup/server/internal/lifecycle", "recoup/server/internal/store/row"},
+		imports: []string{"recoup", "recoup/fault", "recoup/server/internal/policy", "recoup/server/internal/lifecycle", "recoup/server/internal/store/sqldb"},
 		why:     "it holds what both stores share, and knows neither of them",
 	},
 	{
@@ -110,29 +110,29 @@ var layers = []layer{
 		why:     "services and the HTTP kit share who calls, and neither imports the other",
 	},
 	{
-		pkg:     "recoup/server/internal/store/row",
+		pkg:     "recoup/server/internal/store/sqldb",
 		imports: []string{"recoup"},
-		why:     "it describes rows to both stores, and knows neither their types nor their codecs",
+		why:     "packages with statements of their own use it on both databases; it knows nothing of what is stored, and no driver",
 	},
 	{
-		pkg:     "recoup/server/internal/store/verb",
-		imports: []string{"recoup", "recoup/fault", "recoup/server/internal/store", "recoup/server/internal/store/row"},
-		why:     "it is what both databases do alike, over an interface that each brings",
+		pkg:     "recoup/server/internal/store/sqlops",
+		imports: []string{"recoup", "recoup/fault", "recoup/server/internal/store", "recoup/server/internal/store/sqldb"},
+		why:     "it holds the operations both databases share, over an interface that each implements",
 	},
 	{
 		pkg:       "recoup/server/internal/test/conformance",
-		imports:   []string{"recoup", "recoup/retry", "recoup/fault", "recoup/server/internal/policy", "recoup/server/internal/lifecycle", "recoup/server/internal/store", "recoup/server/internal/recovery"},
+		imports:   []string{"recoup", "recoup/retry", "recoup/fault", "recoup/server/internal/policy", "recoup/server/internal/lifecycle", "recoup/server/internal/store", "recoup/server/internal/store/sqldb", "recoup/server/internal/recovery"},
 		libraries: []string{"pgregory.net/rapid"},
 		why:       "the one suite for all stores can depend on none of them",
 	},
 	{
 		pkg:     "recoup/server/internal/test/queryrecorder",
-		imports: []string{"recoup", "recoup/server/internal/store", "recoup/server/internal/store/row", "recoup/server/internal/store/verb"},
+		imports: []string{"recoup", "recoup/server/internal/store", "recoup/server/internal/store/sqldb", "recoup/server/internal/store/sqlops"},
 		why:     "the tests of both stores ask verbs for their statements, and no store may be needed for that",
 	},
 	{
 		pkg:       "recoup/server/internal/store/sqlite",
-		imports:   []string{"recoup", "recoup/fault", "recoup/server/internal/policy", "recoup/server/internal/lifecycle", "recoup/server/internal/store", "recoup/server/internal/store/row", "recoup/server/internal/store/verb", "recoup/server/internal/turn"},
+		imports:   []string{"recoup", "recoup/fault", "recoup/server/internal/policy", "recoup/server/internal/lifecycle", "recoup/server/internal/store", "recoup/server/internal/store/sqldb", "recoup/server/internal/store/sqlops", "recoup/server/internal/turn"},
 		libraries: []string{"modernc.org/sqlite", "github.com/pressly/goose/v3"},
 		why:       "a store moves rows; who uses it is not its business",
 	},
@@ -148,7 +148,7 @@ var layers = []layer{
 	},
 	{
 		pkg:       "recoup/server/internal/store/postgres",
-		imports:   []string{"recoup", "recoup/fault", "recoup/server/internal/pgsession", "recoup/server/internal/policy", "recoup/server/internal/lifecycle", "recoup/server/internal/store", "recoup/server/internal/store/row", "recoup/server/internal/store/verb"},
+		imports:   []string{"recoup", "recoup/fault", "recoup/server/internal/pgsession", "recoup/server/internal/policy", "recoup/server/internal/lifecycle", "recoup/server/internal/store", "recoup/server/internal/store/sqldb", "recoup/server/internal/store/sqlops"},
 		libraries: []string{"github.com/jackc/pgx/v5", "github.com/pressly/goose/v3"},
 		why:       "a store moves rows and classifies what its database says; who uses it is not its business",
 	},
@@ -178,7 +178,7 @@ var layers = []layer{
 	},
 	{
 		pkg:     "recoup/server/internal/lease",
-		imports: []string{"recoup/server/internal/check", "recoup/server/internal/store"},
+		imports: []string{"recoup/server/internal/check", "recoup/server/internal/store", "recoup/server/internal/store/sqldb"},
 		why:     "whatever workers claim is claimed by its rules; what a lease is of, others know",
 	},
 	{
@@ -203,7 +203,7 @@ var layers = []layer{
 	},
 	{
 		pkg:     "recoup/server/internal/eventfile",
-		imports: []string{"recoup", "recoup/fault", "recoup/server/internal/objectstore", "recoup/server/internal/parquet", "recoup/server/internal/store"},
+		imports: []string{"recoup", "recoup/fault", "recoup/server/internal/objectstore", "recoup/server/internal/parquet", "recoup/server/internal/store", "recoup/server/internal/store/sqldb"},
 		why:     "it moves days of the ledger into files and back; when that is due it is told, and no SQL is its own",
 	},
 	{
@@ -213,7 +213,7 @@ var layers = []layer{
 	},
 	{
 		pkg:       "recoup/server/internal/recovery",
-		imports:   []string{"recoup/server/internal/turn", "recoup", "recoup/fault", "recoup/server/internal/policy", "recoup/server/internal/batch", "recoup/server/internal/check", "recoup/internal/redact", "recoup/server/internal/lease", "recoup/server/internal/notify", "recoup/server/internal/push", "recoup/server/internal/rowfile", "recoup/server/internal/scheduler", "recoup/server/internal/store"},
+		imports:   []string{"recoup/server/internal/turn", "recoup", "recoup/fault", "recoup/server/internal/policy", "recoup/server/internal/batch", "recoup/server/internal/check", "recoup/internal/redact", "recoup/server/internal/lease", "recoup/server/internal/notify", "recoup/server/internal/push", "recoup/server/internal/rowfile", "recoup/server/internal/scheduler", "recoup/server/internal/store", "recoup/server/internal/store/sqldb"},
 		libraries: []string{"github.com/prometheus/client_golang"},
 		why:       "it is Gate Zero, whose state machine is pure; it knows neither HTTP nor SQL",
 	},
@@ -225,7 +225,7 @@ var layers = []layer{
 	},
 	{
 		pkg:     "recoup/server/internal/alert",
-		imports: []string{"recoup", "recoup/fault", "recoup/server/internal/policy", "recoup/server/internal/store"},
+		imports: []string{"recoup", "recoup/fault", "recoup/server/internal/policy", "recoup/server/internal/store", "recoup/server/internal/store/sqldb"},
 		why:     "it measures and judges; where figures come from and how people are notified, others know",
 	},
 	{
@@ -246,7 +246,7 @@ var layers = []layer{
 	},
 	{
 		pkg:     "recoup/server/internal/notify",
-		imports: []string{"recoup", "recoup/retry", "recoup/server/internal/config", "recoup/server/internal/policy", "recoup/internal/redact", "recoup/server/internal/store", "recoup/server/internal/alert", "recoup/internal/signature", "recoup/server/internal/egress"},
+		imports: []string{"recoup", "recoup/retry", "recoup/server/internal/config", "recoup/server/internal/policy", "recoup/internal/redact", "recoup/server/internal/store", "recoup/server/internal/store/sqldb", "recoup/server/internal/alert", "recoup/internal/signature", "recoup/server/internal/egress"},
 		why:     "it tells people what the outbox holds; the lifecycle does not know it, so it cannot wait for it",
 	},
 	{
@@ -281,17 +281,17 @@ var layers = []layer{
 	},
 	{
 		pkg:     "recoup/server/internal/engine",
-		imports: []string{"recoup", "recoup/fault", "recoup/server/internal/access", "recoup/server/internal/policy", "recoup/server/internal/lifecycle", "recoup/server/internal/fingerprint", "recoup/server/internal/batch", "recoup/server/internal/check", "recoup/internal/redact", "recoup/server/internal/lease", "recoup/server/internal/store"},
+		imports: []string{"recoup", "recoup/fault", "recoup/server/internal/access", "recoup/server/internal/policy", "recoup/server/internal/lifecycle", "recoup/server/internal/fingerprint", "recoup/server/internal/batch", "recoup/server/internal/check", "recoup/internal/redact", "recoup/server/internal/lease", "recoup/server/internal/store", "recoup/server/internal/store/sqldb"},
 		why:     "it applies decisions to stored errors, and knows neither HTTP nor SQL",
 	},
 	{
 		pkg:     "recoup/server/internal/adoption",
-		imports: []string{"recoup", "recoup/retry", "recoup/fault", "recoup/server/internal/policy", "recoup/server/internal/check", "recoup/internal/redact", "recoup/server/internal/lifecycle", "recoup/server/internal/store", "recoup/server/internal/engine", "recoup/server/internal/deadletter"},
+		imports: []string{"recoup", "recoup/retry", "recoup/fault", "recoup/server/internal/policy", "recoup/server/internal/check", "recoup/internal/redact", "recoup/server/internal/lifecycle", "recoup/server/internal/store", "recoup/server/internal/store/sqldb", "recoup/server/internal/engine", "recoup/server/internal/deadletter"},
 		why:     "it compares rows of others with errors; what becomes of these, the engine decides, and no SQL is its own",
 	},
 	{
 		pkg:     "recoup/server/internal/deadletter",
-		imports: []string{"recoup", "recoup/fault", "recoup/retry", "recoup/server/internal/policy", "recoup/server/internal/lifecycle", "recoup/server/internal/fingerprint", "recoup/server/internal/batch", "recoup/server/internal/check", "recoup/internal/redact", "recoup/server/internal/lease", "recoup/server/internal/store", "recoup/server/internal/engine"},
+		imports: []string{"recoup", "recoup/fault", "recoup/retry", "recoup/server/internal/policy", "recoup/server/internal/lifecycle", "recoup/server/internal/fingerprint", "recoup/server/internal/batch", "recoup/server/internal/check", "recoup/internal/redact", "recoup/server/internal/lease", "recoup/server/internal/store", "recoup/server/internal/store/sqldb", "recoup/server/internal/engine"},
 		why:     "it takes dead letters through their workflow beside the engine, whose policies and ledger it shares",
 	},
 	{
@@ -306,7 +306,7 @@ var layers = []layer{
 	},
 	{
 		pkg: "recoup/server/internal/test/node",
-		imports: []string{"recoup", "recoup/fault", "recoup/server/internal/policy", "recoup/server/internal/store", "recoup/server/internal/store/sqlite", "recoup/server/internal/store/sqlite/sqlitetest",
+		imports: []string{"recoup", "recoup/fault", "recoup/server/internal/policy", "recoup/server/internal/store", "recoup/server/internal/store/sqldb", "recoup/server/internal/store/sqlite", "recoup/server/internal/store/sqlite/sqlitetest",
 			"recoup/server/internal/store/postgres", "recoup/server/internal/store/postgres/pgtest", "recoup/server/internal/engine", "recoup/server/internal/deadletter", "recoup/server/internal/recovery",
 			"recoup/server/internal/alert", "recoup/server/internal/notify", "recoup/server/internal/scheduler"},
 		why: "the tests of services share it: what has HTTP in it would have all of them built again for every change of a handler",
@@ -319,13 +319,13 @@ var layers = []layer{
 	{
 		pkg: "recoup/server/internal/httpapi",
 		imports: []string{"recoup", "recoup/fault", "recoup/internal/redact", "recoup/server/internal/access", "recoup/server/internal/batch", "recoup/server/internal/check", "recoup/server/internal/lease",
-			"recoup/server/internal/store", "recoup/server/internal/stream", "recoup/server/internal/suggest", "recoup/server/internal/turn"},
+			"recoup/server/internal/store", "recoup/server/internal/store/sqldb", "recoup/server/internal/stream", "recoup/server/internal/suggest", "recoup/server/internal/turn"},
 		libraries: []string{"github.com/danielgtaylor/huma/v2"},
 		why:       "it serves the routes of the core and of slices, and imports no service",
 	},
 	{
 		pkg: "recoup/server/internal/api",
-		imports: []string{"recoup", "recoup/retry", "recoup/fault", "recoup/client", "recoup/server/internal/api/reference", "recoup/server/internal/check", "recoup/internal/redact", "recoup/server/internal/httpapi", "recoup/server/internal/lease", "recoup/server/internal/store", "recoup/server/internal/turn",
+		imports: []string{"recoup", "recoup/retry", "recoup/fault", "recoup/client", "recoup/server/internal/api/reference", "recoup/server/internal/check", "recoup/internal/redact", "recoup/server/internal/httpapi", "recoup/server/internal/lease", "recoup/server/internal/store", "recoup/server/internal/store/sqldb", "recoup/server/internal/turn",
 			"recoup/server/internal/policy", "recoup/server/internal/lifecycle", "recoup/server/internal/engine", "recoup/server/internal/ledger", "recoup/server/internal/notify", "recoup/server/internal/scheduler",
 			"recoup/server/internal/alert", "recoup/server/internal/recovery", "recoup/server/internal/deadletter", "recoup/server/internal/backfill", "recoup/server/internal/rowfile", "recoup/server/internal/stream", "recoup/server/internal/forecast", "recoup/server/internal/webfile"},
 		libraries: []string{"github.com/danielgtaylor/huma/v2"},
@@ -333,18 +333,18 @@ var layers = []layer{
 	},
 	{
 		pkg:     "recoup/server/internal/console",
-		imports: []string{"recoup", "recoup/fault", "recoup/client", "recoup/server/internal/store", "recoup/server/internal/stream", "recoup/server/internal/turn", "recoup/server/internal/webfile"},
+		imports: []string{"recoup", "recoup/fault", "recoup/client", "recoup/server/internal/store", "recoup/server/internal/store/sqldb", "recoup/server/internal/stream", "recoup/server/internal/turn", "recoup/server/internal/webfile"},
 		why:     "it makes pages of what the API answers, and can do nothing that the API cannot; of a store it knows who is signed in",
 	},
 	{
 		pkg: "recoup/server/internal/push",
-		imports: []string{"recoup", "recoup/retry", "recoup/fault", "recoup/internal/redact", "recoup/server/internal/store", "recoup/internal/signature",
+		imports: []string{"recoup", "recoup/retry", "recoup/fault", "recoup/internal/redact", "recoup/server/internal/store", "recoup/server/internal/store/sqldb", "recoup/internal/signature",
 			"recoup/server/internal/engine", "recoup/server/internal/deadletter", "recoup/server/internal/notify"},
 		why: "it delivers what services hand out; HTTP's way in, and how a body is read, the app gives it",
 	},
 	{
 		pkg: "recoup/server/internal/demo",
-		imports: []string{"recoup", "recoup/fault", "recoup/server/internal/policy", "recoup/server/internal/lifecycle", "recoup/server/internal/store", "recoup/server/internal/engine",
+		imports: []string{"recoup", "recoup/fault", "recoup/server/internal/policy", "recoup/server/internal/lifecycle", "recoup/server/internal/store", "recoup/server/internal/store/sqldb", "recoup/server/internal/engine",
 			"recoup/server/internal/recovery", "recoup/server/internal/deadletter", "recoup/server/internal/notify"},
 		why: "it does what callers do, through the services; the node hands them in",
 	},
@@ -421,7 +421,7 @@ var layers = []layer{
 	{
 		pkg: "recoup/server/internal/slice",
 		imports: []string{"recoup", "recoup/server/internal/cli/stream", "recoup/server/internal/config", "recoup/server/internal/console", "recoup/server/internal/deadletter", "recoup/server/internal/doctor",
-			"recoup/server/internal/engine", "recoup/server/internal/ledger", "recoup/server/internal/policy", "recoup/server/internal/push", "recoup/server/internal/scheduler", "recoup/server/internal/store"},
+			"recoup/server/internal/engine", "recoup/server/internal/ledger", "recoup/server/internal/policy", "recoup/server/internal/push", "recoup/server/internal/scheduler", "recoup/server/internal/store", "recoup/server/internal/httpapi"},
 		libraries: []string{"github.com/prometheus/client_golang", "github.com/spf13/cobra"},
 		why:       "it is how a feature registers what it adds: it names the kits, and no feature",
 	},

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/recoup-dev/recoup/server/internal/store"
+	"github.com/recoup-dev/recoup/server/internal/store/sqldb"
 	"github.com/recoup-dev/recoup/server/internal/stream"
 )
 
@@ -81,7 +82,7 @@ func (c *Console) find(r *http.Request, hash [32]byte, now time.Time) (store.Ses
 // look reads a session, or returns errSignedOut for one that has ended.
 func (c *Console) look(ctx context.Context, hash [32]byte, now time.Time, seen bool) (store.Session, error) {
 	found, err := c.Sessions.Session(ctx, hash, seen)
-	if err != nil && !errors.Is(err, store.ErrNotFound) {
+	if err != nil && !errors.Is(err, sqldb.ErrNotFound) {
 		return found, err
 	}
 	c.ring.note(hash, err == nil, now)

@@ -7,6 +7,7 @@ import (
 
 	"github.com/recoup-dev/recoup"
 	"github.com/recoup-dev/recoup/server/internal/store"
+	"github.com/recoup-dev/recoup/server/internal/store/sqldb"
 )
 
 // How much a call of [Service.Advance] takes on.
@@ -121,7 +122,7 @@ func (s *Service) empty(ctx context.Context, r recoup.Replay) (more bool, err er
 // How much a call of [Service.Purge] deletes of each kind: so many at a time, which
 // holds nobody up for long, and so many times.
 const (
-	purgeChunk = store.MaxPage
+	purgeChunk = sqldb.MaxPage
 	maxPurges  = 50
 )
 

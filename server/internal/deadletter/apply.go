@@ -15,6 +15,7 @@ import (
 	"github.com/recoup-dev/recoup/server/internal/check"
 	"github.com/recoup-dev/recoup/server/internal/engine"
 	"github.com/recoup-dev/recoup/server/internal/store"
+	"github.com/recoup-dev/recoup/server/internal/store/sqldb"
 )
 
 // Done is what became of one item of a call.
@@ -167,6 +168,6 @@ func (s *Service) Take(ctx context.Context, c engine.Caller, id recoup.ID, in Ac
 		return Done{}, err
 	}
 	return one(s.each(ctx, 1, func(int) (store.StagedStep, error) {
-		return store.StagedStep{ErrorID: id, Decide: s.only(c, store.ErrNotFound, s.step(in, c.Name)), Receipt: r}, nil
+		return store.StagedStep{ErrorID: id, Decide: s.only(c, sqldb.ErrNotFound, s.step(in, c.Name)), Receipt: r}, nil
 	}))
 }

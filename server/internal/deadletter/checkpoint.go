@@ -11,6 +11,7 @@ import (
 	"github.com/recoup-dev/recoup/server/internal/check"
 	"github.com/recoup-dev/recoup/server/internal/engine"
 	"github.com/recoup-dev/recoup/server/internal/store"
+	"github.com/recoup-dev/recoup/server/internal/store/sqldb"
 )
 
 // restartMark is the checkpoint of work that was begun anew; no stage has such a name.
@@ -57,7 +58,7 @@ func (s *Service) Progress(ctx context.Context, c engine.Caller, work, token rec
 	}
 	l, err := s.Store.StagedWork(ctx, work)
 	switch {
-	case err != nil && !errors.Is(err, store.ErrNotFound):
+	case err != nil && !errors.Is(err, sqldb.ErrNotFound):
 		return p, err
 	case !l.Queued.WorkID.IsZero() || !token.IsZero():
 		if err := holds(&l, token); err != nil {
@@ -99,7 +100,7 @@ func (s *Service) lost(ctx context.Context, work recoup.ID, err error) error {
 		return err
 	}
 	l, failed := s.Store.StagedWork(ctx, work)
-	if failed != nil && !errors.Is(failed, store.ErrNotFound) {
+	if failed != nil && !errors.Is(failed, sqldb.ErrNotFound) {
 		return failed
 	}
 	return leaseLost(&l)

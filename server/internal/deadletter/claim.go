@@ -13,6 +13,7 @@ import (
 	"github.com/recoup-dev/recoup/server/internal/engine"
 	"github.com/recoup-dev/recoup/server/internal/lease"
 	"github.com/recoup-dev/recoup/server/internal/store"
+	"github.com/recoup-dev/recoup/server/internal/store/sqldb"
 )
 
 // The bounds of a claim.
@@ -149,7 +150,7 @@ func (s *Service) lastContext(ctx context.Context, id recoup.ID) (recoup.JSON, e
 	if id.IsZero() {
 		return "", nil
 	}
-	rounds, err := s.Store.Rounds(ctx, id, store.MaxPage)
+	rounds, err := s.Store.Rounds(ctx, id, sqldb.MaxPage)
 	if err != nil || len(rounds) == 0 {
 		return "", err
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/recoup-dev/recoup/server/internal/check"
 	"github.com/recoup-dev/recoup/server/internal/engine"
 	"github.com/recoup-dev/recoup/server/internal/store"
+	"github.com/recoup-dev/recoup/server/internal/store/sqldb"
 )
 
 // MaxGroup is the most dead letters of one act on a group.
@@ -82,7 +83,7 @@ func (s *Service) CheckGroupAction(ctx context.Context, c engine.Caller, id reco
 }
 
 func (s *Service) groupMembers(ctx context.Context, id recoup.ID) (all []store.StagedWork, err error) {
-	page := store.Page{Limit: store.MaxPage}
+	page := sqldb.Page{Limit: sqldb.MaxPage}
 	for {
 		letters, next, err := s.Store.DeadLetters(ctx, store.DeadLetterFilter{DeadLetterFilter: recoup.DeadLetterFilter{GroupID: id}}, page)
 		if err != nil {
@@ -103,7 +104,7 @@ func (s *Service) groupMembers(ctx context.Context, id recoup.ID) (all []store.S
 func (s *Service) takeMembers(ctx context.Context, c engine.Caller, members []engine.Member, in Action) (recoup.BulkResult, error) {
 	result := recoup.BulkResult{Matched: len(members)}
 	for part := range slices.Chunk(members, groupChunk) {
-		decide := s.only(c, store.ErrNotFound, s.step(in, c.Name)) // a token can be made up
+		decide := s.only(c, sqldb.ErrNotFound, s.step(in, c.Name)) // a token can be made up
 		outcomes, err := s.each(ctx, len(part), func(i int) (store.StagedStep, error) {
 			return store.StagedStep{ErrorID: part[i].ID, Decide: func(l store.StagedWork, now time.Time) (store.StagedWork, store.StagedEffects, error) {
 				if err := part[i].Unchanged(l.Dead.UpdatedAt); err != nil {
@@ -178,7 +179,7 @@ func (s *Service) Group(ctx context.Context, c engine.Caller, id recoup.ID) (rec
 	for i := range days {
 		d.Days = append(d.Days, days[i].DayCount)
 	}
-	d.Notes, err = s.Store.Notes(ctx, recoup.Note{GroupID: id}, store.MaxPage)
+	d.Notes, err = s.Store.Notes(ctx, recoup.Note{GroupID: id}, sqldb.MaxPage)
 	return d, err
 }
 

@@ -11,6 +11,7 @@ import (
 	"github.com/recoup-dev/recoup/fault"
 	"github.com/recoup-dev/recoup/server/internal/engine"
 	"github.com/recoup-dev/recoup/server/internal/store"
+	"github.com/recoup-dev/recoup/server/internal/store/sqldb"
 )
 
 // bounds returns the pipelines of the hubs that the caller's key is for; nil: all.
@@ -39,7 +40,7 @@ func (s *Service) visible(c engine.Caller, pipeline string) error {
 	if s.Sees(c, pipeline) {
 		return nil
 	}
-	return store.ErrNotFound
+	return sqldb.ErrNotFound
 }
 
 // Sees reports whether the caller may see what is of a pipeline.
@@ -89,7 +90,7 @@ func (s *Service) holder(ctx context.Context, c engine.Caller, work, token recou
 		return fault.BadField("lease_token", "required", "lease_token is required of a key for some hubs: submit the work and claim it, or use a key for all hubs")
 	}
 	l, err := s.Store.StagedWork(ctx, work)
-	if err != nil && !errors.Is(err, store.ErrNotFound) {
+	if err != nil && !errors.Is(err, sqldb.ErrNotFound) {
 		return err
 	}
 	if !within(bounds, &l) {
@@ -99,9 +100,9 @@ func (s *Service) holder(ctx context.Context, c engine.Caller, work, token recou
 }
 
 // Groups lists the groups that the caller sees, the last seen first.
-func (s *Service) Groups(ctx context.Context, c engine.Caller, pipeline string, p store.Page) ([]recoup.DeadLetterGroup, store.Cursor, error) {
+func (s *Service) Groups(ctx context.Context, c engine.Caller, pipeline string, p sqldb.Page) ([]recoup.DeadLetterGroup, sqldb.Cursor, error) {
 	if err := s.within(c, pipeline); err != nil {
-		return nil, store.Cursor{}, err
+		return nil, sqldb.Cursor{}, err
 	}
 	var f store.GroupFilter
 	f.Pipeline, f.Within = s.bounds(c).Narrow(pipeline)
@@ -122,7 +123,7 @@ func (s *Service) mayReplay(ctx context.Context, sel *Selection, m *engine.Membe
 	case err != nil:
 		return l, err
 	case !within(sel.Within, &l):
-		return l, store.ErrNotFound
+		return l, sqldb.ErrNotFound
 	}
 	return l, cmp.Or(may(&l, ActReplay), m.Unchanged(l.Dead.UpdatedAt))
 }
@@ -151,7 +152,7 @@ func (s *Service) fix(ctx context.Context, c engine.Caller, sel *Selection, toke
 	case shown.Hub == "" && len(c.Hubs) > 0:
 		return "", nil, ofOneHub()
 	case shown.Hub != "" && !c.Of(shown.Hub):
-		return "", nil, store.ErrNotFound
+		return "", nil, sqldb.ErrNotFound
 	case shown.Hub != "": // a token can be made up: what is another hub's does not join
 		sel.Within = s.bounds(engine.Caller{Hubs: []string{shown.Hub}})
 	}
@@ -172,7 +173,7 @@ func (s *Service) replayHub(ctx context.Context, c engine.Caller, sel *Selection
 	for _, id := range sel.IDs {
 		l, err := s.Store.DeadLetter(ctx, id)
 		switch {
-		case errors.Is(err, store.ErrNotFound) || err == nil && !within(sel.Within, &l):
+		case errors.Is(err, sqldb.ErrNotFound) || err == nil && !within(sel.Within, &l):
 		case err != nil:
 			return "", err
 		default:

@@ -8,7 +8,7 @@ import (
 	"github.com/recoup-dev/recoup"
 	"github.com/recoup-dev/recoup/server/internal/check"
 	"github.com/recoup-dev/recoup/server/internal/engine"
-	"github.com/recoup-dev/recoup/server/internal/store"
+	"github.com/recoup-dev/recoup/server/internal/store/sqldb"
 )
 
 // How the audit names what is done to pauses.
@@ -56,7 +56,7 @@ func (s *Service) Unpause(ctx context.Context, c engine.Caller, p recoup.PauseSc
 		return err
 	}
 	if !there {
-		return store.ErrNotFound
+		return sqldb.ErrNotFound
 	}
 	s.Wake()
 	return s.Store.AppendAudit(ctx, c.Act(reason, s.now()).On(actLifted, pauseName(&p), nil))

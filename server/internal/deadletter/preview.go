@@ -9,6 +9,7 @@ import (
 	"github.com/recoup-dev/recoup/server/internal/check"
 	"github.com/recoup-dev/recoup/server/internal/engine"
 	"github.com/recoup-dev/recoup/server/internal/store"
+	"github.com/recoup-dev/recoup/server/internal/store/sqldb"
 )
 
 // MaxPreview is how many dead letters a preview looks at, and how many of those that
@@ -97,7 +98,7 @@ func (s *Service) lookByFilter(ctx context.Context, sel *Selection, p *recoup.Re
 // scan goes through dead letters, the newest first, and reports whether there are more
 // than a preview looks at.
 func (s *Service) scan(ctx context.Context, f store.DeadLetterFilter, see func(*store.StagedWork)) (more bool, err error) {
-	page := store.Page{Limit: store.MaxPage}
+	page := sqldb.Page{Limit: sqldb.MaxPage}
 	for seen := 0; seen < MaxPreview; {
 		letters, next, err := s.Store.DeadLetters(ctx, f, page)
 		if err != nil {
@@ -123,7 +124,7 @@ func refuse(p *recoup.ReplayPreview, id recoup.ID, err error) {
 // than that nobody knows.
 func ofLetter(err error) bool {
 	_, no := errors.AsType[*fault.Error](err)
-	return no || errors.Is(err, store.ErrNotFound)
+	return no || errors.Is(err, sqldb.ErrNotFound)
 }
 
 // reasonOf is why a dead letter cannot be replayed, as previews count it.

@@ -6,6 +6,7 @@ import (
 	"github.com/recoup-dev/recoup"
 	"github.com/recoup-dev/recoup/server/internal/engine"
 	"github.com/recoup-dev/recoup/server/internal/store"
+	"github.com/recoup-dev/recoup/server/internal/store/sqldb"
 )
 
 // Public returns a dead letter as callers see it: with what its error and its replay
@@ -56,13 +57,13 @@ func (d *Done) Result(r *recoup.WorkResult) (out recoup.WorkDone) {
 }
 
 // Letters lists the dead letters that the caller sees, newest first.
-func (s *Service) Letters(ctx context.Context, c engine.Caller, f recoup.DeadLetterFilter, p store.Page) ([]recoup.DeadLetter, store.Cursor, error) {
+func (s *Service) Letters(ctx context.Context, c engine.Caller, f recoup.DeadLetterFilter, p sqldb.Page) ([]recoup.DeadLetter, sqldb.Cursor, error) {
 	var err error
 	if f.Class, err = s.class(f.Class); err != nil {
-		return nil, store.Cursor{}, err
+		return nil, sqldb.Cursor{}, err
 	}
 	if err := s.within(c, f.Pipeline); err != nil {
-		return nil, store.Cursor{}, err
+		return nil, sqldb.Cursor{}, err
 	}
 	bounded := store.DeadLetterFilter{DeadLetterFilter: f}
 	bounded.Pipeline, bounded.Within = s.bounds(c).Narrow(f.Pipeline)
@@ -84,13 +85,13 @@ func (s *Service) Letter(ctx context.Context, c engine.Caller, id recoup.ID) (re
 		return recoup.DeadLetterDetails{}, err
 	}
 	d := recoup.DeadLetterDetails{DeadLetter: Public(&l)}
-	if d.Rounds, err = s.Store.Rounds(ctx, id, store.MaxPage); err != nil {
+	if d.Rounds, err = s.Store.Rounds(ctx, id, sqldb.MaxPage); err != nil {
 		return d, err
 	}
-	if d.Notes, err = s.Store.Notes(ctx, recoup.Note{ErrorID: id}, store.MaxPage); err != nil {
+	if d.Notes, err = s.Store.Notes(ctx, recoup.Note{ErrorID: id}, sqldb.MaxPage); err != nil {
 		return d, err
 	}
-	d.Replays, err = s.Store.ItemsOf(ctx, id, store.MaxPage)
+	d.Replays, err = s.Store.ItemsOf(ctx, id, sqldb.MaxPage)
 	return d, err
 }
 
@@ -119,7 +120,7 @@ func PublicReplay(s *store.ReplayStatus) recoup.Replay {
 }
 
 // Replays lists the replays of the caller's hubs, newest first.
-func (s *Service) Replays(ctx context.Context, c engine.Caller, state recoup.ReplayState, p store.Page) ([]recoup.Replay, store.Cursor, error) {
+func (s *Service) Replays(ctx context.Context, c engine.Caller, state recoup.ReplayState, p sqldb.Page) ([]recoup.Replay, sqldb.Cursor, error) {
 	found, cursor, err := s.Store.Replays(ctx, store.ReplayFilter{State: state, Hubs: c.Hubs}, p)
 	out := make([]recoup.Replay, len(found))
 	for i := range found {
@@ -134,7 +135,7 @@ func (s *Service) Status(ctx context.Context, c engine.Caller, id recoup.ID) (re
 	if err != nil {
 		return recoup.ReplayDetails{}, err
 	}
-	notes, err := s.Store.Notes(ctx, recoup.Note{ReplayID: id}, store.MaxPage)
+	notes, err := s.Store.Notes(ctx, recoup.Note{ReplayID: id}, sqldb.MaxPage)
 	return recoup.ReplayDetails{Replay: PublicReplay(&status), Notes: notes}, err
 }
 
@@ -149,7 +150,7 @@ func (s *Service) Items(ctx context.Context, c engine.Caller, id recoup.ID, stat
 func (s *Service) status(ctx context.Context, c engine.Caller, id recoup.ID) (store.ReplayStatus, error) {
 	status, err := s.Store.Replay(ctx, id)
 	if err == nil && !c.Of(status.Hub) {
-		err = store.ErrNotFound
+		err = sqldb.ErrNotFound
 	}
 	return status, err
 }

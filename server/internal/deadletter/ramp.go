@@ -7,6 +7,7 @@ import (
 
 	"github.com/recoup-dev/recoup"
 	"github.com/recoup-dev/recoup/server/internal/store"
+	"github.com/recoup-dev/recoup/server/internal/store/sqldb"
 )
 
 // A replay is released in a ramp of three stages: a canary, a share of all, and the
@@ -147,10 +148,10 @@ func DecideReplay(s store.ReplayStatus, now time.Time) (recoup.Replay, store.Rep
 	}
 	due, next := pace(&r, t.released, now)
 	room := max(r.Plan.Concurrency-t.out, 0)
-	release := min(due, t.pending, room, stageSize(&r)-t.released, store.MaxPage)
+	release := min(due, t.pending, room, stageSize(&r)-t.released, sqldb.MaxPage)
 	r.NextAt = now.Add(look)
 	switch {
-	case release == store.MaxPage && release < due:
+	case release == sqldb.MaxPage && release < due:
 		r.NextAt = now // one release takes no more
 	case release == due && next.Before(r.NextAt):
 		r.NextAt = next

@@ -10,6 +10,7 @@ import (
 	"github.com/recoup-dev/recoup"
 	"github.com/recoup-dev/recoup/server/internal/deadletter"
 	"github.com/recoup-dev/recoup/server/internal/store"
+	"github.com/recoup-dev/recoup/server/internal/store/sqldb"
 )
 
 // running is a replay of a hundred in a phase, ten seconds into it.
@@ -104,7 +105,7 @@ func TestRateIsExact(t *testing.T) {
 			s.Replay = next
 			out += effects.Release
 			allowed := now.Sub(epoch).Seconds()*rate + 1
-			if float64(out) > allowed+1e-3 || float64(out) < math.Floor(allowed-1e-3) && effects.Release < store.MaxPage {
+			if float64(out) > allowed+1e-3 || float64(out) < math.Floor(allowed-1e-3) && effects.Release < sqldb.MaxPage {
 				t.Fatalf("%v after the beginning %d are released, %.3f are allowed", now.Sub(epoch), out, allowed)
 			}
 			if next.NextAt.Before(now) || next.NextAt.After(now.Add(time.Second)) {

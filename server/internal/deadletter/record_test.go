@@ -15,6 +15,7 @@ import (
 	"github.com/recoup-dev/recoup/server/internal/deadletter"
 	"github.com/recoup-dev/recoup/server/internal/lifecycle"
 	"github.com/recoup-dev/recoup/server/internal/store"
+	"github.com/recoup-dev/recoup/server/internal/store/sqldb"
 	"github.com/recoup-dev/recoup/server/internal/test/node"
 )
 
@@ -180,7 +181,7 @@ func TestPayload(t *testing.T) {
 			w.Errorf("the audit has %+v, %v", rows, err)
 		}
 		w.must(w.apply(id, lifecycle.ArchiveNow{By: ada, Reason: "not needed"}))
-		if _, err := w.Payload(w.Context(), caller("eve"), id, "to look"); !errors.Is(err, store.ErrNotFound) {
+		if _, err := w.Payload(w.Context(), caller("eve"), id, "to look"); !errors.Is(err, sqldb.ErrNotFound) {
 			w.Errorf("archived, it is answered with %v", err)
 		}
 		details := w.refused(second(w.Take(w.Context(), caller(ada), id, triage, nil)), fault.CodeInvalidTransition)

@@ -13,6 +13,7 @@ import (
 	"github.com/recoup-dev/recoup/server/internal/engine"
 	"github.com/recoup-dev/recoup/server/internal/lifecycle"
 	"github.com/recoup-dev/recoup/server/internal/store"
+	"github.com/recoup-dev/recoup/server/internal/store/sqldb"
 )
 
 // Selection is what a replay is asked for, and its bounds. It is kept with the replay.
@@ -228,7 +229,7 @@ func (s *Service) collect(ctx context.Context, r *recoup.Replay) (more bool, err
 	if err != nil {
 		return false, err
 	}
-	part := left[:min(len(left), store.MaxPage)]
+	part := left[:min(len(left), sqldb.MaxPage)]
 	ids, seen := make([]recoup.ID, len(part)), make(map[recoup.ID]engine.Member, len(part))
 	for i, m := range part {
 		ids[i], seen[m.ID] = m.ID, m
@@ -271,7 +272,7 @@ func (s *Service) join(r *recoup.Replay, sel *Selection, seen map[recoup.ID]engi
 	return func(l store.StagedWork, now time.Time) (store.StagedWork, store.StagedEffects, error) {
 		var effects store.StagedEffects
 		if !within(bounds, &l) {
-			return l, effects, store.ErrNotFound
+			return l, effects, sqldb.ErrNotFound
 		}
 		if m := seen[l.Dead.ErrorID]; m.Unchanged(l.Dead.UpdatedAt) != nil {
 			return l, effects, m.Unchanged(l.Dead.UpdatedAt)

@@ -9,6 +9,7 @@ import (
 	"github.com/recoup-dev/recoup/server/internal/check"
 	"github.com/recoup-dev/recoup/server/internal/engine"
 	"github.com/recoup-dev/recoup/server/internal/store"
+	"github.com/recoup-dev/recoup/server/internal/store/sqldb"
 )
 
 // The acts on a replay.
@@ -29,7 +30,7 @@ func (s *Service) ActOnReplay(ctx context.Context, c engine.Caller, id recoup.ID
 		r, effects := current.Replay, store.ReplayEffects{}
 		switch from := r.State; {
 		case !c.Of(r.Hub):
-			return r, effects, store.ErrNotFound
+			return r, effects, sqldb.ErrNotFound
 		case act == ActPause && from == recoup.ReplayRunning:
 			r, effects = changed(r, recoup.ReplayPaused, c.Name, reason, now)
 		case act == ActResume && from == recoup.ReplayPaused:

@@ -16,6 +16,7 @@ import (
 	"github.com/recoup-dev/recoup/server/internal/lifecycle"
 	"github.com/recoup-dev/recoup/server/internal/policy"
 	"github.com/recoup-dev/recoup/server/internal/store"
+	"github.com/recoup-dev/recoup/server/internal/store/sqldb"
 )
 
 // deadLettered makes n dead letters that can be replayed, by a group's means.
@@ -81,7 +82,7 @@ func (w *world) pace(s *store.ReplayStatus) float64 {
 	var first, last time.Time
 	n := 0
 	for from := 0; from >= 0; {
-		items, next, err := w.db.Items(w.Context(), s.ID, "", from, store.MaxPage)
+		items, next, err := w.db.Items(w.Context(), s.ID, "", from, sqldb.MaxPage)
 		w.must(err)
 		for _, i := range items {
 			if i.Phase != s.Phase {
@@ -201,7 +202,7 @@ func (w *world) wantPace(s *store.ReplayStatus, rate float64) {
 // why.
 func (w *world) notifiedOf(s *store.ReplayStatus) {
 	w.Helper()
-	list, _, err := w.db.Notices(w.Context(), recoup.NoticeFilter{Kind: recoup.NoticeReplayStopped}, store.Page{})
+	list, _, err := w.db.Notices(w.Context(), recoup.NoticeFilter{Kind: recoup.NoticeReplayStopped}, sqldb.Page{})
 	w.must(err)
 	if len(list) != 1 {
 		w.Fatalf("notified is %+v", list)
@@ -231,7 +232,7 @@ func TestEngineeringReviewIsNotified(t *testing.T) {
 		w.replay(id)
 		w.say(w.claim(1)[0], deadletter.Failed, w.failing("llm", "VALIDATION_ERROR"))
 		d := w.read(id)
-		list, _, err := w.db.Notices(w.Context(), recoup.NoticeFilter{Kind: recoup.NoticeEscalated}, store.Page{})
+		list, _, err := w.db.Notices(w.Context(), recoup.NoticeFilter{Kind: recoup.NoticeEscalated}, sqldb.Page{})
 		w.must(err)
 		notified := slices.ContainsFunc(list, func(n recoup.Notice) bool {
 			return n.ErrorID == id && n.To == d.Error.EscalatedTo
@@ -328,7 +329,7 @@ func TestReplayPauseAndPreview(t *testing.T) {
 		if s := w.status(r.ID); s.Reason != "corrected" || s.CreatedBy != ada {
 			w.Errorf("it is %+v", s)
 		}
-		if _, err := w.ActOnReplay(w.Context(), caller(ada), w.id(), deadletter.ActPause, "x"); !errors.Is(err, store.ErrNotFound) {
+		if _, err := w.ActOnReplay(w.Context(), caller(ada), w.id(), deadletter.ActPause, "x"); !errors.Is(err, sqldb.ErrNotFound) {
 			w.Errorf("a replay that there is not: %v", err)
 		}
 	})

@@ -11,7 +11,7 @@ import (
 	"github.com/recoup-dev/recoup/server/internal/deadletter"
 	"github.com/recoup-dev/recoup/server/internal/engine"
 	"github.com/recoup-dev/recoup/server/internal/lifecycle"
-	"github.com/recoup-dev/recoup/server/internal/store"
+	"github.com/recoup-dev/recoup/server/internal/store/sqldb"
 )
 
 // All states of spec 002, 8.5, in order, with a history that only grows.
@@ -306,7 +306,7 @@ func TestGroups(t *testing.T) {
 		if g.Owner != "bob" || details.Open != 12 || details.Total != 12 || len(details.Days) != 1 || details.Days[0].N != 12 || len(details.Notes) != 1 {
 			w.Errorf("the group is %+v", details)
 		}
-		if _, err := w.TakeGroup(w.Context(), caller(ada), w.id(), triage, recoup.ForGroup{}); !errors.Is(err, store.ErrNotFound) {
+		if _, err := w.TakeGroup(w.Context(), caller(ada), w.id(), triage, recoup.ForGroup{}); !errors.Is(err, sqldb.ErrNotFound) {
 			w.Errorf("a group that there is not: %v", err)
 		}
 	})

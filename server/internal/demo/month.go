@@ -11,6 +11,7 @@ import (
 	"github.com/recoup-dev/recoup/server/internal/engine"
 	"github.com/recoup-dev/recoup/server/internal/lifecycle"
 	"github.com/recoup-dev/recoup/server/internal/store"
+	"github.com/recoup-dev/recoup/server/internal/store/sqldb"
 )
 
 const (
@@ -98,7 +99,7 @@ func (m *Month) until(ctx context.Context, t time.Time) (reached bool, err error
 			return false, nil
 		}
 		for _, d := range []store.Deadline{store.DueLapse, store.DueWindow, store.DueExpiry, store.DueResolved, store.DueEscalation, store.DueReminder} {
-			if _, err := m.Engine.Sweep(ctx, d, store.MaxPage); err != nil {
+			if _, err := m.Engine.Sweep(ctx, d, sqldb.MaxPage); err != nil {
 				return false, err
 			}
 		}
@@ -162,7 +163,7 @@ func (m *Month) processed(ctx context.Context, n int) error {
 
 // retry is the workers: most of what they retry succeeds.
 func (m *Month) retry(ctx context.Context, _ time.Time) error {
-	claimed, err := m.Engine.Claim(ctx, caller, recoup.RetryClaim{Worker: "nightly-import-1", Limit: store.MaxPage})
+	claimed, err := m.Engine.Claim(ctx, caller, recoup.RetryClaim{Worker: "nightly-import-1", Limit: sqldb.MaxPage})
 	if err != nil {
 		return err
 	}

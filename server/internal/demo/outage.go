@@ -12,7 +12,7 @@ import (
 	"github.com/recoup-dev/recoup/server/internal/deadletter"
 	"github.com/recoup-dev/recoup/server/internal/engine"
 	"github.com/recoup-dev/recoup/server/internal/policy"
-	"github.com/recoup-dev/recoup/server/internal/store"
+	"github.com/recoup-dev/recoup/server/internal/store/sqldb"
 )
 
 // Pipeline is the pipeline of the demo, whose workers are at its stages.
@@ -147,7 +147,7 @@ func (m *Month) work(ctx context.Context) error {
 	for _, stage := range Stages() {
 		lanes = append(lanes, recoup.Lane{Pipeline: Pipeline, Stage: stage})
 	}
-	claimed, err := m.DeadLetters.Claim(ctx, caller, recoup.WorkClaim{Lanes: lanes, Worker: "newsletter-1", Limit: store.MaxPage})
+	claimed, err := m.DeadLetters.Claim(ctx, caller, recoup.WorkClaim{Lanes: lanes, Worker: "newsletter-1", Limit: sqldb.MaxPage})
 	if err != nil {
 		return err
 	}

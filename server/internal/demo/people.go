@@ -11,6 +11,7 @@ import (
 	"github.com/recoup-dev/recoup/server/internal/engine"
 	"github.com/recoup-dev/recoup/server/internal/lifecycle"
 	"github.com/recoup-dev/recoup/server/internal/store"
+	"github.com/recoup-dev/recoup/server/internal/store/sqldb"
 )
 
 // choice is what an operator does with a share of the park queue.
@@ -38,7 +39,7 @@ func (m *Month) morning(ctx context.Context, today time.Time) error {
 	if weekend(today) {
 		return nil
 	}
-	parked, _, err := m.Engine.ParkQueue(ctx, caller, nil, store.Page{Limit: 60})
+	parked, _, err := m.Engine.ParkQueue(ctx, caller, nil, sqldb.Page{Limit: 60})
 	if err != nil {
 		return err
 	}

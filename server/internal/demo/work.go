@@ -12,6 +12,7 @@ import (
 	"github.com/recoup-dev/recoup/server/internal/policy"
 	"github.com/recoup-dev/recoup/server/internal/recovery"
 	"github.com/recoup-dev/recoup/server/internal/store"
+	"github.com/recoup-dev/recoup/server/internal/store/sqldb"
 )
 
 // addDeadLetters adds dead letters in two groups, one of which somebody has begun to
@@ -129,7 +130,7 @@ func (s *Parts) addBatch(ctx context.Context) error {
 // verifyRound is a worker that verifies what there is. What it has no result for
 // goes back.
 func verifyRound(ctx context.Context, gate *recovery.Service, round int, results map[string][]string) error {
-	cases, err := gate.Claim(ctx, recoup.GateZeroClaim{Worker: "demo", Limit: store.MaxPage, BatchID: demoBatch})
+	cases, err := gate.Claim(ctx, recoup.GateZeroClaim{Worker: "demo", Limit: sqldb.MaxPage, BatchID: demoBatch})
 	if err != nil {
 		return err
 	}

@@ -11,7 +11,7 @@ import (
 	"github.com/recoup-dev/recoup/server/internal/check"
 	"github.com/recoup-dev/recoup/server/internal/engine"
 	"github.com/recoup-dev/recoup/server/internal/lifecycle"
-	"github.com/recoup-dev/recoup/server/internal/store"
+	"github.com/recoup-dev/recoup/server/internal/store/sqldb"
 )
 
 // What people do leaves their name and a cleaned reason.
@@ -56,7 +56,7 @@ func TestActsAreCheckedAndAnsweredOneByOne(t *testing.T) {
 			w.Fatal(err)
 		}
 		var refusal *lifecycle.Refusal
-		if out[0].Err != nil || out[0].Error.State != recoup.Parked || !errors.As(out[1].Err, &refusal) || !errors.Is(out[4].Err, store.ErrNotFound) || out[5].Err == nil {
+		if out[0].Err != nil || out[0].Error.State != recoup.Parked || !errors.As(out[1].Err, &refusal) || !errors.Is(out[4].Err, sqldb.ErrNotFound) || out[5].Err == nil {
 			w.Errorf("got %v, %v, %v, %v", out[0].Err, out[1].Err, out[4].Err, out[5].Err)
 		}
 		w.wantFields(out[2].Err, nil, "reason")

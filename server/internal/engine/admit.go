@@ -10,6 +10,7 @@ import (
 	"github.com/recoup-dev/recoup/fault"
 	"github.com/recoup-dev/recoup/server/internal/lifecycle"
 	"github.com/recoup-dev/recoup/server/internal/store"
+	"github.com/recoup-dev/recoup/server/internal/store/sqldb"
 )
 
 // cutOff is how much is taken from the end of a message that the database has cut: the cut
@@ -48,7 +49,7 @@ func (e *Engine) Admit(ctx context.Context) (int, error) {
 		switch err := outcomes[i].Err; {
 		case err == nil:
 			admitted++
-		case !errors.Is(err, store.ErrNotFound): // another node was faster
+		case !errors.Is(err, sqldb.ErrNotFound): // another node was faster
 			refused = append(refused, err)
 		}
 	}

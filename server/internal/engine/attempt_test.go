@@ -8,6 +8,7 @@ import (
 	"github.com/recoup-dev/recoup/server/internal/engine"
 	"github.com/recoup-dev/recoup/server/internal/lifecycle"
 	"github.com/recoup-dev/recoup/server/internal/store"
+	"github.com/recoup-dev/recoup/server/internal/store/sqldb"
 	"github.com/recoup-dev/recoup/server/internal/test/conformance"
 )
 
@@ -25,7 +26,7 @@ func TestFailuresOfOneClaimAreAllInTheLedger(t *testing.T) {
 				w.Act(engine.Act{ID: e.ID, Input: lifecycle.Fail{Token: e.LeaseToken, Failure: conformance.Failure("NETWORK_TIMEOUT")}})
 			}
 		}
-		events, _, err := w.DB.Events(w.Context(), store.EventFilter{From: claimed[0].LeasedAt, To: w.Now().Add(time.Hour)}, store.Page{})
+		events, _, err := w.DB.Events(w.Context(), store.EventFilter{From: claimed[0].LeasedAt, To: w.Now().Add(time.Hour)}, sqldb.Page{})
 		if err != nil || len(events) != 2 || events[0].CorrelationID == events[1].CorrelationID {
 			w.Errorf("the ledger has %+v, %v", events, err)
 		}

@@ -9,6 +9,7 @@ import (
 	"github.com/recoup-dev/recoup/fault"
 	"github.com/recoup-dev/recoup/server/internal/lifecycle"
 	"github.com/recoup-dev/recoup/server/internal/store"
+	"github.com/recoup-dev/recoup/server/internal/store/sqldb"
 )
 
 // Bulk is one act on everything that a filter selected in a preview, or on named
@@ -109,7 +110,7 @@ func (e *Engine) members(ctx context.Context, c Caller, b Bulk) ([]Member, error
 	if len(list) > 0 {
 		return list, nil
 	}
-	page := store.Page{Limit: store.MaxPage}
+	page := sqldb.Page{Limit: sqldb.MaxPage}
 	for {
 		found, next, err := e.Errors(ctx, c, b.Filter, page)
 		if err != nil {

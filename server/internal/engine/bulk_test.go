@@ -11,6 +11,7 @@ import (
 	"github.com/recoup-dev/recoup/server/internal/engine"
 	"github.com/recoup-dev/recoup/server/internal/lifecycle"
 	"github.com/recoup-dev/recoup/server/internal/store"
+	"github.com/recoup-dev/recoup/server/internal/store/sqldb"
 	"github.com/recoup-dev/recoup/server/internal/test/node"
 )
 
@@ -62,7 +63,7 @@ func TestBulkByName(t *testing.T) {
 		ids := []recoup.ID{made[0].ID, made[0].ID, {9}, made[1].ID}
 		for _, preview := range []bool{true, false} {
 			r, err := w.bulk(engine.Bulk{IDs: ids, Preview: preview, Input: lifecycle.Resolve{Reason: "fixed"}})
-			if err != nil || r.Matched != 3 || r.Applied != 2 || r.NotDone != 1 || !errors.Is(r.Refused[0].Err, store.ErrNotFound) {
+			if err != nil || r.Matched != 3 || r.Applied != 2 || r.NotDone != 1 || !errors.Is(r.Refused[0].Err, sqldb.ErrNotFound) {
 				w.Errorf("preview %v: %+v, %v", preview, r, err)
 			}
 		}
@@ -101,8 +102,8 @@ type crowd struct {
 	acts int
 }
 
-func (c *crowd) Errors(_ context.Context, _ store.Filter, p store.Page) ([]recoup.Error, store.Cursor, error) {
-	return make([]recoup.Error, p.Size()), store.Cursor{ID: recoup.ID{1}}, nil
+func (c *crowd) Errors(_ context.Context, _ store.Filter, p sqldb.Page) ([]recoup.Error, sqldb.Cursor, error) {
+	return make([]recoup.Error, p.Size()), sqldb.Cursor{ID: recoup.ID{1}}, nil
 }
 
 func (c *crowd) ApplySteps(ctx context.Context, _ time.Time, steps []store.Step) ([]store.Outcome, error) {

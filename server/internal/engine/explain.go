@@ -8,7 +8,7 @@ import (
 	"github.com/recoup-dev/recoup"
 	"github.com/recoup-dev/recoup/server/internal/lifecycle"
 	"github.com/recoup-dev/recoup/server/internal/policy"
-	"github.com/recoup-dev/recoup/server/internal/store"
+	"github.com/recoup-dev/recoup/server/internal/store/sqldb"
 )
 
 // Explain explains an error.
@@ -57,5 +57,5 @@ func (e *Engine) Explain(ctx context.Context, c Caller, id recoup.ID) (recoup.Ex
 // broken reports whether an error is the machinery's and not an answer.
 func broken(err error) bool {
 	var refusal *lifecycle.Refusal
-	return err != nil && !errors.As(err, &refusal) && !errors.Is(err, store.ErrNotFound) && !errors.Is(err, ErrForbidden)
+	return err != nil && !errors.As(err, &refusal) && !errors.Is(err, sqldb.ErrNotFound) && !errors.Is(err, ErrForbidden)
 }

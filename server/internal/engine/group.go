@@ -8,6 +8,7 @@ import (
 	"github.com/recoup-dev/recoup/server/internal/check"
 	"github.com/recoup-dev/recoup/server/internal/fingerprint"
 	"github.com/recoup-dev/recoup/server/internal/store"
+	"github.com/recoup-dev/recoup/server/internal/store/sqldb"
 )
 
 // maxExample is the most bytes of a message that stands for its group, and maxGroupNote
@@ -18,15 +19,15 @@ const (
 )
 
 // ErrorGroups lists the groups that the caller may see, each with its trend.
-func (e *Engine) ErrorGroups(ctx context.Context, c Caller, f store.ErrorGroupFilter, p store.Page) ([]recoup.ErrorGroup, store.Cursor, error) {
+func (e *Engine) ErrorGroups(ctx context.Context, c Caller, f store.ErrorGroupFilter, p sqldb.Page) ([]recoup.ErrorGroup, sqldb.Cursor, error) {
 	tables, ok, err := e.restrict(c, store.Filter{Table: f.Table, Tables: f.Tables})
 	if err != nil || !ok {
-		return nil, store.Cursor{}, err
+		return nil, sqldb.Cursor{}, err
 	}
 	f.Tables = tables.Tables
 	groups, next, err := e.Store.ErrorGroups(ctx, f, p)
 	if err != nil {
-		return nil, store.Cursor{}, err
+		return nil, sqldb.Cursor{}, err
 	}
 	return groups, next, e.present(ctx, groups)
 }
@@ -35,7 +36,7 @@ func (e *Engine) ErrorGroups(ctx context.Context, c Caller, f store.ErrorGroupFi
 func (e *Engine) ErrorGroup(ctx context.Context, c Caller, id recoup.ID) (recoup.ErrorGroup, error) {
 	g, err := e.Store.ErrorGroup(ctx, id)
 	if err == nil && e.may(c, g.Table) != nil {
-		err = store.ErrNotFound
+		err = sqldb.ErrNotFound
 	}
 	if err != nil {
 		return recoup.ErrorGroup{}, err
@@ -79,7 +80,7 @@ func (e *Engine) CodeHours(ctx context.Context, c Caller, f store.Filter, from t
 		return nil, true, err
 	}
 	groups := store.ErrorGroupFilter{Table: f.Table, Tables: f.Tables, Code: f.Code, Order: recoup.GroupsBySeen}
-	page := store.Page{Limit: store.MaxPage}
+	page := sqldb.Page{Limit: sqldb.MaxPage}
 	for range maxCodePages {
 		found, next, err := e.Store.ErrorGroups(ctx, groups, page)
 		if err != nil {

@@ -10,6 +10,7 @@ import (
 	"github.com/recoup-dev/recoup/server/internal/engine"
 	"github.com/recoup-dev/recoup/server/internal/lifecycle"
 	"github.com/recoup-dev/recoup/server/internal/store"
+	"github.com/recoup-dev/recoup/server/internal/store/sqldb"
 )
 
 // A key that is for one hub reaches nothing of another.
@@ -39,11 +40,11 @@ func TestHubRestrictedCallers(t *testing.T) {
 		forbidden("explain", err)
 		_, err = w.Engine.One(ctx, filer, engine.Act{ID: theirs.ID, Input: lifecycle.Resolve{Reason: "mine?"}})
 		forbidden("act", err)
-		_, _, err = w.Engine.Errors(ctx, filer, store.Filter{Table: people}, store.Page{})
+		_, _, err = w.Engine.Errors(ctx, filer, store.Filter{Table: people}, sqldb.Page{})
 		forbidden("list", err)
-		_, _, err = w.Engine.ParkQueue(ctx, filer, []string{dol, people}, store.Page{})
+		_, _, err = w.Engine.ParkQueue(ctx, filer, []string{dol, people}, sqldb.Page{})
 		forbidden("park queue", err)
-		_, _, err = w.Engine.Archived(ctx, filer, people, store.Page{})
+		_, _, err = w.Engine.Archived(ctx, filer, people, sqldb.Page{})
 		forbidden("archive", err)
 		_, err = w.Engine.Claim(ctx, filer, recoup.RetryClaim{Tables: []string{people}, Worker: "w1", Limit: 1})
 		forbidden("claim", err)
@@ -69,7 +70,7 @@ func TestHubRestrictedCallers(t *testing.T) {
 func (w *world) ownHub(filer engine.Caller, mine, parked recoup.Error) {
 	w.Helper()
 	ctx := w.Context()
-	ids := func(list []recoup.Error, _ store.Cursor, err error) (got []recoup.ID) {
+	ids := func(list []recoup.Error, _ sqldb.Cursor, err error) (got []recoup.ID) {
 		if err != nil {
 			w.Error(err)
 		}
@@ -78,10 +79,10 @@ func (w *world) ownHub(filer engine.Caller, mine, parked recoup.Error) {
 		}
 		return got
 	}
-	if got := ids(w.Engine.Errors(ctx, filer, store.Filter{}, store.Page{})); len(got) != 2 {
+	if got := ids(w.Engine.Errors(ctx, filer, store.Filter{}, sqldb.Page{})); len(got) != 2 {
 		w.Errorf("lists %v", got)
 	}
-	if got := ids(w.Engine.ParkQueue(ctx, filer, nil, store.Page{})); !slices.Equal(got, []recoup.ID{parked.ID}) {
+	if got := ids(w.Engine.ParkQueue(ctx, filer, nil, sqldb.Page{})); !slices.Equal(got, []recoup.ID{parked.ID}) {
 		w.Errorf("parked %v", got)
 	}
 	counts, err := w.Engine.Counts(ctx, filer)
@@ -100,14 +101,14 @@ func (w *world) ownHub(filer engine.Caller, mine, parked recoup.Error) {
 	if err != nil || r.Applied != 2 || r.Matched != 2 {
 		w.Errorf("bulk %+v, %v", r, err)
 	}
-	if got := ids(w.Engine.Archived(ctx, filer, dol, store.Page{})); len(got) != 2 {
+	if got := ids(w.Engine.Archived(ctx, filer, dol, sqldb.Page{})); len(got) != 2 {
 		w.Errorf("archived %v", got)
 	}
 	stranger := engine.Caller{Name: "stranger", Hubs: []string{"no-such-hub"}}
-	if got := ids(w.Engine.Errors(ctx, stranger, store.Filter{}, store.Page{})); len(got) > 0 {
+	if got := ids(w.Engine.Errors(ctx, stranger, store.Filter{}, sqldb.Page{})); len(got) > 0 {
 		w.Errorf("a stranger lists %v", got)
 	}
-	if got := ids(w.Engine.ParkQueue(ctx, stranger, nil, store.Page{})); len(got) > 0 {
+	if got := ids(w.Engine.ParkQueue(ctx, stranger, nil, sqldb.Page{})); len(got) > 0 {
 		w.Errorf("a stranger's park %v", got)
 	}
 	if claimed, err := w.Engine.Claim(ctx, stranger, recoup.RetryClaim{Worker: "w1", Limit: 1}); err != nil || len(claimed) > 0 {

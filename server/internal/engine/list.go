@@ -6,6 +6,7 @@ import (
 
 	"github.com/recoup-dev/recoup"
 	"github.com/recoup-dev/recoup/server/internal/store"
+	"github.com/recoup-dev/recoup/server/internal/store/sqldb"
 )
 
 // Error returns an error, open or archived.
@@ -29,24 +30,24 @@ func (e *Engine) History(ctx context.Context, c Caller, id recoup.ID, limit int)
 }
 
 // Errors lists open and resolved errors that the caller may see, newest first.
-func (e *Engine) Errors(ctx context.Context, c Caller, f store.Filter, p store.Page) ([]recoup.Error, store.Cursor, error) {
+func (e *Engine) Errors(ctx context.Context, c Caller, f store.Filter, p sqldb.Page) ([]recoup.Error, sqldb.Cursor, error) {
 	found, err := e.Find(ctx, c, f, p)
 	return found.Errors, found.Next, err
 }
 
 // ParkQueue lists parked errors that the caller may see, longest parked first.
-func (e *Engine) ParkQueue(ctx context.Context, c Caller, tables []string, p store.Page) ([]recoup.Error, store.Cursor, error) {
+func (e *Engine) ParkQueue(ctx context.Context, c Caller, tables []string, p sqldb.Page) ([]recoup.Error, sqldb.Cursor, error) {
 	f, ok, err := e.restrict(c, store.Filter{Tables: tables})
 	if err != nil || !ok {
-		return nil, store.Cursor{}, err
+		return nil, sqldb.Cursor{}, err
 	}
 	return e.Store.ParkQueue(ctx, f.Tables, p)
 }
 
 // Archived lists the archive of a table, last archived first.
-func (e *Engine) Archived(ctx context.Context, c Caller, table string, p store.Page) ([]recoup.Error, store.Cursor, error) {
+func (e *Engine) Archived(ctx context.Context, c Caller, table string, p sqldb.Page) ([]recoup.Error, sqldb.Cursor, error) {
 	if err := e.may(c, table); err != nil {
-		return nil, store.Cursor{}, err
+		return nil, sqldb.Cursor{}, err
 	}
 	return e.Store.Archived(ctx, table, p)
 }

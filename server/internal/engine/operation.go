@@ -14,6 +14,7 @@ import (
 	"github.com/recoup-dev/recoup/server/internal/check"
 	"github.com/recoup-dev/recoup/server/internal/lifecycle"
 	"github.com/recoup-dev/recoup/server/internal/store"
+	"github.com/recoup-dev/recoup/server/internal/store/sqldb"
 )
 
 // The limits of operations.
@@ -158,7 +159,7 @@ func (e *Engine) frozen(ctx context.Context, id recoup.ID, hubs map[string]bool)
 // collect writes down the members of an operation, a page at a time, each as it is now. It
 // returns the hubs that they are of.
 func (e *Engine) collect(ctx context.Context, c Caller, o *recoup.Operation, in lifecycle.Input, f store.Filter) (map[string]bool, error) {
-	hubs, page, n := map[string]bool{}, store.Page{Limit: store.MaxPage}, 0
+	hubs, page, n := map[string]bool{}, sqldb.Page{Limit: sqldb.MaxPage}, 0
 	for {
 		found, next, err := e.Errors(ctx, c, f, page)
 		if err != nil {

@@ -10,6 +10,7 @@ import (
 	"github.com/recoup-dev/recoup/server/internal/check"
 	"github.com/recoup-dev/recoup/server/internal/lifecycle"
 	"github.com/recoup-dev/recoup/server/internal/store"
+	"github.com/recoup-dev/recoup/server/internal/store/sqldb"
 )
 
 // The acts on an operation.
@@ -113,7 +114,7 @@ func unfitOperation(o *recoup.Operation, act string) error {
 func (e *Engine) stepOperation(ctx context.Context, c Caller, id recoup.ID, decide store.DecideOperation) (recoup.Operation, error) {
 	return e.Store.StepOperation(ctx, time.Time{}, id, func(o recoup.Operation, now time.Time) (recoup.Operation, []recoup.AuditEntry, error) {
 		if !c.Of(o.Hub) {
-			return o, nil, store.ErrNotFound
+			return o, nil, sqldb.ErrNotFound
 		}
 		return decide(o, now)
 	})
@@ -123,13 +124,13 @@ func (e *Engine) stepOperation(ctx context.Context, c Caller, id recoup.ID, deci
 func (e *Engine) Operation(ctx context.Context, c Caller, id recoup.ID) (recoup.Operation, error) {
 	o, err := e.Store.Operation(ctx, id)
 	if err == nil && !c.Of(o.Hub) {
-		return recoup.Operation{}, store.ErrNotFound
+		return recoup.Operation{}, sqldb.ErrNotFound
 	}
 	return o, err
 }
 
 // Operations lists the operations of the caller's hubs, newest first.
-func (e *Engine) Operations(ctx context.Context, c Caller, state recoup.OperationState, p store.Page) ([]recoup.Operation, store.Cursor, error) {
+func (e *Engine) Operations(ctx context.Context, c Caller, state recoup.OperationState, p sqldb.Page) ([]recoup.Operation, sqldb.Cursor, error) {
 	return e.Store.Operations(ctx, store.OperationFilter{State: state, Hubs: c.Hubs}, p)
 }
 

@@ -13,6 +13,7 @@ import (
 	"github.com/recoup-dev/recoup/server/internal/engine"
 	"github.com/recoup-dev/recoup/server/internal/lifecycle"
 	"github.com/recoup-dev/recoup/server/internal/store"
+	"github.com/recoup-dev/recoup/server/internal/store/sqldb"
 	"github.com/recoup-dev/recoup/server/internal/test/node"
 	"github.com/recoup-dev/recoup/server/internal/test/tier"
 )
@@ -151,7 +152,7 @@ func TestOperationExpires(t *testing.T) {
 		_ = w.Refused(err, fault.CodeBusinessRuleViolation)
 		_, err = w.DB.PurgeOperations(w.Context(), w.Now(), 10)
 		w.Must(err)
-		if _, err := w.Engine.Operation(w.Context(), ada, o.ID); !errors.Is(err, store.ErrNotFound) {
+		if _, err := w.Engine.Operation(w.Context(), ada, o.ID); !errors.Is(err, sqldb.ErrNotFound) {
 			w.Errorf("it is kept: %v", err)
 		}
 	})
@@ -173,7 +174,7 @@ func TestOperationIsRefusedWhole(t *testing.T) {
 			_, err := w.Engine.Freeze(w.Context(), ada, row.in)
 			w.wantFields(err, nil, row.field)
 		}
-		if left, _, err := w.Engine.Operations(w.Context(), ada, "", store.Page{}); err != nil || len(left) > 0 {
+		if left, _, err := w.Engine.Operations(w.Context(), ada, "", sqldb.Page{}); err != nil || len(left) > 0 {
 			w.Errorf("what could not be frozen has left %+v: %v", left, err)
 		}
 		for range engine.MaxUnconfirmed {
@@ -197,7 +198,7 @@ func TestOperationIsBounded(t *testing.T) {
 		}
 		_, err := w.Engine.Freeze(w.Context(), ada, parkAll(dol))
 		w.wantFields(err, nil, "filter")
-		if left, _, err := w.Engine.Operations(w.Context(), ada, "", store.Page{}); err != nil || len(left) > 0 {
+		if left, _, err := w.Engine.Operations(w.Context(), ada, "", sqldb.Page{}); err != nil || len(left) > 0 {
 			w.Errorf("an operation that was refused is left: %+v: %v", left, err)
 		}
 	})
@@ -224,12 +225,12 @@ func TestOperationOfAHub(t *testing.T) {
 			_, cancelled := w.Engine.ActOnOperation(w.Context(), other, id, engine.OperationCancel, "mine")
 			_, _, items := w.Engine.OperationItems(w.Context(), other, id, "", 0, 10)
 			for _, err := range []error{err, confirmed, cancelled, items} {
-				if !errors.Is(err, store.ErrNotFound) {
+				if !errors.Is(err, sqldb.ErrNotFound) {
 					w.Errorf("another's operation: %v", err)
 				}
 			}
 		}
-		if list, _, err := w.Engine.Operations(w.Context(), other, "", store.Page{}); len(list) != 0 || err != nil {
+		if list, _, err := w.Engine.Operations(w.Context(), other, "", sqldb.Page{}); len(list) != 0 || err != nil {
 			w.Errorf("another sees %+v, %v", list, err)
 		}
 		if _, err := w.Engine.Confirm(w.Context(), mine, o.ID, recoup.Act{Reason: "ours"}); err != nil {

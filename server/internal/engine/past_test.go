@@ -15,6 +15,7 @@ import (
 	"github.com/recoup-dev/recoup/server/internal/engine"
 	"github.com/recoup-dev/recoup/server/internal/lifecycle"
 	"github.com/recoup-dev/recoup/server/internal/store"
+	"github.com/recoup-dev/recoup/server/internal/store/sqldb"
 )
 
 const day = 24 * time.Hour
@@ -40,7 +41,7 @@ func (w *world) imported(list ...engine.Past) []engine.Reported {
 // silent holds that nobody was notified and that no rate has counted anything.
 func (w *world) silent() {
 	w.Helper()
-	notices, _, err := w.DB.Notices(w.Context(), recoup.NoticeFilter{}, store.Page{})
+	notices, _, err := w.DB.Notices(w.Context(), recoup.NoticeFilter{}, sqldb.Page{})
 	w.Must(err)
 	w.Must(w.DB.FoldActivity(w.Context()))
 	counted, err := w.DB.Activity(w.Context(), store.Span{From: epoch.AddDate(-1, 0, 0), To: epoch.AddDate(1, 0, 0)})
@@ -147,8 +148,8 @@ func TestImportTwice(t *testing.T) {
 				w.Errorf("row %d: %+v", i, again)
 			}
 		}
-		list, _, err := w.DB.Errors(w.Context(), store.Filter{}, store.Page{})
-		archived, _, err2 := w.DB.Archived(w.Context(), dol, store.Page{})
+		list, _, err := w.DB.Errors(w.Context(), store.Filter{}, sqldb.Page{})
+		archived, _, err2 := w.DB.Archived(w.Context(), dol, sqldb.Page{})
 		if err != nil || err2 != nil || len(list) != 2 || len(archived) != 2 {
 			w.Errorf("open %v, archived %v, %v, %v", list, archived, err, err2)
 		}
@@ -388,7 +389,7 @@ func TestHistoryStaysSilent(t *testing.T) {
 			w.Wait(day)
 			sweep()
 		}
-		if notices, _, err := w.DB.Notices(w.Context(), recoup.NoticeFilter{}, store.Page{}); err != nil || len(notices) > 0 {
+		if notices, _, err := w.DB.Notices(w.Context(), recoup.NoticeFilter{}, sqldb.Page{}); err != nil || len(notices) > 0 {
 			w.Errorf("notices %+v, %v", notices, err)
 		}
 		w.Must(w.DB.FoldActivity(w.Context()))
@@ -413,7 +414,7 @@ func TestHistoryStaysSilent(t *testing.T) {
 		}
 		w.Wait(2 * day)
 		sweep()
-		notices, _, err := w.DB.Notices(w.Context(), recoup.NoticeFilter{}, store.Page{})
+		notices, _, err := w.DB.Notices(w.Context(), recoup.NoticeFilter{}, sqldb.Page{})
 		w.Must(err)
 		to := map[string]bool{}
 		for _, n := range notices {

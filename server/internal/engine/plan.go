@@ -10,6 +10,7 @@ import (
 	"github.com/recoup-dev/recoup/server/internal/lifecycle"
 	"github.com/recoup-dev/recoup/server/internal/policy"
 	"github.com/recoup-dev/recoup/server/internal/store"
+	"github.com/recoup-dev/recoup/server/internal/store/sqldb"
 )
 
 // Plan says what judging the open errors that the caller may see by another
@@ -36,7 +37,7 @@ func (e *Engine) Predict(ctx context.Context, c Caller, next *policy.Policy) ite
 			return
 		}
 		now := e.Now()
-		for page, err := range e.open(ctx, c, store.MaxPage) {
+		for page, err := range e.open(ctx, c, sqldb.MaxPage) {
 			if err != nil {
 				yield(Prediction{}, err)
 				return
@@ -58,7 +59,7 @@ func (e *Engine) Predict(ctx context.Context, c Caller, next *policy.Policy) ite
 // open yields the open errors that the caller may see, newest first, in pages.
 func (e *Engine) open(ctx context.Context, c Caller, size int) iter.Seq2[[]recoup.Error, error] {
 	return func(yield func([]recoup.Error, error) bool) {
-		page := store.Page{Limit: size}
+		page := sqldb.Page{Limit: size}
 		for {
 			found, next, err := e.Errors(ctx, c, store.Filter{}, page)
 			open := found[:0]

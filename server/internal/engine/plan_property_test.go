@@ -15,6 +15,7 @@ import (
 	"github.com/recoup-dev/recoup/server/internal/lifecycle"
 	"github.com/recoup-dev/recoup/server/internal/policy"
 	"github.com/recoup-dev/recoup/server/internal/store"
+	"github.com/recoup-dev/recoup/server/internal/store/sqldb"
 )
 
 // edits are what a next version may say otherwise: words of the default file, and
@@ -159,7 +160,7 @@ func (w *world) clear(t *rapid.T) {
 	if _, err := w.previewed(ada, engine.Bulk{All: true, Input: lifecycle.ArchiveNow{Reason: "next draw"}}); err != nil {
 		t.Fatal(err)
 	}
-	left, _, err := w.DB.Errors(w.Context(), store.Filter{}, store.Page{Limit: store.MaxPage})
+	left, _, err := w.DB.Errors(w.Context(), store.Filter{}, sqldb.Page{Limit: sqldb.MaxPage})
 	for _, e := range left {
 		if e.Table != masterLog {
 			t.Fatalf("%s is left in %s", e.State, e.Table)

@@ -10,6 +10,7 @@ import (
 	"github.com/recoup-dev/recoup/server/internal/lifecycle"
 	"github.com/recoup-dev/recoup/server/internal/policy"
 	"github.com/recoup-dev/recoup/server/internal/store"
+	"github.com/recoup-dev/recoup/server/internal/store/sqldb"
 )
 
 // RebaseResult is what a rebase has changed.
@@ -110,7 +111,7 @@ func (r *rebase) decide(before *recoup.Error) store.Decide {
 }
 
 func (r *rebase) count(before recoup.Error, o *store.Outcome) {
-	if !before.State.Open() || errors.Is(o.Err, store.ErrNotFound) {
+	if !before.State.Open() || errors.Is(o.Err, sqldb.ErrNotFound) {
 		r.ended++
 		return
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/recoup-dev/recoup/server/internal/engine"
 	"github.com/recoup-dev/recoup/server/internal/lifecycle"
 	"github.com/recoup-dev/recoup/server/internal/store"
+	"github.com/recoup-dev/recoup/server/internal/store/sqldb"
 )
 
 // secret is what must never be stored.
@@ -62,7 +63,7 @@ func TestReportValidation(t *testing.T) {
 		} else {
 			w.wantFields(err, nil, "items")
 		}
-		if list, _, err := w.DB.Errors(w.Context(), store.Filter{}, store.Page{}); err != nil || len(list) > 0 {
+		if list, _, err := w.DB.Errors(w.Context(), store.Filter{}, sqldb.Page{}); err != nil || len(list) > 0 {
 			w.Errorf("stored %v, %v", list, err)
 		}
 	})
@@ -233,7 +234,7 @@ func TestReportsMakeTheirPartition(t *testing.T) {
 	everywhere(t, func(w *world) {
 		w.Wait(120 * 24 * time.Hour)
 		w.Report(failing(dol, "e1", "NETWORK_TIMEOUT"), failing(dol, "e2", "DNS_TIMEOUT"))
-		list, _, err := w.DB.Events(w.Context(), store.EventFilter{From: w.Now(), To: w.Now().Add(time.Hour)}, store.Page{})
+		list, _, err := w.DB.Events(w.Context(), store.EventFilter{From: w.Now(), To: w.Now().Add(time.Hour)}, sqldb.Page{})
 		if err != nil || len(list) != 2 {
 			w.Errorf("events %v, %v", list, err)
 		}

@@ -7,6 +7,7 @@ import (
 	"github.com/recoup-dev/recoup"
 	"github.com/recoup-dev/recoup/server/internal/fingerprint"
 	"github.com/recoup-dev/recoup/server/internal/store"
+	"github.com/recoup-dev/recoup/server/internal/store/sqldb"
 )
 
 // The bounds of a search: how many groups are looked at, those first of which most is open,
@@ -22,12 +23,12 @@ func Searchable(text string) bool { return fingerprint.Tells(text) }
 // Found is a list of errors, and whether a bound of the search has left some out.
 type Found struct {
 	Errors  []recoup.Error
-	Next    store.Cursor
+	Next    sqldb.Cursor
 	Partial bool
 }
 
 // Find lists errors as [Engine.Errors] does, and says whether there may be more.
-func (e *Engine) Find(ctx context.Context, c Caller, f store.Filter, p store.Page) (found Found, err error) {
+func (e *Engine) Find(ctx context.Context, c Caller, f store.Filter, p sqldb.Page) (found Found, err error) {
 	f, ok, err := e.restrict(c, f)
 	if err == nil && ok && f.Text != "" {
 		f, found.Partial, err = e.search(ctx, f)
@@ -46,7 +47,7 @@ func (e *Engine) Find(ctx context.Context, c Caller, f store.Filter, p store.Pag
 func (e *Engine) search(ctx context.Context, f store.Filter) (store.Filter, bool, error) {
 	text := strings.ToLower(fingerprint.Signature(f.Text))
 	groups := store.ErrorGroupFilter{Table: f.Table, Tables: f.Tables, Code: f.Code, State: f.State, Order: recoup.GroupsByOpen}
-	page := store.Page{Limit: store.MaxPage}
+	page := sqldb.Page{Limit: sqldb.MaxPage}
 	for looked := 0; ; {
 		list, next, err := e.Store.ErrorGroups(ctx, groups, page)
 		if err != nil {

@@ -10,6 +10,7 @@ import (
 	"github.com/recoup-dev/recoup"
 	"github.com/recoup-dev/recoup/server/internal/lifecycle"
 	"github.com/recoup-dev/recoup/server/internal/store"
+	"github.com/recoup-dev/recoup/server/internal/store/sqldb"
 )
 
 // Sweep lets the clock act on errors whose deadline of a kind has come: it expires
@@ -122,4 +123,4 @@ var kindOf = map[store.Deadline]lifecycle.Kind{
 	store.DueEscalation: lifecycle.Escalating, store.DueReminder: lifecycle.Reminding, store.DueResolved: lifecycle.Archiving,
 }
 
-var errNotDue = fmt.Errorf("its deadline has moved: %w", store.ErrNotFound)
+var errNotDue = fmt.Errorf("its deadline has moved: %w", sqldb.ErrNotFound)

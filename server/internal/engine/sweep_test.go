@@ -9,6 +9,7 @@ import (
 	"github.com/recoup-dev/recoup/server/internal/engine"
 	"github.com/recoup-dev/recoup/server/internal/lifecycle"
 	"github.com/recoup-dev/recoup/server/internal/store"
+	"github.com/recoup-dev/recoup/server/internal/store/sqldb"
 )
 
 // The clock does what the policy says at each deadline, and nothing before it.
@@ -48,7 +49,7 @@ func TestSweep(t *testing.T) {
 		if got := w.Read(made[0].ID); got.ArchiveReason != recoup.TTLExpired {
 			w.Errorf("expired: %+v", got.Archive)
 		}
-		events, _, err := w.DB.Events(w.Context(), store.EventFilter{Code: lifecycle.BlockExpired, From: epoch, To: w.Now().Add(time.Hour)}, store.Page{})
+		events, _, err := w.DB.Events(w.Context(), store.EventFilter{Code: lifecycle.BlockExpired, From: epoch, To: w.Now().Add(time.Hour)}, sqldb.Page{})
 		if err != nil || len(events) != 2 {
 			w.Errorf("the ledger has %v, %v", events, err)
 		}
@@ -95,7 +96,7 @@ func TestSweepExpiredLease(t *testing.T) {
 		if got := w.Read(leased.ID); got.RetryCount != 1 || !got.LeaseToken.IsZero() {
 			w.Errorf("%d retries, lease %s", got.RetryCount, got.LeaseToken)
 		}
-		events, _, err := w.DB.Events(w.Context(), store.EventFilter{Code: "WORKER_LOST", From: epoch, To: w.Now().Add(time.Hour)}, store.Page{})
+		events, _, err := w.DB.Events(w.Context(), store.EventFilter{Code: "WORKER_LOST", From: epoch, To: w.Now().Add(time.Hour)}, sqldb.Page{})
 		if err != nil || len(events) != 1 || events[0].CorrelationID != leased.CorrelationID || !events[0].TS.Equal(leased.LeaseEndsAt) {
 			w.Errorf("the ledger has %v, %v", events, err)
 		}

@@ -13,6 +13,7 @@ import (
 	"github.com/recoup-dev/recoup/fault"
 	"github.com/recoup-dev/recoup/server/internal/parquet"
 	"github.com/recoup-dev/recoup/server/internal/store"
+	"github.com/recoup-dev/recoup/server/internal/store/sqldb"
 )
 
 // Archive reads the files of a place. It is for one reader at a time, who closes it.
@@ -38,7 +39,7 @@ type archiveDay struct {
 // search is what was looked for in a day.
 type search struct {
 	day  time.Time
-	from store.Cursor // what was found begins behind it
+	from sqldb.Cursor // what was found begins behind it
 	more bool         // there is more behind what was found
 }
 
@@ -71,31 +72,31 @@ func (a *Archive) Close() error {
 // from large to small. The code of the filter may be the name that was sent for one that
 // nobody had registered. A file that is not what its manifest says ends it with
 // ErrChecksum. The filter must be the same for all pages.
-func (a *Archive) Events(ctx context.Context, f store.EventFilter, p store.Page) ([]recoup.StoredEvent, store.Cursor, error) {
+func (a *Archive) Events(ctx context.Context, f store.EventFilter, p sqldb.Page) ([]recoup.StoredEvent, sqldb.Cursor, error) {
 	list, at := []recoup.StoredEvent{}, p.Cursor
 	for i := range a.days {
 		for len(list) < p.Size() {
 			part, err := a.ofDay(ctx, &a.days[i], &f, at, p.Size()-len(list))
 			if err != nil {
-				return nil, store.Cursor{}, fmt.Errorf("%s: %w", fileName(a.days[i].day, a.days[i].version), err)
+				return nil, sqldb.Cursor{}, fmt.Errorf("%s: %w", fileName(a.days[i].day, a.days[i].version), err)
 			}
 			if len(part) == 0 {
 				break
 			}
 			list = append(list, part...)
 			last := &list[len(list)-1]
-			at = store.Cursor{At: last.TS, ID: last.ID}
+			at = sqldb.Cursor{At: last.TS, ID: last.ID}
 		}
 	}
 	if len(list) < p.Size() {
-		at = store.Cursor{}
+		at = sqldb.Cursor{}
 	}
 	return list, at, nil
 }
 
 // ofDay returns some events of a day behind a cursor. A version that was replaced since
 // the days were listed is looked for again.
-func (a *Archive) ofDay(ctx context.Context, d *archiveDay, f *store.EventFilter, at store.Cursor, limit int) ([]recoup.StoredEvent, error) {
+func (a *Archive) ofDay(ctx context.Context, d *archiveDay, f *store.EventFilter, at sqldb.Cursor, limit int) ([]recoup.StoredEvent, error) {
 	if !d.mayHave(f, at) {
 		return nil, nil
 	}
@@ -113,11 +114,11 @@ func (a *Archive) ofDay(ctx context.Context, d *archiveDay, f *store.EventFilter
 }
 
 // mayHave says without the manifest whether a day may have what is looked for.
-func (d *archiveDay) mayHave(f *store.EventFilter, at store.Cursor) bool {
+func (d *archiveDay) mayHave(f *store.EventFilter, at sqldb.Cursor) bool {
 	return (f.From.IsZero() || d.day.Add(oneDay).After(f.From)) && (f.To.IsZero() || d.day.Before(f.To)) && (at.IsZero() || !d.day.After(at.At))
 }
 
-func (a *Archive) ofVersion(ctx context.Context, d *archiveDay, f *store.EventFilter, at store.Cursor, limit int) ([]recoup.StoredEvent, error) {
+func (a *Archive) ofVersion(ctx context.Context, d *archiveDay, f *store.EventFilter, at sqldb.Cursor, limit int) ([]recoup.StoredEvent, error) {
 	if d.file == nil {
 		m, err := readManifest(ctx, a.place, d.day, d.version)
 		if err != nil {
@@ -138,7 +139,7 @@ func (a *Archive) ofVersion(ctx context.Context, d *archiveDay, f *store.EventFi
 }
 
 // stale reports whether what was found does not say what comes behind a cursor.
-func (a *Archive) stale(day time.Time, at store.Cursor) bool {
+func (a *Archive) stale(day time.Time, at sqldb.Cursor) bool {
 	switch {
 	case !a.of.day.Equal(day):
 		return true
@@ -149,7 +150,7 @@ func (a *Archive) stale(day time.Time, at store.Cursor) bool {
 }
 
 // behind is the number of the first event that was found behind a cursor.
-func (a *Archive) behind(at store.Cursor) int {
+func (a *Archive) behind(at sqldb.Cursor) int {
 	if at.IsZero() {
 		return 0
 	}
@@ -161,13 +162,13 @@ func (a *Archive) behind(at store.Cursor) int {
 }
 
 // older reports whether an event comes behind a cursor.
-func older(e *recoup.StoredEvent, at store.Cursor) bool {
+func older(e *recoup.StoredEvent, at sqldb.Cursor) bool {
 	c := e.TS.Compare(at.At)
 	return c < 0 || c == 0 && bytes.Compare(e.ID[:], at.ID[:]) < 0
 }
 
 // mayHave says by the manifest whether a file may have what is looked for.
-func mayHave(file *recoup.EventFile, f *store.EventFilter, at store.Cursor) bool {
+func mayHave(file *recoup.EventFile, f *store.EventFilter, at sqldb.Cursor) bool {
 	switch {
 	case !f.From.IsZero() && file.Last.Before(f.From), !f.To.IsZero() && !file.First.Before(f.To), !at.IsZero() && file.First.After(at.At):
 		return false
@@ -176,7 +177,7 @@ func mayHave(file *recoup.EventFile, f *store.EventFilter, at store.Cursor) bool
 }
 
 // search finds the newest events of a day behind a cursor.
-func (a *Archive) search(ctx context.Context, file *recoup.EventFile, f *store.EventFilter, at store.Cursor) error {
+func (a *Archive) search(ctx context.Context, file *recoup.EventFile, f *store.EventFilter, at sqldb.Cursor) error {
 	if err := a.open(ctx, file); err != nil {
 		return err
 	}
@@ -222,7 +223,7 @@ func (a *Archive) open(ctx context.Context, file *recoup.EventFile) error {
 }
 
 // searchGroup adds what a row group has of it.
-func (a *Archive) searchGroup(r *parquet.Reader, g int, f *store.EventFilter, at store.Cursor, kept *buffer) error {
+func (a *Archive) searchGroup(r *parquet.Reader, g int, f *store.EventFilter, at sqldb.Cursor, kept *buffer) error {
 	if outside(r, g, f, at) {
 		return nil
 	}
@@ -250,7 +251,7 @@ func (a *Archive) searchGroup(r *parquet.Reader, g int, f *store.EventFilter, at
 }
 
 // outside says whether the bounds of a row group leave out all that is looked for.
-func outside(r *parquet.Reader, g int, f *store.EventFilter, at store.Cursor) bool {
+func outside(r *parquet.Reader, g int, f *store.EventFilter, at sqldb.Cursor) bool {
 	if low, high, ok := r.TextBounds(g, columnCode); ok && f.Code != "" && !inBounds(f.Code, low, high) && !inBounds(fault.CodeUnregisteredCode, low, high) {
 		return true
 	}

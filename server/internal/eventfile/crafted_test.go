@@ -21,6 +21,7 @@ import (
 	"github.com/recoup-dev/recoup"
 	"github.com/recoup-dev/recoup/server/internal/eventfile"
 	"github.com/recoup-dev/recoup/server/internal/store"
+	"github.com/recoup-dev/recoup/server/internal/store/sqldb"
 )
 
 // plant puts a file of a day and version into a folder, with a manifest that says so.
@@ -53,7 +54,7 @@ func TestPlantedVersion(t *testing.T) {
 			if err := errors.Join(err, f.Tidy(t.Context(), day)); err != nil || filed.Version != 1 {
 				t.Fatalf("%s: %v", filed.Name, err)
 			}
-			list, _, err := archive(t, f).Events(t.Context(), store.EventFilter{}, store.Page{Limit: 10})
+			list, _, err := archive(t, f).Events(t.Context(), store.EventFilter{}, sqldb.Page{Limit: 10})
 			if err != nil || len(list) != 1 {
 				t.Errorf("%v: %v", list, err)
 			}
@@ -101,7 +102,7 @@ func TestLargeEvents(t *testing.T) {
 	a := archive(t, f)
 	var got int
 	var last recoup.ID
-	for page := (store.Page{Limit: 70}); ; {
+	for page := (sqldb.Page{Limit: 70}); ; {
 		list, next, err := a.Events(t.Context(), store.EventFilter{}, page)
 		if err != nil {
 			t.Fatal(err)
@@ -134,7 +135,7 @@ func TestOversized(t *testing.T) {
 		t.Fatal(err)
 	}
 	a := archive(t, f)
-	_, _, err = a.Events(t.Context(), store.EventFilter{}, store.Page{Limit: 10})
+	_, _, err = a.Events(t.Context(), store.EventFilter{}, sqldb.Page{Limit: 10})
 	if err := errors.Join(err, a.Close()); !errors.Is(err, eventfile.ErrDamaged) || !strings.Contains(err.Error(), filed.Name) || !strings.Contains(err.Error(), "the limit is 16384") {
 		t.Errorf("%v", err)
 	}
@@ -142,7 +143,7 @@ func TestOversized(t *testing.T) {
 	if err := errors.Join(err, os.WriteFile(filepath.Join(folder, strings.TrimSuffix(filed.Name, ".parquet")+".json"), text, 0o600)); err != nil {
 		t.Fatal(err)
 	}
-	if _, _, err := archive(t, f).Events(t.Context(), store.EventFilter{}, store.Page{Limit: 10}); !errors.Is(err, eventfile.ErrDamaged) || !strings.Contains(err.Error(), "more than 4194304 bytes") {
+	if _, _, err := archive(t, f).Events(t.Context(), store.EventFilter{}, sqldb.Page{Limit: 10}); !errors.Is(err, eventfile.ErrDamaged) || !strings.Contains(err.Error(), "more than 4194304 bytes") {
 		t.Errorf("%v", err)
 	}
 }
@@ -238,7 +239,7 @@ func TestRowsOfTheManifest(t *testing.T) {
 			t.Fatal(err)
 		}
 		want := fmt.Sprintf("it has 2 rows, and the manifest says %d", rows)
-		list, _, err := archive(t, f).Events(t.Context(), store.EventFilter{}, store.Page{Limit: 10})
+		list, _, err := archive(t, f).Events(t.Context(), store.EventFilter{}, sqldb.Page{Limit: 10})
 		if !errors.Is(err, eventfile.ErrChecksum) || !strings.Contains(err.Error(), want) {
 			t.Errorf("%d rows: %v, %v", rows, list, err)
 		}

@@ -17,6 +17,7 @@ import (
 	"github.com/recoup-dev/recoup"
 	"github.com/recoup-dev/recoup/server/internal/eventfile"
 	"github.com/recoup-dev/recoup/server/internal/store"
+	"github.com/recoup-dev/recoup/server/internal/store/sqldb"
 )
 
 var day = time.Date(2026, 2, 5, 0, 0, 0, 0, time.UTC)
@@ -143,7 +144,7 @@ func TestArchiveIsTheLedger(t *testing.T) {
 			}
 			return slices.Compare(b.ID[:], a.ID[:])
 		})
-		a, page := archive(t, f), store.Page{Limit: rapid.IntRange(1, 20).Draw(t, "page")}
+		a, page := archive(t, f), sqldb.Page{Limit: rapid.IntRange(1, 20).Draw(t, "page")}
 		var got []store.Event
 		for {
 			list, next, err := a.Events(t.Context(), filter, page)
@@ -230,7 +231,7 @@ func TestDiedInBetween(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if list, _, err := archive(t, f).Events(t.Context(), store.EventFilter{}, store.Page{}); err != nil || len(list) != 1 {
+	if list, _, err := archive(t, f).Events(t.Context(), store.EventFilter{}, sqldb.Page{}); err != nil || len(list) != 1 {
 		t.Errorf("%v, %v", list, err)
 	}
 	old := day.Add(-48 * time.Hour)
@@ -241,7 +242,7 @@ func TestDiedInBetween(t *testing.T) {
 	if got, err := f.File(t.Context(), day); err != nil || got.Version != 3 { // no name is used again
 		t.Errorf("%+v, %v", got, err)
 	}
-	if list, _, err := archive(t, f).Events(t.Context(), store.EventFilter{}, store.Page{}); err != nil || len(list) != 2 {
+	if list, _, err := archive(t, f).Events(t.Context(), store.EventFilter{}, sqldb.Page{}); err != nil || len(list) != 2 {
 		t.Errorf("%v, %v", list, err)
 	}
 	if _, err := os.Stat(part); !errors.Is(err, os.ErrNotExist) {
@@ -267,7 +268,7 @@ func TestTampering(t *testing.T) {
 	read := func() error {
 		a, err := eventfile.OpenArchive(t.Context(), f.Place)
 		if err == nil {
-			_, _, err = a.Events(t.Context(), store.EventFilter{}, store.Page{})
+			_, _, err = a.Events(t.Context(), store.EventFilter{}, sqldb.Page{})
 		}
 		return err
 	}

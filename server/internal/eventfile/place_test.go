@@ -14,6 +14,7 @@ import (
 	"github.com/recoup-dev/recoup/server/internal/eventfile"
 	"github.com/recoup-dev/recoup/server/internal/objectstore/s3test"
 	"github.com/recoup-dev/recoup/server/internal/store"
+	"github.com/recoup-dev/recoup/server/internal/store/sqldb"
 )
 
 // places runs a test on a folder and on a bucket of a real server, each empty. The path of
@@ -169,7 +170,7 @@ func sound(t *testing.T, k *kept, row *eventfile.Filed, least int) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	list, _, err := a.Events(t.Context(), store.EventFilter{}, store.Page{Limit: 100})
+	list, _, err := a.Events(t.Context(), store.EventFilter{}, sqldb.Page{Limit: 100})
 	if err := errors.Join(err, a.Close()); err != nil || len(list) < least {
 		t.Errorf("%d events can be read, at least %d were filed: %v", len(list), least, err)
 	}
@@ -309,7 +310,7 @@ func TestReplacedWhileRead(t *testing.T) {
 		}
 		l.add(event(2, "B", day, true))
 		healed(t, k, l, row)
-		list, _, err := a.Events(t.Context(), store.EventFilter{}, store.Page{})
+		list, _, err := a.Events(t.Context(), store.EventFilter{}, sqldb.Page{})
 		if err := errors.Join(err, a.Close()); err != nil || len(list) != 2 {
 			t.Errorf("%v, %v", list, err)
 		}
@@ -336,7 +337,7 @@ func TestManyDays(t *testing.T) {
 			t.Fatal(err)
 		}
 		count := func(from, to time.Time) int {
-			list, _, err := a.Events(t.Context(), store.EventFilter{From: from, To: to}, store.Page{Limit: 1000})
+			list, _, err := a.Events(t.Context(), store.EventFilter{From: from, To: to}, sqldb.Page{Limit: 1000})
 			if err != nil {
 				t.Fatal(err)
 			}

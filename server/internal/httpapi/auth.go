@@ -16,7 +16,7 @@ import (
 	"github.com/recoup-dev/recoup/fault"
 	"github.com/recoup-dev/recoup/server/internal/access"
 	"github.com/recoup-dev/recoup/server/internal/check"
-	"github.com/recoup-dev/recoup/server/internal/store"
+	"github.com/recoup-dev/recoup/server/internal/store/sqldb"
 )
 
 // authorize finds out who calls and whether they may.
@@ -97,7 +97,7 @@ func (s *Server) authenticate(c *Call) (*recoup.Key, error) {
 	switch {
 	case errors.Is(err, errNoKey): // and was charged for
 		return nil, invalidKey(c)
-	case errors.Is(err, store.ErrNotFound):
+	case errors.Is(err, sqldb.ErrNotFound):
 		s.admission.guessed(s.client(c.Request), c.Now)
 		return nil, invalidKey(c)
 	case err != nil:
@@ -123,7 +123,7 @@ func (s *Server) holder(r *http.Request) *recoup.Key {
 	}
 	key, err := s.keys.find(r.Context(), hash, now, false)
 	switch {
-	case errors.Is(err, store.ErrNotFound) && !errors.Is(err, errNoKey):
+	case errors.Is(err, sqldb.ErrNotFound) && !errors.Is(err, errNoKey):
 		s.admission.guessed(s.client(r), now)
 		return nil
 	case err != nil, !key.Valid(now):

@@ -7,7 +7,7 @@ import (
 
 	"github.com/recoup-dev/recoup"
 	"github.com/recoup-dev/recoup/fault"
-	"github.com/recoup-dev/recoup/server/internal/store"
+	"github.com/recoup-dev/recoup/server/internal/store/sqldb"
 )
 
 // Page has the parameters of a list.
@@ -17,20 +17,20 @@ type Page struct {
 }
 
 // StorePage returns the page that the store is asked for.
-func (p Page) StorePage() (store.Page, error) {
+func (p Page) StorePage() (sqldb.Page, error) {
 	if p.Cursor == "" {
-		return store.Page{Limit: p.Limit}, nil
+		return sqldb.Page{Limit: p.Limit}, nil
 	}
 	b, err := base64.RawURLEncoding.DecodeString(p.Cursor)
 	if err != nil || len(b) != 24 {
-		return store.Page{}, BadCursor()
+		return sqldb.Page{}, BadCursor()
 	}
-	c := store.Cursor{At: time.UnixMicro(int64(binary.BigEndian.Uint64(b))).UTC()}
+	c := sqldb.Cursor{At: time.UnixMicro(int64(binary.BigEndian.Uint64(b))).UTC()}
 	if !PlausibleTime(c.At) {
-		return store.Page{}, BadCursor()
+		return sqldb.Page{}, BadCursor()
 	}
 	copy(c.ID[:], b[8:])
-	return store.Page{Limit: p.Limit, Cursor: c}, nil
+	return sqldb.Page{Limit: p.Limit, Cursor: c}, nil
 }
 
 // PlausibleTime reports whether the time of a cursor can come from a store. A made-up time may
@@ -43,7 +43,7 @@ func BadCursor() error {
 }
 
 // NextCursor returns the cursor of the next page; empty: this page is the last.
-func NextCursor(c store.Cursor) string {
+func NextCursor(c sqldb.Cursor) string {
 	if c.IsZero() {
 		return ""
 	}

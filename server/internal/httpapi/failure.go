@@ -9,6 +9,7 @@ import (
 
 	"github.com/recoup-dev/recoup/fault"
 	"github.com/recoup-dev/recoup/server/internal/store"
+	"github.com/recoup-dev/recoup/server/internal/store/sqldb"
 	"github.com/recoup-dev/recoup/server/internal/turn"
 )
 
@@ -27,7 +28,7 @@ func AsFault(err error) error {
 		return err
 	case errors.As(err, &known):
 		return known.Fault()
-	case errors.Is(err, store.ErrNotFound):
+	case errors.Is(err, sqldb.ErrNotFound):
 		return fault.Wrap(err, fault.CodeNotFound, "There is nothing of that name or id.")
 	case errors.Is(err, store.ErrConflict):
 		return fault.Wrap(err, fault.CodeIdempotencyConflict, "The idempotency key was used for another request.")

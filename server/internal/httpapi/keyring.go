@@ -11,6 +11,7 @@ import (
 	"github.com/recoup-dev/recoup"
 	"github.com/recoup-dev/recoup/fault"
 	"github.com/recoup-dev/recoup/server/internal/store"
+	"github.com/recoup-dev/recoup/server/internal/store/sqldb"
 	"github.com/recoup-dev/recoup/server/internal/stream"
 )
 
@@ -59,7 +60,7 @@ const (
 )
 
 // errNoKey is the answer to a hash that was of no key a moment ago.
-var errNoKey = fmt.Errorf("key: %w", store.ErrNotFound)
+var errNoKey = fmt.Errorf("key: %w", sqldb.ErrNotFound)
 
 func newKeyring(s store.KeyReader) *keyring {
 	return &keyring{
@@ -160,7 +161,7 @@ func (k *keyring) lookUp(ctx context.Context, l *lookup, hash [32]byte, now time
 	switch {
 	case k.changes != changes:
 		return
-	case errors.Is(l.err, store.ErrNotFound):
+	case errors.Is(l.err, sqldb.ErrNotFound):
 		delete(k.known, hash)
 		if len(k.unknown) >= maxKnown {
 			clear(k.unknown)
@@ -230,7 +231,7 @@ func (k *keyring) watch(ctx context.Context, key *recoup.Key, now func() time.Ti
 func (k *keyring) check(ctx context.Context, watched *recoup.Key, now func() time.Time) error {
 	hash := watched.Hash
 	key, err := k.store.KeyByHash(ctx, hash, true)
-	if err != nil && !errors.Is(err, store.ErrNotFound) || err == nil && key.Valid(now()) && key.Role == watched.Role && slices.Equal(key.Hubs, watched.Hubs) {
+	if err != nil && !errors.Is(err, sqldb.ErrNotFound) || err == nil && key.Valid(now()) && key.Role == watched.Role && slices.Equal(key.Hubs, watched.Hubs) {
 		return nil
 	}
 	k.mu.Lock()

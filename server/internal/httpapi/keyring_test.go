@@ -9,6 +9,7 @@ import (
 
 	"github.com/recoup-dev/recoup"
 	"github.com/recoup-dev/recoup/server/internal/store"
+	"github.com/recoup-dev/recoup/server/internal/store/sqldb"
 )
 
 // fickle is a store that may be away, slow, or know a key no more.
@@ -104,7 +105,7 @@ func TestStaleKeys(t *testing.T) {
 		if key, err := find(true); err != nil || key.RevokedAt.IsZero() {
 			t.Errorf("revoked, and then away: %+v, %v", key, err)
 		}
-		f.err = store.ErrNotFound
+		f.err = sqldb.ErrNotFound
 		time.Sleep(keyMemory)
 		_, _ = find(true)
 		f.err = errStoreAway

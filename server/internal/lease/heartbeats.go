@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/recoup-dev/recoup/server/internal/store"
+	"github.com/recoup-dev/recoup/server/internal/store/sqldb"
 )
 
 const (
@@ -84,7 +85,7 @@ func (r *Heartbeats) Flush(ctx context.Context) error {
 	if now.Sub(r.purged) < purgeEvery {
 		return nil
 	}
-	_, err := r.store.PurgeHeartbeats(ctx, now.Add(-store.HeartbeatLife), store.MaxPage)
+	_, err := r.store.PurgeHeartbeats(ctx, now.Add(-store.HeartbeatLife), sqldb.MaxPage)
 	if err == nil {
 		r.purged = now
 	}

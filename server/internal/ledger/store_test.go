@@ -17,6 +17,7 @@ import (
 	"github.com/recoup-dev/recoup/server/internal/store"
 	"github.com/recoup-dev/recoup/server/internal/store/postgres"
 	"github.com/recoup-dev/recoup/server/internal/store/postgres/pgtest"
+	"github.com/recoup-dev/recoup/server/internal/store/sqldb"
 	"github.com/recoup-dev/recoup/server/internal/store/sqlite/sqlitetest"
 )
 
@@ -54,7 +55,7 @@ func onBothStores(t *testing.T, try func(t *testing.T, l realStore)) {
 func stored(t *testing.T, l realStore) map[recoup.ID]store.Event {
 	t.Helper()
 	found := map[recoup.ID]store.Event{}
-	page := store.Page{Limit: store.MaxPage}
+	page := sqldb.Page{Limit: sqldb.MaxPage}
 	for {
 		list, next, err := l.Events(t.Context(), store.EventFilter{}, page)
 		if err != nil {

@@ -12,6 +12,7 @@ import (
 	"github.com/recoup-dev/recoup/server/internal/alert"
 	"github.com/recoup-dev/recoup/server/internal/policy"
 	"github.com/recoup-dev/recoup/server/internal/store"
+	"github.com/recoup-dev/recoup/server/internal/store/sqldb"
 )
 
 // maxItems is how many things one message lists. Errors beyond are counted and not
@@ -21,7 +22,7 @@ const maxItems = 100
 // composer builds messages.
 type composer struct {
 	find   func(context.Context, recoup.ID) (recoup.Error, error)
-	list   func(context.Context, store.Filter, store.Page) ([]recoup.Error, store.Cursor, error)
+	list   func(context.Context, store.Filter, sqldb.Page) ([]recoup.Error, sqldb.Cursor, error)
 	policy *policy.Policy
 	base   string // of links; empty: none
 }
@@ -130,7 +131,7 @@ func (c *composer) error(ctx context.Context, n *outgoing) (Item, error) {
 	item := Item{NoticeID: n.ID, ErrorID: n.ErrorID, Key: "notice:" + n.ID.String(), Link: c.link("errors", n.ErrorID)}
 	e, err := c.find(ctx, n.ErrorID)
 	switch {
-	case errors.Is(err, store.ErrNotFound):
+	case errors.Is(err, sqldb.ErrNotFound):
 		return item, nil
 	case err != nil:
 		return item, err
@@ -180,7 +181,7 @@ func (c *composer) paged(ctx context.Context, e *recoup.Error) (bool, error) {
 	if !ok {
 		return false, nil
 	}
-	for page := (store.Page{Limit: store.MaxPage}); ; {
+	for page := (sqldb.Page{Limit: sqldb.MaxPage}); ; {
 		others, next, err := c.list(ctx, store.Filter{Table: e.Table, Code: e.Code}, page)
 		if err != nil {
 			return false, err

@@ -12,6 +12,7 @@ import (
 	"github.com/recoup-dev/recoup"
 	"github.com/recoup-dev/recoup/server/internal/policy"
 	"github.com/recoup-dev/recoup/server/internal/store"
+	"github.com/recoup-dev/recoup/server/internal/store/sqldb"
 )
 
 // Store is what the dispatcher needs of a store.
@@ -42,7 +43,7 @@ const (
 	// dies, another sends it then.
 	lease = 2 * time.Minute
 
-	claimSize = store.MaxPage
+	claimSize = sqldb.MaxPage
 	maxGroup  = maxItems // of notices that are looked at one by one
 )
 
@@ -231,11 +232,11 @@ func (d *Dispatcher) finish(ctx context.Context, now time.Time, done []store.Del
 
 // Test sends a message through a channel, at once and whatever became of others. One
 // that accepts it is no longer left alone. The error is a [*Failure], or
-// store.ErrNotFound for a channel that there is not.
+// sqldb.ErrNotFound for a channel that there is not.
 func (d *Dispatcher) Test(ctx context.Context, name, by string, id recoup.ID) error {
 	l := d.lanes[name]
 	if l == nil {
-		return store.ErrNotFound
+		return sqldb.ErrNotFound
 	}
 	ctx, cancel := context.WithTimeout(ctx, d.o.Timeout)
 	defer cancel()

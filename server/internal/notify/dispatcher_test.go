@@ -14,6 +14,7 @@ import (
 	"github.com/recoup-dev/recoup"
 	"github.com/recoup-dev/recoup/server/internal/notify"
 	"github.com/recoup-dev/recoup/server/internal/store"
+	"github.com/recoup-dev/recoup/server/internal/store/sqldb"
 )
 
 const dol = "outreach.dol_errors"
@@ -324,7 +325,7 @@ func TestResend(t *testing.T) {
 		w.got(w.pager, 1)
 		w.got(w.chat, 1)
 		w.pending(0)
-		list, _, err := db.Notices(t.Context(), recoup.NoticeFilter{State: recoup.NoticeGivenUp}, store.Page{})
+		list, _, err := db.Notices(t.Context(), recoup.NoticeFilter{State: recoup.NoticeGivenUp}, sqldb.Page{})
 		if err != nil || len(list) != 1 || list[0].LastError != "chat: answered with status 400" {
 			t.Fatalf("given up are %+v, %v", list, err)
 		}
@@ -472,7 +473,7 @@ func TestChannelTest(t *testing.T) {
 				t.Errorf("%s: %v", name, err)
 			}
 		}
-		if err := w.d.Test(t.Context(), "carrier-pigeon", "ada", recoup.ID{9}); !errors.Is(err, store.ErrNotFound) {
+		if err := w.d.Test(t.Context(), "carrier-pigeon", "ada", recoup.ID{9}); !errors.Is(err, sqldb.ErrNotFound) {
 			t.Errorf("got %v", err)
 		}
 		w.hook.now(status(http.StatusForbidden))

@@ -13,7 +13,7 @@ import (
 
 	"github.com/recoup-dev/recoup"
 	"github.com/recoup-dev/recoup/server/internal/notify"
-	"github.com/recoup-dev/recoup/server/internal/store"
+	"github.com/recoup-dev/recoup/server/internal/store/sqldb"
 )
 
 // sections are routes and digests that take turns.
@@ -146,7 +146,7 @@ func (w *world) twice(since time.Time, r *receiver) (twice []string) {
 // since returns the notices since a time.
 func (w *world) since(start time.Time) (list []recoup.Notice) {
 	w.T.Helper()
-	for page := (store.Page{Limit: store.MaxPage}); ; {
+	for page := (sqldb.Page{Limit: sqldb.MaxPage}); ; {
 		part, next, err := w.db.Notices(w.T.Context(), recoup.NoticeFilter{}, page)
 		if err != nil {
 			w.T.Fatal(err)

@@ -13,6 +13,7 @@ import (
 	"github.com/recoup-dev/recoup/server/internal/notify"
 	"github.com/recoup-dev/recoup/server/internal/policy"
 	"github.com/recoup-dev/recoup/server/internal/store"
+	"github.com/recoup-dev/recoup/server/internal/store/sqldb"
 	"github.com/recoup-dev/recoup/server/internal/test/conformance"
 	"github.com/recoup-dev/recoup/server/internal/test/node"
 )
@@ -141,7 +142,7 @@ func notice(kind recoup.NoticeKind, to, body string) recoup.Notice {
 // pending says how many notices must wait, and returns them.
 func (w *world) pending(want int) []recoup.Notice {
 	w.T.Helper()
-	list, err := w.db.PendingNotices(w.T.Context(), store.MaxPage)
+	list, err := w.db.PendingNotices(w.T.Context(), sqldb.MaxPage)
 	if err != nil {
 		w.T.Fatal(err)
 	}

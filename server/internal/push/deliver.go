@@ -16,7 +16,7 @@ import (
 	"github.com/recoup-dev/recoup/internal/signature"
 	"github.com/recoup-dev/recoup/retry"
 	"github.com/recoup-dev/recoup/server/internal/notify"
-	"github.com/recoup-dev/recoup/server/internal/store"
+	"github.com/recoup-dev/recoup/server/internal/store/sqldb"
 )
 
 // The outcomes of deliveries.
@@ -70,7 +70,7 @@ func Lost(err error) bool {
 	case fault.CodeLeaseLost, fault.CodeBatchKilled, fault.CodeInvalidTransition, fault.CodeConflict:
 		return true
 	}
-	return errors.Is(err, store.ErrNotFound)
+	return errors.Is(err, sqldb.ErrNotFound)
 }
 
 // deliver sends one delivery and records the result in the answer. If the delivery fails,

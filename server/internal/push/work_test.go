@@ -14,6 +14,7 @@ import (
 	"github.com/recoup-dev/recoup/server/internal/engine"
 	"github.com/recoup-dev/recoup/server/internal/push"
 	"github.com/recoup-dev/recoup/server/internal/store"
+	"github.com/recoup-dev/recoup/server/internal/store/sqldb"
 )
 
 // submit puts work into the queue.
@@ -44,7 +45,7 @@ func (w *world) claim() []recoup.ClaimedWork {
 // deadLettered lists the classes of dead letters.
 func (w *world) deadLettered() (classes []string) {
 	w.Helper()
-	list, _, err := w.db.DeadLetters(w.Context(), store.DeadLetterFilter{}, store.Page{})
+	list, _, err := w.db.DeadLetters(w.Context(), store.DeadLetterFilter{}, sqldb.Page{})
 	w.must(err)
 	for i := range list {
 		classes = append(classes, string(list[i].Dead.Class))
@@ -338,7 +339,7 @@ func TestPausedWhileDelivering(t *testing.T) {
 // replay sends the one dead letter that there is back to work, as its workflow demands.
 func (w *world) replay() recoup.ID {
 	w.Helper()
-	list, _, err := w.db.DeadLetters(w.Context(), store.DeadLetterFilter{}, store.Page{})
+	list, _, err := w.db.DeadLetters(w.Context(), store.DeadLetterFilter{}, sqldb.Page{})
 	w.must(err)
 	d := &list[0].Dead
 	id := d.ErrorID

@@ -9,6 +9,7 @@ import (
 	"github.com/recoup-dev/recoup/fault"
 	"github.com/recoup-dev/recoup/server/internal/policy"
 	"github.com/recoup-dev/recoup/server/internal/store"
+	"github.com/recoup-dev/recoup/server/internal/store/sqldb"
 )
 
 // Store is where Gate Zero keeps its things.
@@ -115,7 +116,7 @@ func (s *Service) Story(ctx context.Context, intake recoup.ID) (Story, error) {
 	if err != nil {
 		return Story{}, err
 	}
-	rows, err := s.store.Timeline(ctx, intake, store.MaxPage)
+	rows, err := s.store.Timeline(ctx, intake, sqldb.MaxPage)
 	return Story{Case: c, Rows: rows}, err
 }
 
@@ -124,7 +125,7 @@ func importFailure(err error) error {
 	switch {
 	case errors.Is(err, store.ErrRefused):
 		return fault.Wrap(err, fault.CodeInvalidTransition, "The import of this batch is complete; what is new needs another batch.")
-	case errors.Is(err, store.ErrNotFound):
+	case errors.Is(err, sqldb.ErrNotFound):
 		return fault.Wrap(err, fault.CodeNotFound, "There is no such batch; make it first.")
 	}
 	return err

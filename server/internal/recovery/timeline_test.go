@@ -7,7 +7,7 @@ import (
 
 	"github.com/recoup-dev/recoup"
 	"github.com/recoup-dev/recoup/server/internal/recovery"
-	"github.com/recoup-dev/recoup/server/internal/store"
+	"github.com/recoup-dev/recoup/server/internal/store/sqldb"
 )
 
 // verify holds the end of a fortnight to what must be true of it.
@@ -17,7 +17,7 @@ func (f *fortnight) verify(size int, frozen time.Time) {
 	b, err := f.Batch(ctx, fortnightBatch)
 	f.must(err)
 	intakes, recoveries := map[recoup.IntakeStatus]int64{}, map[recoup.RecoveryStatus]int64{}
-	for p := (store.Page{Limit: store.MaxPage}); ; {
+	for p := (sqldb.Page{Limit: sqldb.MaxPage}); ; {
 		list, next, err := f.Intakes(ctx, recoup.IntakeFilter{BatchID: fortnightBatch}, p)
 		f.must(err)
 		for i := range list {
@@ -52,7 +52,7 @@ func (f *fortnight) verify(size int, frozen time.Time) {
 	case exhausted == 0 || succeeded == 0 || f.refused[recovery.BatchKilled] == 0 || f.refused[recovery.LeaseLost] == 0:
 		f.Errorf("it was an easy fortnight: %v %v %v", intakes, recoveries, f.refused)
 	}
-	rows, err := f.BatchTimeline(ctx, fortnightBatch, store.MaxPage)
+	rows, err := f.BatchTimeline(ctx, fortnightBatch, sqldb.MaxPage)
 	f.must(err)
 	var said string
 	for _, r := range rows {

@@ -76,7 +76,7 @@ func CheckClaim(in recoup.GateZeroClaim) error {
 
 // Record records results in order; each succeeds or fails on its own. The error of an outcome
 // is a *[Refusal], a *[fault.Error] about what the result lacks, or
-// store.ErrNotFound. What was recorded already is refused and changes nothing.
+// sqldb.ErrNotFound. What was recorded already is refused and changes nothing.
 func (s *Service) Record(ctx context.Context, results []recoup.GateZeroResult) ([]store.CaseOutcome, error) {
 	now, out := s.now(), make([]store.CaseOutcome, len(results))
 	var first, retried batch.Part[store.CaseStep]

@@ -8,6 +8,7 @@ import (
 	"github.com/recoup-dev/recoup/server/internal/recovery"
 	"github.com/recoup-dev/recoup/server/internal/scheduler"
 	"github.com/recoup-dev/recoup/server/internal/store"
+	"github.com/recoup-dev/recoup/server/internal/store/sqldb"
 	"github.com/recoup-dev/recoup/server/internal/test/node"
 )
 
@@ -70,7 +71,7 @@ func (w *world) known(name string) store.Job {
 // notices returns the kinds of notices that wait, oldest first.
 func (w *world) notices() []recoup.NoticeKind {
 	w.Helper()
-	list, err := w.DB.PendingNotices(w.Context(), store.MaxPage)
+	list, err := w.DB.PendingNotices(w.Context(), sqldb.MaxPage)
 	w.Must(err)
 	kinds := make([]recoup.NoticeKind, len(list))
 	for i := range list {

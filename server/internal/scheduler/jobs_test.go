@@ -13,6 +13,7 @@ import (
 	"github.com/recoup-dev/recoup/server/internal/recovery"
 	"github.com/recoup-dev/recoup/server/internal/scheduler"
 	"github.com/recoup-dev/recoup/server/internal/store"
+	"github.com/recoup-dev/recoup/server/internal/store/sqldb"
 )
 
 const (
@@ -75,7 +76,7 @@ func TestJobs(t *testing.T) {
 				w.Errorf("%s: %d to do", name, would)
 			}
 		}
-		if events, _, err := w.DB.Events(w.Context(), store.EventFilter{}, store.Page{}); err != nil || len(events) != 0 {
+		if events, _, err := w.DB.Events(w.Context(), store.EventFilter{}, sqldb.Page{}); err != nil || len(events) != 0 {
 			w.Errorf("%d events are left, %v", len(events), err)
 		}
 	})
@@ -152,7 +153,7 @@ func (zeros) Read(p []byte) (int, error) { clear(p); return len(p), nil }
 // delivered delivers the notices that wait.
 func (w *world) delivered() {
 	w.Helper()
-	list, err := w.DB.ClaimNotices(w.Context(), w.Now(), time.Minute, store.MaxPage)
+	list, err := w.DB.ClaimNotices(w.Context(), w.Now(), time.Minute, sqldb.MaxPage)
 	if err != nil || len(list) == 0 {
 		w.Fatalf("%d to tell, %v", len(list), err)
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/recoup-dev/recoup/server/internal/lifecycle"
 	"github.com/recoup-dev/recoup/server/internal/policy"
 	"github.com/recoup-dev/recoup/server/internal/store"
+	"github.com/recoup-dev/recoup/server/internal/store/sqldb"
 )
 
 // How much happens in a year.
@@ -155,7 +156,7 @@ func (y *year) act(act engine.Act) {
 	switch {
 	case err == nil:
 		y.expectRetry(out.Error)
-	case errors.As(err, &refusal), errors.Is(err, store.ErrNotFound):
+	case errors.As(err, &refusal), errors.Is(err, sqldb.ErrNotFound):
 	default:
 		y.must(err)
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/recoup-dev/recoup/server/internal/alert"
 	"github.com/recoup-dev/recoup/server/internal/policy"
 	"github.com/recoup-dev/recoup/server/internal/store"
+	"github.com/recoup-dev/recoup/server/internal/store/sqldb"
 )
 
 // watch looks over the shoulder of whoever evaluates the rules. It sees the figures
@@ -99,9 +100,9 @@ func (w *watch) Processed(ctx context.Context, s store.Span, f store.ProcessedFi
 }
 
 // Silences hides them from an evaluation that is to be caught not heeding them.
-func (w *watch) Silences(ctx context.Context, at time.Time, p store.Page) ([]recoup.Silence, store.Cursor, error) {
+func (w *watch) Silences(ctx context.Context, at time.Time, p sqldb.Page) ([]recoup.Silence, sqldb.Cursor, error) {
 	if w.sabotage == hearsNoSilence {
-		return nil, store.Cursor{}, nil
+		return nil, sqldb.Cursor{}, nil
 	}
 	return w.database.Silences(ctx, at, p)
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/recoup-dev/recoup/server/internal/notify"
 	"github.com/recoup-dev/recoup/server/internal/scheduler"
 	"github.com/recoup-dev/recoup/server/internal/store"
+	"github.com/recoup-dev/recoup/server/internal/store/sqldb"
 )
 
 // wrong notes that something is not as it should be.
@@ -21,9 +22,9 @@ func (y *year) wrong(format string, args ...any) {
 }
 
 // all reads a list to its end.
-func all(y *year, read func(store.Page) ([]recoup.Error, store.Cursor, error)) []recoup.Error {
+func all(y *year, read func(sqldb.Page) ([]recoup.Error, sqldb.Cursor, error)) []recoup.Error {
 	var list []recoup.Error
-	for p := (store.Page{Limit: store.MaxPage}); ; {
+	for p := (sqldb.Page{Limit: sqldb.MaxPage}); ; {
 		page, next, err := read(p)
 		y.must(err)
 		list = append(list, page...)
@@ -35,7 +36,7 @@ func all(y *year, read func(store.Page) ([]recoup.Error, store.Cursor, error)) [
 }
 
 func (y *year) live() []recoup.Error {
-	return all(y, func(p store.Page) ([]recoup.Error, store.Cursor, error) {
+	return all(y, func(p sqldb.Page) ([]recoup.Error, sqldb.Cursor, error) {
 		return y.db.Errors(y.Context(), store.Filter{}, p)
 	})
 }
@@ -43,7 +44,7 @@ func (y *year) live() []recoup.Error {
 func (y *year) archived() []recoup.Error {
 	var list []recoup.Error
 	for _, t := range y.policies.Tables() {
-		list = append(list, all(y, func(p store.Page) ([]recoup.Error, store.Cursor, error) {
+		list = append(list, all(y, func(p sqldb.Page) ([]recoup.Error, sqldb.Cursor, error) {
 			return y.db.Archived(y.Context(), t.Name, p)
 		})...)
 	}
@@ -161,7 +162,7 @@ func (y *year) checkEnded() {
 // before has ended, and an error ends once.
 func (y *year) checkLives() {
 	for _, id := range y.order {
-		history, err := y.db.History(y.Context(), id, store.MaxPage)
+		history, err := y.db.History(y.Context(), id, sqldb.MaxPage)
 		y.must(err)
 		ends := 0
 		for i, h := range history {
@@ -220,7 +221,7 @@ func (y *year) checkNotices() {
 	}
 	held, missing := y.held(), map[recoup.NoticeKind]int{}
 	for _, id := range y.order {
-		history, err := y.db.History(y.Context(), id, store.MaxPage)
+		history, err := y.db.History(y.Context(), id, sqldb.MaxPage)
 		y.must(err)
 		want := map[recoup.NoticeKind]int{}
 		for i, h := range history {

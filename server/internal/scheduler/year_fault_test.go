@@ -15,6 +15,7 @@ import (
 
 	"github.com/recoup-dev/recoup"
 	"github.com/recoup-dev/recoup/server/internal/store"
+	"github.com/recoup-dev/recoup/server/internal/store/sqldb"
 )
 
 var errCut = errors.New("the connection was cut")
@@ -299,10 +300,10 @@ func (s *shaky) InsertEvents(ctx context.Context, events []store.Event) (n int, 
 }
 
 // Errors shows, to a test of the tests, an archived error as one that is open.
-func (s *shaky) Errors(ctx context.Context, f store.Filter, p store.Page) ([]recoup.Error, store.Cursor, error) {
+func (s *shaky) Errors(ctx context.Context, f store.Filter, p sqldb.Page) ([]recoup.Error, sqldb.Cursor, error) {
 	list, next, err := s.database.Errors(ctx, f, p)
 	if s.sabotage == keepsArchived && err == nil && next.IsZero() {
-		archived, _, err := s.Archived(ctx, dol, store.Page{Limit: 1})
+		archived, _, err := s.Archived(ctx, dol, sqldb.Page{Limit: 1})
 		return append(list, archived...), next, err
 	}
 	return list, next, err

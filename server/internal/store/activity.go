@@ -7,7 +7,7 @@ import (
 
 	"github.com/recoup-dev/recoup"
 	"github.com/recoup-dev/recoup/server/internal/lifecycle"
-	"github.com/recoup-dev/recoup/server/internal/store/row"
+	"github.com/recoup-dev/recoup/server/internal/store/sqldb"
 )
 
 // Activity is what happened to the errors of a table in a minute or, as a sum,
@@ -38,30 +38,30 @@ type Activity struct {
 }
 
 // Activities describes the rows of activity.
-var Activities = row.Table[Activity]{Name: "recoup.activity_delta", Columns: append([]row.Column[Activity]{
-	row.Time("minute", func(a *Activity) *time.Time { return &a.Minute }),
-	row.Text("table_name", func(a *Activity) *string { return &a.Table }),
+var Activities = sqldb.Table[Activity]{Name: "recoup.activity_delta", Columns: append([]sqldb.Column[Activity]{
+	sqldb.Time("minute", func(a *Activity) *time.Time { return &a.Minute }),
+	sqldb.Text("table_name", func(a *Activity) *string { return &a.Table }),
 }, ActivityCounts...)}
 
 // ActivityCounts describes what is counted.
-var ActivityCounts = []row.Column[Activity]{
-	row.Big("reported", func(a *Activity) *int64 { return &a.Reported }),
-	row.Big("parked", func(a *Activity) *int64 { return &a.Parked }),
-	row.Big("escalated", func(a *Activity) *int64 { return &a.Escalated }),
-	row.Big("attempts", func(a *Activity) *int64 { return &a.Attempts }),
-	row.Big("succeeded", func(a *Activity) *int64 { return &a.Succeeded }),
-	row.Big("expired", func(a *Activity) *int64 { return &a.Expired }),
-	row.Big("archived", func(a *Activity) *int64 { return &a.Archived }),
-	row.Big("park_left", func(a *Activity) *int64 { return &a.LeftPark }),
-	row.Big("park_cleared", func(a *Activity) *int64 { return &a.Cleared }),
-	row.Big("park_reviewed", func(a *Activity) *int64 { return &a.Reviewed }),
-	row.Big("resolved", func(a *Activity) *int64 { return &a.Resolved }),
-	row.Big("retried", func(a *Activity) *int64 { return &a.Retried }),
-	row.Big("exhausted", func(a *Activity) *int64 { return &a.Exhausted }),
-	row.Big("not_parked", func(a *Activity) *int64 { return &a.NotParked }),
-	row.Big("last_parked", func(a *Activity) *int64 { return &a.LastParked }),
-	row.Big("unparked", func(a *Activity) *int64 { return &a.Unparked }),
-	row.Big("deescalated", func(a *Activity) *int64 { return &a.Deescalated }),
+var ActivityCounts = []sqldb.Column[Activity]{
+	sqldb.Big("reported", func(a *Activity) *int64 { return &a.Reported }),
+	sqldb.Big("parked", func(a *Activity) *int64 { return &a.Parked }),
+	sqldb.Big("escalated", func(a *Activity) *int64 { return &a.Escalated }),
+	sqldb.Big("attempts", func(a *Activity) *int64 { return &a.Attempts }),
+	sqldb.Big("succeeded", func(a *Activity) *int64 { return &a.Succeeded }),
+	sqldb.Big("expired", func(a *Activity) *int64 { return &a.Expired }),
+	sqldb.Big("archived", func(a *Activity) *int64 { return &a.Archived }),
+	sqldb.Big("park_left", func(a *Activity) *int64 { return &a.LeftPark }),
+	sqldb.Big("park_cleared", func(a *Activity) *int64 { return &a.Cleared }),
+	sqldb.Big("park_reviewed", func(a *Activity) *int64 { return &a.Reviewed }),
+	sqldb.Big("resolved", func(a *Activity) *int64 { return &a.Resolved }),
+	sqldb.Big("retried", func(a *Activity) *int64 { return &a.Retried }),
+	sqldb.Big("exhausted", func(a *Activity) *int64 { return &a.Exhausted }),
+	sqldb.Big("not_parked", func(a *Activity) *int64 { return &a.NotParked }),
+	sqldb.Big("last_parked", func(a *Activity) *int64 { return &a.LastParked }),
+	sqldb.Big("unparked", func(a *Activity) *int64 { return &a.Unparked }),
+	sqldb.Big("deescalated", func(a *Activity) *int64 { return &a.Deescalated }),
 }
 
 // Tally says what one transition of an error counts as. before is nil for the

@@ -7,30 +7,30 @@ import (
 	"time"
 
 	"github.com/recoup-dev/recoup"
-	"github.com/recoup-dev/recoup/server/internal/store/row"
+	"github.com/recoup-dev/recoup/server/internal/store/sqldb"
 )
 
 // Alerts describes the rows of alerts.
-var Alerts = row.Table[recoup.Alert]{Name: "recoup.alert", Columns: []row.Column[recoup.Alert]{
-	row.ID("alert_id", func(a *recoup.Alert) *recoup.ID { return &a.ID }).Key(),
-	row.Text("rule", func(a *recoup.Alert) *string { return &a.Rule }),
-	row.Text("scope", func(a *recoup.Alert) *string { return &a.Scope }),
-	row.Text("state", func(a *recoup.Alert) *string { return (*string)(&a.State) }),
-	row.Text("severity", func(a *recoup.Alert) *string { return (*string)(&a.Severity) }),
-	row.Text("action", func(a *recoup.Alert) *string { return (*string)(&a.Action) }),
-	row.Text("condition", func(a *recoup.Alert) *string { return &a.Condition }),
-	row.Big("samples", func(a *recoup.Alert) *int64 { return &a.Samples }),
-	row.Time("pending_at", func(a *recoup.Alert) *time.Time { return &a.PendingAt }),
-	row.Time("fired_at", func(a *recoup.Alert) *time.Time { return &a.FiredAt }),
-	row.Time("resolved_at", func(a *recoup.Alert) *time.Time { return &a.ResolvedAt }),
-	row.Time("notified_at", func(a *recoup.Alert) *time.Time { return &a.NotifiedAt }),
-	row.Int("notified", func(a *recoup.Alert) *int { return &a.Notified }),
-	row.Real("value", func(a *recoup.Alert) *float64 { return &a.Value }),
+var Alerts = sqldb.Table[recoup.Alert]{Name: "recoup.alert", Columns: []sqldb.Column[recoup.Alert]{
+	sqldb.ID("alert_id", func(a *recoup.Alert) *recoup.ID { return &a.ID }).Key(),
+	sqldb.Text("rule", func(a *recoup.Alert) *string { return &a.Rule }),
+	sqldb.Text("scope", func(a *recoup.Alert) *string { return &a.Scope }),
+	sqldb.Text("state", func(a *recoup.Alert) *string { return (*string)(&a.State) }),
+	sqldb.Text("severity", func(a *recoup.Alert) *string { return (*string)(&a.Severity) }),
+	sqldb.Text("action", func(a *recoup.Alert) *string { return (*string)(&a.Action) }),
+	sqldb.Text("condition", func(a *recoup.Alert) *string { return &a.Condition }),
+	sqldb.Big("samples", func(a *recoup.Alert) *int64 { return &a.Samples }),
+	sqldb.Time("pending_at", func(a *recoup.Alert) *time.Time { return &a.PendingAt }),
+	sqldb.Time("fired_at", func(a *recoup.Alert) *time.Time { return &a.FiredAt }),
+	sqldb.Time("resolved_at", func(a *recoup.Alert) *time.Time { return &a.ResolvedAt }),
+	sqldb.Time("notified_at", func(a *recoup.Alert) *time.Time { return &a.NotifiedAt }),
+	sqldb.Int("notified", func(a *recoup.Alert) *int { return &a.Notified }),
+	sqldb.Real("value", func(a *recoup.Alert) *float64 { return &a.Value }),
 }}
 
 // MaxOpenAlerts is the most alerts that are looked at together: those of all
 // rules and scopes that are not resolved.
-const MaxOpenAlerts = 10 * MaxPage
+const MaxOpenAlerts = 10 * sqldb.MaxPage
 
 // AlertFilter selects alerts. Empty fields do not restrict.
 type AlertFilter struct {
@@ -49,16 +49,16 @@ func (f *AlertFilter) Open() bool {
 }
 
 // Silences describes the rows of silences.
-var Silences = row.Table[recoup.Silence]{Name: "recoup.silence", Columns: []row.Column[recoup.Silence]{
-	row.ID("silence_id", func(s *recoup.Silence) *recoup.ID { return &s.ID }).Key(),
-	row.Text("rule", func(s *recoup.Silence) *string { return &s.Rule }).Fixed(),
-	row.Text("scope", func(s *recoup.Silence) *string { return &s.Scope }).Fixed(),
-	row.Time("until", func(s *recoup.Silence) *time.Time { return &s.Until }).Fixed(),
-	row.Text("reason", func(s *recoup.Silence) *string { return &s.Reason }).Fixed(),
-	row.Time("created_at", func(s *recoup.Silence) *time.Time { return &s.At }).Fixed(),
-	row.Text("created_by", func(s *recoup.Silence) *string { return &s.By }).Fixed(),
-	row.Time("ended_at", func(s *recoup.Silence) *time.Time { return &s.EndedAt }),
-	row.Text("ended_by", func(s *recoup.Silence) *string { return &s.EndedBy }),
+var Silences = sqldb.Table[recoup.Silence]{Name: "recoup.silence", Columns: []sqldb.Column[recoup.Silence]{
+	sqldb.ID("silence_id", func(s *recoup.Silence) *recoup.ID { return &s.ID }).Key(),
+	sqldb.Text("rule", func(s *recoup.Silence) *string { return &s.Rule }).Fixed(),
+	sqldb.Text("scope", func(s *recoup.Silence) *string { return &s.Scope }).Fixed(),
+	sqldb.Time("until", func(s *recoup.Silence) *time.Time { return &s.Until }).Fixed(),
+	sqldb.Text("reason", func(s *recoup.Silence) *string { return &s.Reason }).Fixed(),
+	sqldb.Time("created_at", func(s *recoup.Silence) *time.Time { return &s.At }).Fixed(),
+	sqldb.Text("created_by", func(s *recoup.Silence) *string { return &s.By }).Fixed(),
+	sqldb.Time("ended_at", func(s *recoup.Silence) *time.Time { return &s.EndedAt }),
+	sqldb.Text("ended_by", func(s *recoup.Silence) *string { return &s.EndedBy }),
 }}
 
 // AddSilence returns a silence as the act adds it: by whoever acts, and not ended.
@@ -90,13 +90,13 @@ func (a Act) OnSilence(act string, s *recoup.Silence) recoup.AuditEntry {
 }
 
 // Providers describes the rows of groups of providers.
-var Providers = row.Table[recoup.Provider]{Name: "recoup.provider", Columns: []row.Column[recoup.Provider]{
-	row.Text("group_name", func(p *recoup.Provider) *string { return &p.Group }).Key(),
-	row.Text("active", func(p *recoup.Provider) *string { return &p.Active }),
-	row.Time("since", func(p *recoup.Provider) *time.Time { return &p.Since }),
-	row.Text("switched_by", func(p *recoup.Provider) *string { return &p.By }),
-	row.Text("reason", func(p *recoup.Provider) *string { return &p.Reason }),
-	row.ID("alert_id", func(p *recoup.Provider) *recoup.ID { return &p.AlertID }),
+var Providers = sqldb.Table[recoup.Provider]{Name: "recoup.provider", Columns: []sqldb.Column[recoup.Provider]{
+	sqldb.Text("group_name", func(p *recoup.Provider) *string { return &p.Group }).Key(),
+	sqldb.Text("active", func(p *recoup.Provider) *string { return &p.Active }),
+	sqldb.Time("since", func(p *recoup.Provider) *time.Time { return &p.Since }),
+	sqldb.Text("switched_by", func(p *recoup.Provider) *string { return &p.By }),
+	sqldb.Text("reason", func(p *recoup.Provider) *string { return &p.Reason }),
+	sqldb.ID("alert_id", func(p *recoup.Provider) *recoup.ID { return &p.AlertID }),
 }}
 
 // Switch moves a group from one provider to another. If From is not the one in

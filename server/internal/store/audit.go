@@ -4,7 +4,7 @@ import (
 	"time"
 
 	"github.com/recoup-dev/recoup"
-	"github.com/recoup-dev/recoup/server/internal/store/row"
+	"github.com/recoup-dev/recoup/server/internal/store/sqldb"
 )
 
 // Act is who does something administrative, when and why. The verb that does it
@@ -28,15 +28,15 @@ const (
 )
 
 // Audits describes the rows of the audit.
-var Audits = row.Table[recoup.AuditEntry]{Name: "recoup.audit", Columns: []row.Column[recoup.AuditEntry]{
-	row.Big("seq", func(a *recoup.AuditEntry) *int64 { return &a.Seq }).Key().Drawn(),
-	row.Time("at", func(a *recoup.AuditEntry) *time.Time { return &a.At }).Fixed(),
-	row.Text("actor", func(a *recoup.AuditEntry) *string { return &a.Actor }).Fixed(),
-	row.ID("key_id", func(a *recoup.AuditEntry) *recoup.ID { return &a.KeyID }).Fixed(),
-	row.Text("act", func(a *recoup.AuditEntry) *string { return &a.Act }).Fixed(),
-	row.Text("target", func(a *recoup.AuditEntry) *string { return &a.Target }).Fixed(),
-	row.Text("reason", func(a *recoup.AuditEntry) *string { return &a.Reason }).Fixed(),
-	row.JSON("details", func(a *recoup.AuditEntry) *string { return (*string)(&a.Details) }).Fixed(),
+var Audits = sqldb.Table[recoup.AuditEntry]{Name: "recoup.audit", Columns: []sqldb.Column[recoup.AuditEntry]{
+	sqldb.Big("seq", func(a *recoup.AuditEntry) *int64 { return &a.Seq }).Key().Drawn(),
+	sqldb.Time("at", func(a *recoup.AuditEntry) *time.Time { return &a.At }).Fixed(),
+	sqldb.Text("actor", func(a *recoup.AuditEntry) *string { return &a.Actor }).Fixed(),
+	sqldb.ID("key_id", func(a *recoup.AuditEntry) *recoup.ID { return &a.KeyID }).Fixed(),
+	sqldb.Text("act", func(a *recoup.AuditEntry) *string { return &a.Act }).Fixed(),
+	sqldb.Text("target", func(a *recoup.AuditEntry) *string { return &a.Target }).Fixed(),
+	sqldb.Text("reason", func(a *recoup.AuditEntry) *string { return &a.Reason }).Fixed(),
+	sqldb.JSON("details", func(a *recoup.AuditEntry) *string { return (*string)(&a.Details) }).Fixed(),
 }}
 
 // On returns the row that records the act. The details are an object that may

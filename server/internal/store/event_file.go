@@ -4,7 +4,7 @@ import (
 	"time"
 
 	"github.com/recoup-dev/recoup"
-	"github.com/recoup-dev/recoup/server/internal/store/row"
+	"github.com/recoup-dev/recoup/server/internal/store/sqldb"
 )
 
 // EventFile is what is known of the file of a day, with the place that it was written to.
@@ -14,17 +14,17 @@ type EventFile struct {
 }
 
 // EventFiles describes the manifest: the file of each day.
-var EventFiles = row.Table[EventFile]{Name: "recoup.event_file", Columns: []row.Column[EventFile]{
-	row.Time("day", func(f *EventFile) *time.Time { return &f.Day }).Key(),
-	row.Text("place", func(f *EventFile) *string { return &f.Place }),
-	row.Text("file", func(f *EventFile) *string { return &f.Name }),
-	row.Count("version", func(f *EventFile) *int { return &f.Version }),
-	row.Big("events", func(f *EventFile) *int64 { return &f.Rows }),
-	row.Big("bytes", func(f *EventFile) *int64 { return &f.Bytes }),
-	row.Text("sha256", func(f *EventFile) *string { return &f.SHA256 }),
-	row.Time("first_ts", func(f *EventFile) *time.Time { return &f.First }),
-	row.Time("last_ts", func(f *EventFile) *time.Time { return &f.Last }),
-	row.Time("written_at", func(f *EventFile) *time.Time { return &f.WrittenAt }),
+var EventFiles = sqldb.Table[EventFile]{Name: "recoup.event_file", Columns: []sqldb.Column[EventFile]{
+	sqldb.Time("day", func(f *EventFile) *time.Time { return &f.Day }).Key(),
+	sqldb.Text("place", func(f *EventFile) *string { return &f.Place }),
+	sqldb.Text("file", func(f *EventFile) *string { return &f.Name }),
+	sqldb.Count("version", func(f *EventFile) *int { return &f.Version }),
+	sqldb.Big("events", func(f *EventFile) *int64 { return &f.Rows }),
+	sqldb.Big("bytes", func(f *EventFile) *int64 { return &f.Bytes }),
+	sqldb.Text("sha256", func(f *EventFile) *string { return &f.SHA256 }),
+	sqldb.Time("first_ts", func(f *EventFile) *time.Time { return &f.First }),
+	sqldb.Time("last_ts", func(f *EventFile) *time.Time { return &f.Last }),
+	sqldb.Time("written_at", func(f *EventFile) *time.Time { return &f.WrittenAt }),
 }}
 
 // EventFiling says that events are written to files before they are dropped, and where.
@@ -38,10 +38,10 @@ type EventFiling struct {
 const FilingEvents = "events"
 
 // EventFilings describes the one row of it.
-var EventFilings = row.Table[EventFiling]{Name: "recoup.event_filing", Columns: []row.Column[EventFiling]{
-	row.Text("name", func(f *EventFiling) *string { return &f.Name }).Key(),
-	row.Text("place", func(f *EventFiling) *string { return &f.Place }),
-	row.Time("since", func(f *EventFiling) *time.Time { return &f.Since }),
+var EventFilings = sqldb.Table[EventFiling]{Name: "recoup.event_filing", Columns: []sqldb.Column[EventFiling]{
+	sqldb.Text("name", func(f *EventFiling) *string { return &f.Name }).Key(),
+	sqldb.Text("place", func(f *EventFiling) *string { return &f.Place }),
+	sqldb.Time("since", func(f *EventFiling) *time.Time { return &f.Since }),
 }}
 
 // EventDay is how many events the ledger counts on a day, and what was written of them.

@@ -6,47 +6,47 @@ import (
 	"time"
 
 	"github.com/recoup-dev/recoup"
-	"github.com/recoup-dev/recoup/server/internal/store/row"
+	"github.com/recoup-dev/recoup/server/internal/store/sqldb"
 )
 
 // Batches describes the rows of batches.
-var Batches = row.Table[recoup.Batch]{Name: "cl.gate_zero_batch", Columns: []row.Column[recoup.Batch]{
-	row.Text("batch_id", func(b *recoup.Batch) *string { return &b.ID }).Key(),
-	row.Time("created_at", func(b *recoup.Batch) *time.Time { return &b.CreatedAt }),
-	row.Time("completed_at", func(b *recoup.Batch) *time.Time { return &b.CompletedAt }),
-	row.Time("batch_freeze_at", func(b *recoup.Batch) *time.Time { return &b.FreezeAt }),
-	row.Time("frozen_at", func(b *recoup.Batch) *time.Time { return &b.FrozenAt }),
-	row.Time("killed_at", func(b *recoup.Batch) *time.Time { return &b.KilledAt }),
-	row.Text("killed_by", func(b *recoup.Batch) *string { return &b.KilledBy }),
-	row.Text("kill_reason", func(b *recoup.Batch) *string { return &b.KillReason }),
+var Batches = sqldb.Table[recoup.Batch]{Name: "cl.gate_zero_batch", Columns: []sqldb.Column[recoup.Batch]{
+	sqldb.Text("batch_id", func(b *recoup.Batch) *string { return &b.ID }).Key(),
+	sqldb.Time("created_at", func(b *recoup.Batch) *time.Time { return &b.CreatedAt }),
+	sqldb.Time("completed_at", func(b *recoup.Batch) *time.Time { return &b.CompletedAt }),
+	sqldb.Time("batch_freeze_at", func(b *recoup.Batch) *time.Time { return &b.FreezeAt }),
+	sqldb.Time("frozen_at", func(b *recoup.Batch) *time.Time { return &b.FrozenAt }),
+	sqldb.Time("killed_at", func(b *recoup.Batch) *time.Time { return &b.KilledAt }),
+	sqldb.Text("killed_by", func(b *recoup.Batch) *string { return &b.KilledBy }),
+	sqldb.Text("kill_reason", func(b *recoup.Batch) *string { return &b.KillReason }),
 }}
 
 // Intakes describes the rows of intakes.
-var Intakes = row.Table[recoup.Intake]{Name: "cl.gate_zero_intake", Columns: []row.Column[recoup.Intake]{
-	row.ID("intake_id", func(i *recoup.Intake) *recoup.ID { return &i.ID }).Key(),
-	row.Text("batch_id", func(i *recoup.Intake) *string { return &i.BatchID }).Fixed(),
-	row.Text("import_key", func(i *recoup.Intake) *string { return &i.ImportKey }).Fixed(),
-	row.Text("company_name", func(i *recoup.Intake) *string { return &i.CompanyName }).Fixed(),
-	row.Text("domain", func(i *recoup.Intake) *string { return &i.Domain }).Fixed(),
-	row.Text("linkedin_url", func(i *recoup.Intake) *string { return &i.LinkedInURL }).Fixed(),
-	row.Text("state", func(i *recoup.Intake) *string { return &i.State }).Fixed(),
-	row.Text("status", func(i *recoup.Intake) *string { return (*string)(&i.Status) }),
-	row.ID("previous_intake_id", func(i *recoup.Intake) *recoup.ID { return &i.PreviousID }).Fixed(),
-	row.Time("created_at", func(i *recoup.Intake) *time.Time { return &i.CreatedAt }).Fixed(),
-	row.Time("updated_at", func(i *recoup.Intake) *time.Time { return &i.UpdatedAt }),
+var Intakes = sqldb.Table[recoup.Intake]{Name: "cl.gate_zero_intake", Columns: []sqldb.Column[recoup.Intake]{
+	sqldb.ID("intake_id", func(i *recoup.Intake) *recoup.ID { return &i.ID }).Key(),
+	sqldb.Text("batch_id", func(i *recoup.Intake) *string { return &i.BatchID }).Fixed(),
+	sqldb.Text("import_key", func(i *recoup.Intake) *string { return &i.ImportKey }).Fixed(),
+	sqldb.Text("company_name", func(i *recoup.Intake) *string { return &i.CompanyName }).Fixed(),
+	sqldb.Text("domain", func(i *recoup.Intake) *string { return &i.Domain }).Fixed(),
+	sqldb.Text("linkedin_url", func(i *recoup.Intake) *string { return &i.LinkedInURL }).Fixed(),
+	sqldb.Text("state", func(i *recoup.Intake) *string { return &i.State }).Fixed(),
+	sqldb.Text("status", func(i *recoup.Intake) *string { return (*string)(&i.Status) }),
+	sqldb.ID("previous_intake_id", func(i *recoup.Intake) *recoup.ID { return &i.PreviousID }).Fixed(),
+	sqldb.Time("created_at", func(i *recoup.Intake) *time.Time { return &i.CreatedAt }).Fixed(),
+	sqldb.Time("updated_at", func(i *recoup.Intake) *time.Time { return &i.UpdatedAt }),
 }}
 
 // Recoveries describes the rows of recoveries.
-var Recoveries = row.Table[recoup.Recovery]{Name: "cl.gate_zero_recovery", Columns: []row.Column[recoup.Recovery]{
-	row.ID("recovery_id", func(r *recoup.Recovery) *recoup.ID { return &r.ID }).Key(),
-	row.ID("intake_id", func(r *recoup.Recovery) *recoup.ID { return &r.IntakeID }),
-	row.Text("batch_id", func(r *recoup.Recovery) *string { return &r.BatchID }),
-	row.Text("failure_reason", func(r *recoup.Recovery) *string { return &r.FailureReason }),
-	row.Int("attempt_count", func(r *recoup.Recovery) *int { return &r.AttemptCount }),
-	row.Time("next_eligible_at", func(r *recoup.Recovery) *time.Time { return &r.NextEligibleAt }),
-	row.Text("status", func(r *recoup.Recovery) *string { return (*string)(&r.Status) }),
-	row.Time("created_at", func(r *recoup.Recovery) *time.Time { return &r.CreatedAt }),
-	row.Time("updated_at", func(r *recoup.Recovery) *time.Time { return &r.UpdatedAt }),
+var Recoveries = sqldb.Table[recoup.Recovery]{Name: "cl.gate_zero_recovery", Columns: []sqldb.Column[recoup.Recovery]{
+	sqldb.ID("recovery_id", func(r *recoup.Recovery) *recoup.ID { return &r.ID }).Key(),
+	sqldb.ID("intake_id", func(r *recoup.Recovery) *recoup.ID { return &r.IntakeID }),
+	sqldb.Text("batch_id", func(r *recoup.Recovery) *string { return &r.BatchID }),
+	sqldb.Text("failure_reason", func(r *recoup.Recovery) *string { return &r.FailureReason }),
+	sqldb.Int("attempt_count", func(r *recoup.Recovery) *int { return &r.AttemptCount }),
+	sqldb.Time("next_eligible_at", func(r *recoup.Recovery) *time.Time { return &r.NextEligibleAt }),
+	sqldb.Text("status", func(r *recoup.Recovery) *string { return (*string)(&r.Status) }),
+	sqldb.Time("created_at", func(r *recoup.Recovery) *time.Time { return &r.CreatedAt }),
+	sqldb.Time("updated_at", func(r *recoup.Recovery) *time.Time { return &r.UpdatedAt }),
 }}
 
 // RecoveryLease is a worker's hold on a recovery, and how many of such holds
@@ -58,25 +58,25 @@ type RecoveryLease struct {
 }
 
 // recoveryLeases describes the columns of leases, but for the recovery that one is of.
-var recoveryLeases = []row.Column[RecoveryLease]{
-	row.ID("token", func(r *RecoveryLease) *recoup.ID { return &r.LeaseToken }),
-	row.Text("worker", func(r *RecoveryLease) *string { return &r.LeaseWorker }),
-	row.Time("leased_at", func(r *RecoveryLease) *time.Time { return &r.LeasedAt }),
-	row.Time("ends_at", func(r *RecoveryLease) *time.Time { return &r.LeaseEndsAt }),
-	row.Int("lapses", func(r *RecoveryLease) *int { return &r.Lapses }),
+var recoveryLeases = []sqldb.Column[RecoveryLease]{
+	sqldb.ID("token", func(r *RecoveryLease) *recoup.ID { return &r.LeaseToken }),
+	sqldb.Text("worker", func(r *RecoveryLease) *string { return &r.LeaseWorker }),
+	sqldb.Time("leased_at", func(r *RecoveryLease) *time.Time { return &r.LeasedAt }),
+	sqldb.Time("ends_at", func(r *RecoveryLease) *time.Time { return &r.LeaseEndsAt }),
+	sqldb.Int("lapses", func(r *RecoveryLease) *int { return &r.Lapses }),
 }
 
 // AIRs describes the rows of the AIR.
-var AIRs = row.Table[recoup.IntakeEvent]{Name: "cl.gate_zero_air", Columns: []row.Column[recoup.IntakeEvent]{
-	row.ID("intake_id", func(a *recoup.IntakeEvent) *recoup.ID { return &a.IntakeID }),
-	row.ID("recovery_id", func(a *recoup.IntakeEvent) *recoup.ID { return &a.RecoveryID }),
-	row.Text("batch_id", func(a *recoup.IntakeEvent) *string { return &a.BatchID }),
-	row.Text("event", func(a *recoup.IntakeEvent) *string { return (*string)(&a.Event) }),
-	row.Text("reason", func(a *recoup.IntakeEvent) *string { return &a.Reason }),
-	row.Int("attempt_count", func(a *recoup.IntakeEvent) *int { return &a.AttemptCount }),
-	row.Text("actor", func(a *recoup.IntakeEvent) *string { return &a.Actor }),
-	row.ID("new_intake_id", func(a *recoup.IntakeEvent) *recoup.ID { return &a.NewIntakeID }),
-	row.Time("at", func(a *recoup.IntakeEvent) *time.Time { return &a.At }),
+var AIRs = sqldb.Table[recoup.IntakeEvent]{Name: "cl.gate_zero_air", Columns: []sqldb.Column[recoup.IntakeEvent]{
+	sqldb.ID("intake_id", func(a *recoup.IntakeEvent) *recoup.ID { return &a.IntakeID }),
+	sqldb.ID("recovery_id", func(a *recoup.IntakeEvent) *recoup.ID { return &a.RecoveryID }),
+	sqldb.Text("batch_id", func(a *recoup.IntakeEvent) *string { return &a.BatchID }),
+	sqldb.Text("event", func(a *recoup.IntakeEvent) *string { return (*string)(&a.Event) }),
+	sqldb.Text("reason", func(a *recoup.IntakeEvent) *string { return &a.Reason }),
+	sqldb.Int("attempt_count", func(a *recoup.IntakeEvent) *int { return &a.AttemptCount }),
+	sqldb.Text("actor", func(a *recoup.IntakeEvent) *string { return &a.Actor }),
+	sqldb.ID("new_intake_id", func(a *recoup.IntakeEvent) *recoup.ID { return &a.NewIntakeID }),
+	sqldb.Time("at", func(a *recoup.IntakeEvent) *time.Time { return &a.At }),
 }}
 
 // Case is what a decision of Gate Zero is about: an intake, its batch, and the
@@ -111,10 +111,10 @@ func (c *Case) Public(now time.Time) recoup.Recovery {
 // Cases describes the columns of cases, as a join of the batch b, the intake i, the
 // recovery r and the lease l reads them.
 var Cases = slices.Concat(
-	row.Within("b.", Batches.Columns, func(c *Case) *recoup.Batch { return &c.Batch }),
-	row.Within("i.", Intakes.Columns, func(c *Case) *recoup.Intake { return &c.Intake }),
-	row.Within("r.", Recoveries.Columns, func(c *Case) *recoup.Recovery { return &c.Recovery }),
-	row.Within("l.", recoveryLeases, func(c *Case) *RecoveryLease { return &c.Lease }))
+	sqldb.Within("b.", Batches.Columns, func(c *Case) *recoup.Batch { return &c.Batch }),
+	sqldb.Within("i.", Intakes.Columns, func(c *Case) *recoup.Intake { return &c.Intake }),
+	sqldb.Within("r.", Recoveries.Columns, func(c *Case) *recoup.Recovery { return &c.Recovery }),
+	sqldb.Within("l.", recoveryLeases, func(c *Case) *RecoveryLease { return &c.Lease }))
 
 // CaseEffects is what a decision causes beside the case's next version. All of
 // it belongs into the same commit.

@@ -3,7 +3,7 @@ package store
 import (
 	"time"
 
-	"github.com/recoup-dev/recoup/server/internal/store/row"
+	"github.com/recoup-dev/recoup/server/internal/store/sqldb"
 )
 
 // Bid is a node's wish to lead, or to go on leading.
@@ -24,11 +24,11 @@ type Term struct {
 }
 
 // Terms describes the rows of leaderships.
-var Terms = row.Table[Term]{Name: "recoup.leader", Columns: []row.Column[Term]{
-	row.Text("name", func(t *Term) *string { return &t.Name }).Key(),
-	row.Big("number", func(t *Term) *int64 { return &t.Number }),
-	row.Text("holder", func(t *Term) *string { return &t.Holder }),
-	row.Time("ends_at", func(t *Term) *time.Time { return &t.Until }),
+var Terms = sqldb.Table[Term]{Name: "recoup.leader", Columns: []sqldb.Column[Term]{
+	sqldb.Text("name", func(t *Term) *string { return &t.Name }).Key(),
+	sqldb.Big("number", func(t *Term) *int64 { return &t.Number }),
+	sqldb.Text("holder", func(t *Term) *string { return &t.Holder }),
+	sqldb.Time("ends_at", func(t *Term) *time.Time { return &t.Until }),
 }}
 
 // Bid decides what becomes of a bid when this is the last term, or the zero term
@@ -62,14 +62,14 @@ type Job struct {
 }
 
 // Jobs describes the rows of jobs, but for the term of who wrote one.
-var Jobs = row.Table[Job]{Name: "recoup.job", Columns: []row.Column[Job]{
-	row.Text("name", func(j *Job) *string { return &j.Name }).Key(),
-	row.Time("started_at", func(j *Job) *time.Time { return &j.StartedAt }),
-	row.Time("finished_at", func(j *Job) *time.Time { return &j.FinishedAt }),
-	row.Big("row_count", func(j *Job) *int64 { return &j.Rows }),
-	row.Micros("lag_us", func(j *Job) *time.Duration { return &j.Lag }),
-	row.Text("cursor", func(j *Job) *string { return &j.Cursor }),
-	row.Text("error", func(j *Job) *string { return &j.Error }),
-	row.Big("runs", func(j *Job) *int64 { return &j.Runs }),
-	row.Big("failures", func(j *Job) *int64 { return &j.Failures }),
+var Jobs = sqldb.Table[Job]{Name: "recoup.job", Columns: []sqldb.Column[Job]{
+	sqldb.Text("name", func(j *Job) *string { return &j.Name }).Key(),
+	sqldb.Time("started_at", func(j *Job) *time.Time { return &j.StartedAt }),
+	sqldb.Time("finished_at", func(j *Job) *time.Time { return &j.FinishedAt }),
+	sqldb.Big("row_count", func(j *Job) *int64 { return &j.Rows }),
+	sqldb.Micros("lag_us", func(j *Job) *time.Duration { return &j.Lag }),
+	sqldb.Text("cursor", func(j *Job) *string { return &j.Cursor }),
+	sqldb.Text("error", func(j *Job) *string { return &j.Error }),
+	sqldb.Big("runs", func(j *Job) *int64 { return &j.Runs }),
+	sqldb.Big("failures", func(j *Job) *int64 { return &j.Failures }),
 }}

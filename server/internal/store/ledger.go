@@ -8,27 +8,27 @@ import (
 	"time"
 
 	"github.com/recoup-dev/recoup"
-	"github.com/recoup-dev/recoup/server/internal/store/row"
+	"github.com/recoup-dev/recoup/server/internal/store/sqldb"
 )
 
 // Event is a row of the ledger. A store ignores Tenant.
 type Event = recoup.StoredEvent
 
 // Events describes the rows of events, but for the day, which the database computes.
-var Events = row.Table[Event]{Name: "recoup.error_event", Columns: []row.Column[Event]{
-	row.ID("event_id", func(e *Event) *recoup.ID { return &e.ID }).Key(),
-	row.Text("code", func(e *Event) *string { return (*string)(&e.Code) }),
-	row.ID("correlation_id", func(e *Event) *recoup.ID { return &e.CorrelationID }),
-	row.Text("service", func(e *Event) *string { return &e.Service }),
-	row.Text("endpoint", func(e *Event) *string { return &e.Endpoint }),
-	row.Count("http_status", func(e *Event) *int { return &e.HTTPStatus }),
-	row.Text("tenant_hash", func(e *Event) *string { return &e.TenantHash }),
-	row.Own("details", func(e *Event) row.Object { return detailsAt{&e.Details} }),
-	row.Text("region", func(e *Event) *string { return &e.Region }),
-	row.Time("ts", func(e *Event) *time.Time { return &e.TS }).Key(),
-	row.Text("external_service", func(e *Event) *string { return &e.ExternalService }),
-	row.Text("reported_code", func(e *Event) *string { return (*string)(&e.ReportedCode) }),
-	row.Text("tenant_key", func(e *Event) *string { return &e.TenantKey }),
+var Events = sqldb.Table[Event]{Name: "recoup.error_event", Columns: []sqldb.Column[Event]{
+	sqldb.ID("event_id", func(e *Event) *recoup.ID { return &e.ID }).Key(),
+	sqldb.Text("code", func(e *Event) *string { return (*string)(&e.Code) }),
+	sqldb.ID("correlation_id", func(e *Event) *recoup.ID { return &e.CorrelationID }),
+	sqldb.Text("service", func(e *Event) *string { return &e.Service }),
+	sqldb.Text("endpoint", func(e *Event) *string { return &e.Endpoint }),
+	sqldb.Count("http_status", func(e *Event) *int { return &e.HTTPStatus }),
+	sqldb.Text("tenant_hash", func(e *Event) *string { return &e.TenantHash }),
+	sqldb.Own("details", func(e *Event) sqldb.Object { return detailsAt{&e.Details} }),
+	sqldb.Text("region", func(e *Event) *string { return &e.Region }),
+	sqldb.Time("ts", func(e *Event) *time.Time { return &e.TS }).Key(),
+	sqldb.Text("external_service", func(e *Event) *string { return &e.ExternalService }),
+	sqldb.Text("reported_code", func(e *Event) *string { return (*string)(&e.ReportedCode) }),
+	sqldb.Text("tenant_key", func(e *Event) *string { return &e.TenantKey }),
 }}
 
 type detailsAt struct{ to *map[string]any }

@@ -4,42 +4,42 @@ import (
 	"time"
 
 	"github.com/recoup-dev/recoup"
-	"github.com/recoup-dev/recoup/server/internal/store/row"
+	"github.com/recoup-dev/recoup/server/internal/store/sqldb"
 )
 
 // Operations describes the rows of operations.
-var Operations = row.Table[recoup.Operation]{Name: "recoup.operation", Columns: []row.Column[recoup.Operation]{
-	row.ID("operation_id", func(o *recoup.Operation) *recoup.ID { return &o.ID }).Key(),
-	row.Text("state", func(o *recoup.Operation) *string { return (*string)(&o.State) }),
-	row.Text("act", func(o *recoup.Operation) *string { return &o.Act }).Fixed(),
-	row.JSONOf("input", func(o *recoup.Operation) *recoup.Act { return &o.Input }),
-	row.JSON("filter", func(o *recoup.Operation) *string { return (*string)(&o.Filter) }).Fixed(),
-	row.Text("hub", func(o *recoup.Operation) *string { return &o.Hub }),
-	row.Int("members", func(o *recoup.Operation) *int { return &o.Members }),
-	row.Int("applied", func(o *recoup.Operation) *int { return &o.Applied }),
-	row.Int("refused", func(o *recoup.Operation) *int { return &o.Refused }),
-	row.Time("created_at", func(o *recoup.Operation) *time.Time { return &o.CreatedAt }).Fixed(),
-	row.Text("created_by", func(o *recoup.Operation) *string { return &o.CreatedBy }).Fixed(),
-	row.ID("created_key", func(o *recoup.Operation) *recoup.ID { return &o.CreatedKey }).Fixed(),
-	row.Time("confirmed_at", func(o *recoup.Operation) *time.Time { return &o.ConfirmedAt }),
-	row.Text("confirmed_by", func(o *recoup.Operation) *string { return &o.ConfirmedBy }),
-	row.Time("state_at", func(o *recoup.Operation) *time.Time { return &o.StateAt }),
-	row.Text("state_by", func(o *recoup.Operation) *string { return &o.StateBy }),
-	row.Text("state_reason", func(o *recoup.Operation) *string { return &o.Why }),
-	row.Time("ended_at", func(o *recoup.Operation) *time.Time { return &o.EndedAt }),
-	row.Time("expires_at", func(o *recoup.Operation) *time.Time { return &o.ExpiresAt }),
+var Operations = sqldb.Table[recoup.Operation]{Name: "recoup.operation", Columns: []sqldb.Column[recoup.Operation]{
+	sqldb.ID("operation_id", func(o *recoup.Operation) *recoup.ID { return &o.ID }).Key(),
+	sqldb.Text("state", func(o *recoup.Operation) *string { return (*string)(&o.State) }),
+	sqldb.Text("act", func(o *recoup.Operation) *string { return &o.Act }).Fixed(),
+	sqldb.JSONOf("input", func(o *recoup.Operation) *recoup.Act { return &o.Input }),
+	sqldb.JSON("filter", func(o *recoup.Operation) *string { return (*string)(&o.Filter) }).Fixed(),
+	sqldb.Text("hub", func(o *recoup.Operation) *string { return &o.Hub }),
+	sqldb.Int("members", func(o *recoup.Operation) *int { return &o.Members }),
+	sqldb.Int("applied", func(o *recoup.Operation) *int { return &o.Applied }),
+	sqldb.Int("refused", func(o *recoup.Operation) *int { return &o.Refused }),
+	sqldb.Time("created_at", func(o *recoup.Operation) *time.Time { return &o.CreatedAt }).Fixed(),
+	sqldb.Text("created_by", func(o *recoup.Operation) *string { return &o.CreatedBy }).Fixed(),
+	sqldb.ID("created_key", func(o *recoup.Operation) *recoup.ID { return &o.CreatedKey }).Fixed(),
+	sqldb.Time("confirmed_at", func(o *recoup.Operation) *time.Time { return &o.ConfirmedAt }),
+	sqldb.Text("confirmed_by", func(o *recoup.Operation) *string { return &o.ConfirmedBy }),
+	sqldb.Time("state_at", func(o *recoup.Operation) *time.Time { return &o.StateAt }),
+	sqldb.Text("state_by", func(o *recoup.Operation) *string { return &o.StateBy }),
+	sqldb.Text("state_reason", func(o *recoup.Operation) *string { return &o.Why }),
+	sqldb.Time("ended_at", func(o *recoup.Operation) *time.Time { return &o.EndedAt }),
+	sqldb.Time("expires_at", func(o *recoup.Operation) *time.Time { return &o.ExpiresAt }),
 }}
 
 // OperationItems describes the members of operations.
-var OperationItems = row.Table[recoup.OperationItem]{Name: "recoup.operation_item", Columns: []row.Column[recoup.OperationItem]{
-	row.ID("operation_id", func(i *recoup.OperationItem) *recoup.ID { return &i.OperationID }).Key(),
-	row.Int("position", func(i *recoup.OperationItem) *int { return &i.Position }).Key(),
-	row.ID("error_id", func(i *recoup.OperationItem) *recoup.ID { return &i.ErrorID }).Fixed(),
-	row.Time("seen_at", func(i *recoup.OperationItem) *time.Time { return &i.SeenAt }).Fixed(),
-	row.Text("result", func(i *recoup.OperationItem) *string { return (*string)(&i.Result) }),
-	row.Text("code", func(i *recoup.OperationItem) *string { return (*string)(&i.Code) }),
-	row.Text("reason", func(i *recoup.OperationItem) *string { return &i.Reason }),
-	row.Time("ended_at", func(i *recoup.OperationItem) *time.Time { return &i.EndedAt }),
+var OperationItems = sqldb.Table[recoup.OperationItem]{Name: "recoup.operation_item", Columns: []sqldb.Column[recoup.OperationItem]{
+	sqldb.ID("operation_id", func(i *recoup.OperationItem) *recoup.ID { return &i.OperationID }).Key(),
+	sqldb.Int("position", func(i *recoup.OperationItem) *int { return &i.Position }).Key(),
+	sqldb.ID("error_id", func(i *recoup.OperationItem) *recoup.ID { return &i.ErrorID }).Fixed(),
+	sqldb.Time("seen_at", func(i *recoup.OperationItem) *time.Time { return &i.SeenAt }).Fixed(),
+	sqldb.Text("result", func(i *recoup.OperationItem) *string { return (*string)(&i.Result) }),
+	sqldb.Text("code", func(i *recoup.OperationItem) *string { return (*string)(&i.Code) }),
+	sqldb.Text("reason", func(i *recoup.OperationItem) *string { return &i.Reason }),
+	sqldb.Time("ended_at", func(i *recoup.OperationItem) *time.Time { return &i.EndedAt }),
 }}
 
 // OperationFilter selects operations. What is empty does not restrict.

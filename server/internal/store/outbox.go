@@ -7,34 +7,34 @@ import (
 	"time"
 
 	"github.com/recoup-dev/recoup"
-	"github.com/recoup-dev/recoup/server/internal/store/row"
+	"github.com/recoup-dev/recoup/server/internal/store/sqldb"
 )
 
 // PendingNotices describes the columns of notices that wait.
-var PendingNotices = []row.Column[recoup.Notice]{
-	row.ID("notice_id", func(n *recoup.Notice) *recoup.ID { return &n.ID }).Key().Drawn(),
-	row.Text("kind", func(n *recoup.Notice) *string { return (*string)(&n.Kind) }).Fixed(),
-	row.Text("recipient", func(n *recoup.Notice) *string { return &n.To }).Fixed(),
-	row.ID("error_id", func(n *recoup.Notice) *recoup.ID { return &n.ErrorID }).Fixed(),
-	row.Text("dedup_key", func(n *recoup.Notice) *string { return &n.Key }).Fixed().Unique(),
-	row.JSON("body", func(n *recoup.Notice) *string { return (*string)(&n.Body) }).Fixed(),
-	row.Time("created_at", func(n *recoup.Notice) *time.Time { return &n.CreatedAt }).Fixed(),
-	row.Time("due_at", func(n *recoup.Notice) *time.Time { return &n.DueAt }),
-	row.Int("attempts", func(n *recoup.Notice) *int { return &n.Attempts }),
-	row.ID("message_id", func(n *recoup.Notice) *recoup.ID { return &n.MessageID }),
+var PendingNotices = []sqldb.Column[recoup.Notice]{
+	sqldb.ID("notice_id", func(n *recoup.Notice) *recoup.ID { return &n.ID }).Key().Drawn(),
+	sqldb.Text("kind", func(n *recoup.Notice) *string { return (*string)(&n.Kind) }).Fixed(),
+	sqldb.Text("recipient", func(n *recoup.Notice) *string { return &n.To }).Fixed(),
+	sqldb.ID("error_id", func(n *recoup.Notice) *recoup.ID { return &n.ErrorID }).Fixed(),
+	sqldb.Text("dedup_key", func(n *recoup.Notice) *string { return &n.Key }).Fixed().Unique(),
+	sqldb.JSON("body", func(n *recoup.Notice) *string { return (*string)(&n.Body) }).Fixed(),
+	sqldb.Time("created_at", func(n *recoup.Notice) *time.Time { return &n.CreatedAt }).Fixed(),
+	sqldb.Time("due_at", func(n *recoup.Notice) *time.Time { return &n.DueAt }),
+	sqldb.Int("attempts", func(n *recoup.Notice) *int { return &n.Attempts }),
+	sqldb.ID("message_id", func(n *recoup.Notice) *recoup.ID { return &n.MessageID }),
 }
 
 // ClaimedNotices describes those of notices that are to be sent.
-var ClaimedNotices = slices.Concat(PendingNotices, []row.Column[recoup.Notice]{
-	row.JSON("message", func(n *recoup.Notice) *string { return (*string)(&n.Message) }),
+var ClaimedNotices = slices.Concat(PendingNotices, []sqldb.Column[recoup.Notice]{
+	sqldb.JSON("message", func(n *recoup.Notice) *string { return (*string)(&n.Message) }),
 })
 
 // Notices describes the rows of the outbox. Who adds a notice says nothing of its id.
-var Notices = row.Table[recoup.Notice]{Name: "recoup.outbox", Columns: slices.Concat(PendingNotices, []row.Column[recoup.Notice]{
-	row.Time("delivered_at", func(n *recoup.Notice) *time.Time { return &n.DeliveredAt }),
-	row.Time("given_up_at", func(n *recoup.Notice) *time.Time { return &n.GivenUpAt }),
-	row.Text("last_error", func(n *recoup.Notice) *string { return &n.LastError }),
-	row.ID("resend_of", func(n *recoup.Notice) *recoup.ID { return &n.ResendOf }).Fixed(),
+var Notices = sqldb.Table[recoup.Notice]{Name: "recoup.outbox", Columns: slices.Concat(PendingNotices, []sqldb.Column[recoup.Notice]{
+	sqldb.Time("delivered_at", func(n *recoup.Notice) *time.Time { return &n.DeliveredAt }),
+	sqldb.Time("given_up_at", func(n *recoup.Notice) *time.Time { return &n.GivenUpAt }),
+	sqldb.Text("last_error", func(n *recoup.Notice) *string { return &n.LastError }),
+	sqldb.ID("resend_of", func(n *recoup.Notice) *recoup.ID { return &n.ResendOf }).Fixed(),
 })}
 
 // OlderNotice orders notices by their age.
@@ -54,7 +54,7 @@ const ActNoticeResend = "notice.resend"
 const MaxOutboxCount = 100_000
 
 // MaxWaitingNotices is how many notices of a kind are looked at that wait.
-const MaxWaitingNotices = 10 * MaxPage
+const MaxWaitingNotices = 10 * sqldb.MaxPage
 
 // OutboxLevel is how full the outbox is.
 type OutboxLevel struct {

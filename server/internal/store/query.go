@@ -7,9 +7,6 @@ import (
 	"github.com/recoup-dev/recoup/server/internal/lifecycle"
 )
 
-// MaxPage is the most rows a verb returns at once.
-const MaxPage = 1000
-
 // Filter selects open errors. Empty fields do not restrict; all that are set
 // must hold.
 type Filter struct {
@@ -27,30 +24,6 @@ type Filter struct {
 	Parked     *bool       // PARKED or ESCALATED, or neither of them; nil: either
 	Before     time.Time
 	After      time.Time // created in [After, Before)
-}
-
-// Page says where a list goes on. Lists run from new to old; a zero Cursor
-// begins at the newest.
-type Page struct {
-	Cursor Cursor
-	Limit  int // zero: 100; never above MaxPage
-}
-
-// Cursor is the position of the last row seen.
-type Cursor struct {
-	At time.Time
-	ID recoup.ID
-}
-
-// IsZero reports whether the cursor stands at the beginning.
-func (c Cursor) IsZero() bool { return c.At.IsZero() && c.ID.IsZero() }
-
-// Size returns the number of rows to read.
-func (p Page) Size() int {
-	if p.Limit <= 0 {
-		return 100
-	}
-	return min(p.Limit, MaxPage)
 }
 
 // Claim asks for errors that are due, the longest overdue of each table first.

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/recoup-dev/recoup/server/internal/store/row"
+	"github.com/recoup-dev/recoup/server/internal/store/sqldb"
 )
 
 // ReceiptFor makes an item of a verb happen at most once: what it did is written
@@ -64,13 +64,13 @@ type StoredReceipt struct {
 }
 
 // StoredReceipts describes the rows of receipts.
-var StoredReceipts = row.Table[StoredReceipt]{Name: "recoup.idempotency", Columns: []row.Column[StoredReceipt]{
-	row.Word("scope", func(s *StoredReceipt) *string { return &s.Scope }).Key(),
-	row.Word("key", func(s *StoredReceipt) *string { return &s.Key }).Key(),
-	row.Hash("request_hash", func(s *StoredReceipt) *[32]byte { return &s.Hash }).Fixed(),
-	row.Bytes("answer", func(s *StoredReceipt) *[]byte { return &s.Answer }).Fixed(),
-	row.Time("created_at", func(s *StoredReceipt) *time.Time { return &s.CreatedAt }).Fixed(),
-	row.Time("expires_at", func(s *StoredReceipt) *time.Time { return &s.ExpiresAt }).Fixed(),
+var StoredReceipts = sqldb.Table[StoredReceipt]{Name: "recoup.idempotency", Columns: []sqldb.Column[StoredReceipt]{
+	sqldb.Word("scope", func(s *StoredReceipt) *string { return &s.Scope }).Key(),
+	sqldb.Word("key", func(s *StoredReceipt) *string { return &s.Key }).Key(),
+	sqldb.Hash("request_hash", func(s *StoredReceipt) *[32]byte { return &s.Hash }).Fixed(),
+	sqldb.Bytes("answer", func(s *StoredReceipt) *[]byte { return &s.Answer }).Fixed(),
+	sqldb.Time("created_at", func(s *StoredReceipt) *time.Time { return &s.CreatedAt }).Fixed(),
+	sqldb.Time("expires_at", func(s *StoredReceipt) *time.Time { return &s.ExpiresAt }).Fixed(),
 }}
 
 // Repeat is the error of a promotion that was made before, under the same

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/recoup-dev/recoup"
+	"github.com/recoup-dev/recoup/server/internal/store/sqldb"
 )
 
 // AdoptionReader says what is adopted.
@@ -81,7 +82,7 @@ type Adopter interface {
 	// ParkedRows returns rows of the errors in a table that the policy has parked and nobody
 	// is assigned to, the longest parked first, out of so many parked errors behind a cursor,
 	// and that of the last of these; zero: there are none further.
-	ParkedRows(ctx context.Context, adoption int, table string, after Cursor, limit int) ([]ParkedRow, Cursor, error)
+	ParkedRows(ctx context.Context, adoption int, table string, after sqldb.Cursor, limit int) ([]ParkedRow, sqldb.Cursor, error)
 
 	// LanesOf returns the lanes behind one in which work waits or is held, of the pipeline of
 	// that name and of those whose names go on with a colon, in their order.

@@ -5,17 +5,18 @@ import (
 	"time"
 
 	"github.com/recoup-dev/recoup"
+	"github.com/recoup-dev/recoup/server/internal/store/sqldb"
 )
 
 // AlertReader returns alerts, silences, and which providers are in use. A resolved alert never changes, and of a rule and a scope
 // at most one is not resolved.
 type AlertReader interface {
 	// Alerts lists alerts, newest first, by when they began to be pending.
-	Alerts(ctx context.Context, f AlertFilter, p Page) ([]recoup.Alert, Cursor, error)
+	Alerts(ctx context.Context, f AlertFilter, p sqldb.Page) ([]recoup.Alert, sqldb.Cursor, error)
 
 	// Silences lists the silences that hold at a time, or all if it is zero, newest
 	// first.
-	Silences(ctx context.Context, activeAt time.Time, p Page) ([]recoup.Silence, Cursor, error)
+	Silences(ctx context.Context, activeAt time.Time, p sqldb.Page) ([]recoup.Silence, sqldb.Cursor, error)
 
 	// Providers returns the groups that were ever switched, by name.
 	Providers(ctx context.Context) ([]recoup.Provider, error)
@@ -97,7 +98,7 @@ type Outbox interface {
 // NoticeReader shows what is in the outbox and requeues what was given up.
 type NoticeReader interface {
 	// Notices lists notices, newest first.
-	Notices(ctx context.Context, f recoup.NoticeFilter, p Page) ([]recoup.Notice, Cursor, error)
+	Notices(ctx context.Context, f recoup.NoticeFilter, p sqldb.Page) ([]recoup.Notice, sqldb.Cursor, error)
 
 	// ResendNotices requeues notices that were given up, as new ones that name the
 	// old, and returns how many: one that waits, is delivered, is unknown or was

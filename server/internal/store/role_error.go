@@ -6,6 +6,7 @@ import (
 
 	"github.com/recoup-dev/recoup"
 	"github.com/recoup-dev/recoup/server/internal/policy"
+	"github.com/recoup-dev/recoup/server/internal/store/sqldb"
 )
 
 // TableSyncer keeps what the database must know of the policy: which tables there
@@ -66,7 +67,7 @@ type ErrorFinder interface {
 	Error(ctx context.Context, id recoup.ID) (recoup.Error, error)
 
 	// Errors lists open and resolved errors, newest first (by creation).
-	Errors(ctx context.Context, f Filter, p Page) ([]recoup.Error, Cursor, error)
+	Errors(ctx context.Context, f Filter, p sqldb.Page) ([]recoup.Error, sqldb.Cursor, error)
 }
 
 // ErrorReader answers questions about errors, with lists as those of [ErrorFinder].
@@ -75,10 +76,10 @@ type ErrorReader interface {
 
 	// ParkQueue lists parked errors of the tables, or of all if none is named,
 	// longest parked first.
-	ParkQueue(ctx context.Context, tables []string, p Page) ([]recoup.Error, Cursor, error)
+	ParkQueue(ctx context.Context, tables []string, p sqldb.Page) ([]recoup.Error, sqldb.Cursor, error)
 
 	// Archived lists the archive of a table, last archived first.
-	Archived(ctx context.Context, table string, p Page) ([]recoup.Error, Cursor, error)
+	Archived(ctx context.Context, table string, p sqldb.Page) ([]recoup.Error, sqldb.Cursor, error)
 
 	// History returns the history of an error, oldest first.
 	History(ctx context.Context, id recoup.ID, limit int) ([]recoup.Transition, error)
@@ -99,7 +100,7 @@ type ErrorGrouper interface {
 	ErrorGroup(ctx context.Context, id recoup.ID) (recoup.ErrorGroup, error)
 
 	// ErrorGroups lists groups: those first of which most is open, or that were seen last.
-	ErrorGroups(ctx context.Context, f ErrorGroupFilter, p Page) ([]recoup.ErrorGroup, Cursor, error)
+	ErrorGroups(ctx context.Context, f ErrorGroupFilter, p sqldb.Page) ([]recoup.ErrorGroup, sqldb.Cursor, error)
 
 	// ErrorGroupHours returns how many errors of some groups were reported in each hour
 	// from a time on; hours without any are left out.

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/recoup-dev/recoup"
+	"github.com/recoup-dev/recoup/server/internal/store/sqldb"
 )
 
 // BatchWriter changes batches of Gate Zero. Every verb is one transaction: whatever a
@@ -68,7 +69,7 @@ type GateReader interface {
 	Recovery(ctx context.Context, id recoup.ID) (Case, error)
 
 	// Intakes lists intakes, newest first.
-	Intakes(ctx context.Context, f recoup.IntakeFilter, p Page) ([]recoup.Intake, Cursor, error)
+	Intakes(ctx context.Context, f recoup.IntakeFilter, p sqldb.Page) ([]recoup.Intake, sqldb.Cursor, error)
 
 	// GateFigures counts batches, and intakes and recoveries by status.
 	GateFigures(ctx context.Context) (recoup.GateZeroStatus, error)
@@ -76,11 +77,11 @@ type GateReader interface {
 	// Eligible lists ACTIVE recoveries whose wait is over, of one batch or of all,
 	// the longest waiting first (spec 004, 10). Those that are leased, or paused
 	// by a kill switch, are among them; the case says so.
-	Eligible(ctx context.Context, batch string, now time.Time, p Page) ([]Case, Cursor, error)
+	Eligible(ctx context.Context, batch string, now time.Time, p sqldb.Page) ([]Case, sqldb.Cursor, error)
 
 	// Exhausted lists EXHAUSTED recoveries, of one batch or of all, the last
 	// exhausted first.
-	Exhausted(ctx context.Context, batch string, p Page) ([]Case, Cursor, error)
+	Exhausted(ctx context.Context, batch string, p sqldb.Page) ([]Case, sqldb.Cursor, error)
 
 	// Timeline returns the AIR's rows of an intake, oldest first; of one that
 	// took over after a recovery, those of the failed one too.

@@ -7,6 +7,7 @@ import (
 
 	"github.com/recoup-dev/recoup"
 	"github.com/recoup-dev/recoup/fault"
+	"github.com/recoup-dev/recoup/server/internal/store/sqldb"
 )
 
 // CodeRegistry keeps the registry of codes, which events are held to.
@@ -48,7 +49,7 @@ type EventReader interface {
 	// Events lists events, newest first, and where times are equal by id from
 	// large to small. It returns the cursor to go on from, or the zero cursor
 	// once there is nothing more.
-	Events(ctx context.Context, f EventFilter, p Page) ([]Event, Cursor, error)
+	Events(ctx context.Context, f EventFilter, p sqldb.Page) ([]Event, sqldb.Cursor, error)
 
 	// TopCodes returns the codes with the most events in a span, most first, and
 	// where they have equally many by name. It is exact as far back as hourly

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/recoup-dev/recoup"
+	"github.com/recoup-dev/recoup/server/internal/store/sqldb"
 )
 
 // OperationKeeper keeps recorded bulk acts: who asked for them and confirmed them, their
@@ -35,7 +36,7 @@ type OperationKeeper interface {
 	Operation(ctx context.Context, id recoup.ID) (recoup.Operation, error)
 
 	// Operations lists operations, newest first.
-	Operations(ctx context.Context, f OperationFilter, p Page) ([]recoup.Operation, Cursor, error)
+	Operations(ctx context.Context, f OperationFilter, p sqldb.Page) ([]recoup.Operation, sqldb.Cursor, error)
 
 	// RunningOperations returns operations that are RUNNING, those first that have been
 	// for the longest.

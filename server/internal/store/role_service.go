@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/recoup-dev/recoup"
+	"github.com/recoup-dev/recoup/server/internal/store/sqldb"
 )
 
 // KeyReader returns API keys: who may use the service. A key is never deleted; what it is and
@@ -28,7 +29,7 @@ type KeyWriter interface {
 	CreateKey(ctx context.Context, k recoup.Key, act Act) (recoup.Key, error)
 
 	// Keys lists keys, newest first.
-	Keys(ctx context.Context, p Page) ([]recoup.Key, Cursor, error)
+	Keys(ctx context.Context, p sqldb.Page) ([]recoup.Key, sqldb.Cursor, error)
 
 	// RevokeKey ends a key for good and returns it as it is then. The first
 	// revocation stands. An unknown id is ErrNotFound.

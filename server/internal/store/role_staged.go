@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/recoup-dev/recoup"
+	"github.com/recoup-dev/recoup/server/internal/store/sqldb"
 )
 
 // DeadLetterWriter changes dead letters and groups. Every verb is one transaction:
@@ -107,7 +108,7 @@ type DeadLetterReader interface {
 
 	// DeadLetters lists dead letters, newest first. The error of one that is
 	// archived is left out.
-	DeadLetters(ctx context.Context, f DeadLetterFilter, p Page) ([]StagedWork, Cursor, error)
+	DeadLetters(ctx context.Context, f DeadLetterFilter, p sqldb.Page) ([]StagedWork, sqldb.Cursor, error)
 
 	// StagedWork returns what there is of a piece of work: its place in the queue
 	// and its open dead letter. If there is neither it is ErrNotFound.
@@ -136,7 +137,7 @@ type DeadLetterReader interface {
 	// Groups lists groups with their counts, of one pipeline, of some or of all, those
 	// first in which something arrived last. One in which something arrives
 	// meanwhile moves to the front.
-	Groups(ctx context.Context, f GroupFilter, p Page) ([]recoup.DeadLetterGroup, Cursor, error)
+	Groups(ctx context.Context, f GroupFilter, p sqldb.Page) ([]recoup.DeadLetterGroup, sqldb.Cursor, error)
 
 	// GroupDays returns what groups have gained on each UTC day from a day on, oldest
 	// first; days without anything are left out.
@@ -147,7 +148,7 @@ type DeadLetterReader interface {
 
 	// Replays lists replays with their counts, in one state or in all, of some
 	// hubs or of all, newest first.
-	Replays(ctx context.Context, f ReplayFilter, p Page) ([]ReplayStatus, Cursor, error)
+	Replays(ctx context.Context, f ReplayFilter, p sqldb.Page) ([]ReplayStatus, sqldb.Cursor, error)
 
 	// DueReplays returns replays that are to be looked after, longest due first.
 	DueReplays(ctx context.Context, now time.Time, limit int) ([]recoup.ID, error)

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/recoup-dev/recoup"
+	"github.com/recoup-dev/recoup/server/internal/store/sqldb"
 )
 
 // ViewKeeper keeps saved views: at most [recoup.MaxViews] of each owner and of each hub. The
@@ -12,7 +13,7 @@ import (
 type ViewKeeper interface {
 	// Views lists the private views of a key's owner and the views of some hubs, or, with
 	// none named, of every hub, newest first.
-	Views(ctx context.Context, key recoup.ID, hubs []string, p Page) ([]recoup.View, Cursor, error)
+	Views(ctx context.Context, key recoup.ID, hubs []string, p sqldb.Page) ([]recoup.View, sqldb.Cursor, error)
 
 	// AddView saves a view, private to the key of the act unless it names a hub. A name that
 	// its owner or hub has already is ErrConflict, and one view too many ErrFull.

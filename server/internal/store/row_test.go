@@ -8,14 +8,14 @@ import (
 
 	"github.com/recoup-dev/recoup"
 	"github.com/recoup-dev/recoup/server/internal/store"
-	"github.com/recoup-dev/recoup/server/internal/store/row"
+	"github.com/recoup-dev/recoup/server/internal/store/sqldb"
 )
 
 // Every field of a row has its column: what one row holds in all of them is all
 // that another has to be given to be the same.
 func TestRowsCoverTheirTypes(t *testing.T) {
 	t.Parallel()
-	covers(t, row.Table[recoup.Error]{Name: "an error", Columns: slices.Concat(store.OpenErrors.Columns, store.Leases, store.Archiving)})
+	covers(t, sqldb.Table[recoup.Error]{Name: "an error", Columns: slices.Concat(store.OpenErrors.Columns, store.Leases, store.Archiving)})
 	covers(t, store.History)
 	covers(t, store.Keys, "Secret")
 	covers(t, store.PolicyVersions)
@@ -46,13 +46,13 @@ func TestRowsCoverTheirTypes(t *testing.T) {
 	covers(t, store.Pauses)
 	covers(t, store.Replays, "Step", "Counts")
 	covers(t, store.ReplayItems)
-	covers(t, row.Table[store.Case]{Name: "a case", Columns: store.Cases},
+	covers(t, sqldb.Table[store.Case]{Name: "a case", Columns: store.Cases},
 		"WindowDays", "Killed", "Inconclusive", "Recovery.CompanyName", "Recovery.LeaseWorker", "Recovery.LeaseEndsAt", "BatchKilled", "BatchFrozen")
 }
 
 // covers fills a row and copies it column by column. Fields that are kept
 // elsewhere, or nowhere, are named, with their type where others have the same.
-func covers[R any](t *testing.T, table row.Table[R], but ...string) {
+func covers[R any](t *testing.T, table sqldb.Table[R], but ...string) {
 	t.Helper()
 	var from, to R
 	fill(reflect.ValueOf(&from).Elem(), new(int), but)
@@ -69,28 +69,28 @@ func covers[R any](t *testing.T, table row.Table[R], but ...string) {
 	}
 }
 
-func move[R any](t *testing.T, c row.Column[R], from, to *R) {
+func move[R any](t *testing.T, c sqldb.Column[R], from, to *R) {
 	t.Helper()
 	switch c.Kind {
-	case row.KindText, row.KindWord, row.KindJSON:
+	case sqldb.KindText, sqldb.KindWord, sqldb.KindJSON:
 		*c.Text(to) = *c.Text(from)
-	case row.KindID:
+	case sqldb.KindID:
 		*c.ID(to) = *c.ID(from)
-	case row.KindTime:
+	case sqldb.KindTime:
 		*c.Time(to) = *c.Time(from)
-	case row.KindBool:
+	case sqldb.KindBool:
 		*c.Bool(to) = *c.Bool(from)
-	case row.KindInt, row.KindCount:
+	case sqldb.KindInt, sqldb.KindCount:
 		*c.Int(to) = *c.Int(from)
-	case row.KindBig:
+	case sqldb.KindBig:
 		c.Number(to).Set(c.Number(from).Get())
-	case row.KindReal:
+	case sqldb.KindReal:
 		*c.Real(to) = *c.Real(from)
-	case row.KindBytes:
+	case sqldb.KindBytes:
 		*c.Bytes(to) = *c.Bytes(from)
-	case row.KindHash:
+	case sqldb.KindHash:
 		*c.Hash(to) = *c.Hash(from)
-	case row.KindObject:
+	case sqldb.KindObject:
 		value, err := c.Object(from).Encode()
 		if err != nil {
 			t.Fatal(err)

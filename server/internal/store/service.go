@@ -6,24 +6,24 @@ import (
 	"time"
 
 	"github.com/recoup-dev/recoup"
-	"github.com/recoup-dev/recoup/server/internal/store/row"
+	"github.com/recoup-dev/recoup/server/internal/store/sqldb"
 )
 
 // Keys describes the rows of keys.
-var Keys = row.Table[recoup.Key]{Name: "recoup.api_key", Columns: []row.Column[recoup.Key]{
-	row.ID("key_id", func(k *recoup.Key) *recoup.ID { return &k.ID }).Key(),
-	row.Text("name", func(k *recoup.Key) *string { return &k.Name }).Fixed(),
-	row.Text("role", func(k *recoup.Key) *string { return &k.Role }).Fixed(),
-	row.List("hubs", func(k *recoup.Key) *[]string { return &k.Hubs }).Fixed(),
-	row.Text("hint", func(k *recoup.Key) *string { return &k.Hint }).Fixed(),
-	row.Hash("key_hash", func(k *recoup.Key) *[32]byte { return &k.Hash }).Fixed().Unique(),
-	row.Time("created_at", func(k *recoup.Key) *time.Time { return &k.CreatedAt }).Fixed(),
-	row.Text("created_by", func(k *recoup.Key) *string { return &k.CreatedBy }).Fixed(),
-	row.Time("expires_at", func(k *recoup.Key) *time.Time { return &k.ExpiresAt }),
-	row.Time("revoked_at", func(k *recoup.Key) *time.Time { return &k.RevokedAt }),
-	row.Text("revoked_by", func(k *recoup.Key) *string { return &k.RevokedBy }),
-	row.Time("last_used_at", func(k *recoup.Key) *time.Time { return &k.LastUsedAt }),
-	row.ID("rotated_to", func(k *recoup.Key) *recoup.ID { return &k.RotatedTo }),
+var Keys = sqldb.Table[recoup.Key]{Name: "recoup.api_key", Columns: []sqldb.Column[recoup.Key]{
+	sqldb.ID("key_id", func(k *recoup.Key) *recoup.ID { return &k.ID }).Key(),
+	sqldb.Text("name", func(k *recoup.Key) *string { return &k.Name }).Fixed(),
+	sqldb.Text("role", func(k *recoup.Key) *string { return &k.Role }).Fixed(),
+	sqldb.List("hubs", func(k *recoup.Key) *[]string { return &k.Hubs }).Fixed(),
+	sqldb.Text("hint", func(k *recoup.Key) *string { return &k.Hint }).Fixed(),
+	sqldb.Hash("key_hash", func(k *recoup.Key) *[32]byte { return &k.Hash }).Fixed().Unique(),
+	sqldb.Time("created_at", func(k *recoup.Key) *time.Time { return &k.CreatedAt }).Fixed(),
+	sqldb.Text("created_by", func(k *recoup.Key) *string { return &k.CreatedBy }).Fixed(),
+	sqldb.Time("expires_at", func(k *recoup.Key) *time.Time { return &k.ExpiresAt }),
+	sqldb.Time("revoked_at", func(k *recoup.Key) *time.Time { return &k.RevokedAt }),
+	sqldb.Text("revoked_by", func(k *recoup.Key) *string { return &k.RevokedBy }),
+	sqldb.Time("last_used_at", func(k *recoup.Key) *time.Time { return &k.LastUsedAt }),
+	sqldb.ID("rotated_to", func(k *recoup.Key) *recoup.ID { return &k.RotatedTo }),
 }}
 
 // CreateKey returns a key as the act makes it: new, and by whoever acts.
@@ -71,14 +71,14 @@ func AboutKey(k *recoup.Key) map[string]any {
 }
 
 // PolicyVersions describes the rows of policies.
-var PolicyVersions = row.Table[recoup.PolicyVersion]{Name: "recoup.policy_version", Columns: []row.Column[recoup.PolicyVersion]{
-	row.Big("number", func(p *recoup.PolicyVersion) *int64 { return &p.Number }).Key(),
-	row.Text("version", func(p *recoup.PolicyVersion) *string { return &p.Version }).Fixed(),
-	row.Hash("hash", func(p *recoup.PolicyVersion) *[32]byte { return &p.Hash }).Fixed(),
-	row.Time("added_at", func(p *recoup.PolicyVersion) *time.Time { return &p.At }).Fixed(),
-	row.Text("added_by", func(p *recoup.PolicyVersion) *string { return &p.By }).Fixed(),
-	row.Text("reason", func(p *recoup.PolicyVersion) *string { return &p.Reason }).Fixed(),
-	row.Text("text", func(p *recoup.PolicyVersion) *string { return &p.Text }).Fixed(),
+var PolicyVersions = sqldb.Table[recoup.PolicyVersion]{Name: "recoup.policy_version", Columns: []sqldb.Column[recoup.PolicyVersion]{
+	sqldb.Big("number", func(p *recoup.PolicyVersion) *int64 { return &p.Number }).Key(),
+	sqldb.Text("version", func(p *recoup.PolicyVersion) *string { return &p.Version }).Fixed(),
+	sqldb.Hash("hash", func(p *recoup.PolicyVersion) *[32]byte { return &p.Hash }).Fixed(),
+	sqldb.Time("added_at", func(p *recoup.PolicyVersion) *time.Time { return &p.At }).Fixed(),
+	sqldb.Text("added_by", func(p *recoup.PolicyVersion) *string { return &p.By }).Fixed(),
+	sqldb.Text("reason", func(p *recoup.PolicyVersion) *string { return &p.Reason }).Fixed(),
+	sqldb.Text("text", func(p *recoup.PolicyVersion) *string { return &p.Text }).Fixed(),
 }}
 
 // AddPolicy returns a policy as the act adds it, without its number.
@@ -113,12 +113,12 @@ type PlatformKey struct {
 }
 
 // PlatformKeys describes the rows of platform keys.
-var PlatformKeys = row.Table[PlatformKey]{Name: "recoup.platform_key", Columns: []row.Column[PlatformKey]{
-	row.Text("key_id", func(p *PlatformKey) *string { return &p.ID }).Key(),
-	row.Text("purpose", func(p *PlatformKey) *string { return &p.Purpose }).Fixed(),
-	row.Bytes("secret", func(p *PlatformKey) *[]byte { return &p.Secret }),
-	row.Time("created_at", func(p *PlatformKey) *time.Time { return &p.CreatedAt }).Fixed(),
-	row.Text("wrapped_by", func(p *PlatformKey) *string { return &p.WrappedBy }),
+var PlatformKeys = sqldb.Table[PlatformKey]{Name: "recoup.platform_key", Columns: []sqldb.Column[PlatformKey]{
+	sqldb.Text("key_id", func(p *PlatformKey) *string { return &p.ID }).Key(),
+	sqldb.Text("purpose", func(p *PlatformKey) *string { return &p.Purpose }).Fixed(),
+	sqldb.Bytes("secret", func(p *PlatformKey) *[]byte { return &p.Secret }),
+	sqldb.Time("created_at", func(p *PlatformKey) *time.Time { return &p.CreatedAt }).Fixed(),
+	sqldb.Text("wrapped_by", func(p *PlatformKey) *string { return &p.WrappedBy }),
 }}
 
 // ErrOtherWrap is returned for a platform key beside live keys that are wrapped by

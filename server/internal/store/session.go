@@ -3,7 +3,7 @@ package store
 import (
 	"time"
 
-	"github.com/recoup-dev/recoup/server/internal/store/row"
+	"github.com/recoup-dev/recoup/server/internal/store/sqldb"
 )
 
 // Session is somebody who signed in to the console with an API key. Neither the key's
@@ -20,10 +20,10 @@ type Session struct {
 const MaxSessions = 20
 
 // Sessions describes the rows of sessions.
-var Sessions = row.Table[Session]{Name: "recoup.session", Columns: []row.Column[Session]{
-	row.Hash("session_hash", func(s *Session) *[32]byte { return &s.Hash }).Key(),
-	row.Hash("key_hash", func(s *Session) *[32]byte { return &s.KeyHash }).Fixed(),
-	row.Time("created_at", func(s *Session) *time.Time { return &s.CreatedAt }).Fixed(),
-	row.Time("seen_at", func(s *Session) *time.Time { return &s.SeenAt }),
-	row.Time("ends_at", func(s *Session) *time.Time { return &s.EndsAt }).Fixed(),
+var Sessions = sqldb.Table[Session]{Name: "recoup.session", Columns: []sqldb.Column[Session]{
+	sqldb.Hash("session_hash", func(s *Session) *[32]byte { return &s.Hash }).Key(),
+	sqldb.Hash("key_hash", func(s *Session) *[32]byte { return &s.KeyHash }).Fixed(),
+	sqldb.Time("created_at", func(s *Session) *time.Time { return &s.CreatedAt }).Fixed(),
+	sqldb.Time("seen_at", func(s *Session) *time.Time { return &s.SeenAt }),
+	sqldb.Time("ends_at", func(s *Session) *time.Time { return &s.EndsAt }).Fixed(),
 }}

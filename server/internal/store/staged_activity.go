@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/recoup-dev/recoup"
-	"github.com/recoup-dev/recoup/server/internal/store/row"
+	"github.com/recoup-dev/recoup/server/internal/store/sqldb"
 )
 
 // StagedActivity is how much work came into the queue of a pipeline in a minute or, as a
@@ -19,11 +19,11 @@ type StagedActivity struct {
 }
 
 // StagedActivities describes the rows of it.
-var StagedActivities = row.Table[StagedActivity]{Name: "recoup.staged_delta", Columns: []row.Column[StagedActivity]{
-	row.Time("minute", func(a *StagedActivity) *time.Time { return &a.Minute }),
-	row.Text("pipeline", func(a *StagedActivity) *string { return &a.Pipeline }),
-	row.Big("queued", func(a *StagedActivity) *int64 { return &a.Queued }),
-	row.Big("finished", func(a *StagedActivity) *int64 { return &a.Finished }),
+var StagedActivities = sqldb.Table[StagedActivity]{Name: "recoup.staged_delta", Columns: []sqldb.Column[StagedActivity]{
+	sqldb.Time("minute", func(a *StagedActivity) *time.Time { return &a.Minute }),
+	sqldb.Text("pipeline", func(a *StagedActivity) *string { return &a.Pipeline }),
+	sqldb.Big("queued", func(a *StagedActivity) *int64 { return &a.Queued }),
+	sqldb.Big("finished", func(a *StagedActivity) *int64 { return &a.Finished }),
 }}
 
 // StagedTallies counts what a transaction does to the queue of work.

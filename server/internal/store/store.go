@@ -17,9 +17,6 @@ import (
 
 // The errors that verbs return, to be distinguished with errors.Is.
 var (
-	// ErrNotFound is returned for an id that names nothing.
-	ErrNotFound = errors.New("not found")
-
 	// ErrBlocked is returned for a promotion of an entity that an error blocks.
 	ErrBlocked = errors.New("promotion blocked")
 

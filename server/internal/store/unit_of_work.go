@@ -7,6 +7,7 @@ import (
 
 	"github.com/recoup-dev/recoup"
 	"github.com/recoup-dev/recoup/server/internal/lifecycle"
+	"github.com/recoup-dev/recoup/server/internal/store/sqldb"
 )
 
 // UnitOfWork is the unit of work: it collects the decisions of one transaction, about
@@ -157,7 +158,7 @@ func (w *UnitOfWork) report(in Report) Outcome {
 		return Outcome{Error: recoup.Error{ID: in.ID}, Repeated: true}
 	}
 	if r := w.rows[in.Admits]; !in.Admits.IsZero() && (r == nil || r.PolicyVersion != "") {
-		return Outcome{Err: ErrNotFound}
+		return Outcome{Err: sqldb.ErrNotFound}
 	}
 	var current *recoup.Error
 	if r := w.replaced(&in); r != nil {
@@ -226,7 +227,7 @@ func (w *UnitOfWork) Step(in Step) Outcome {
 func (w *UnitOfWork) step(in Step) Outcome {
 	r := w.rows[in.ID]
 	if r == nil {
-		return Outcome{Err: ErrNotFound}
+		return Outcome{Err: sqldb.ErrNotFound}
 	}
 	decide := in.Decide
 	if in.Result != nil {

@@ -4,7 +4,7 @@ import (
 	"slices"
 
 	"github.com/recoup-dev/recoup"
-	"github.com/recoup-dev/recoup/server/internal/store/row"
+	"github.com/recoup-dev/recoup/server/internal/store/sqldb"
 )
 
 // cases are the cases of Gate Zero in the course of a transaction.
@@ -31,7 +31,7 @@ func (w *UnitOfWork) AddCases(locked []Case) {
 func (w *UnitOfWork) StepIntake(in CaseStep) CaseOutcome {
 	r := w.cases.byIntake[in.ID]
 	if r == nil {
-		return CaseOutcome{Err: ErrNotFound}
+		return CaseOutcome{Err: sqldb.ErrNotFound}
 	}
 	return w.stepCase(r, Case{Batch: r.is.Batch, Intake: r.is.Intake}, in.Decide)
 }
@@ -40,7 +40,7 @@ func (w *UnitOfWork) StepIntake(in CaseStep) CaseOutcome {
 func (w *UnitOfWork) StepRecovery(in CaseStep) CaseOutcome {
 	r := w.cases.byRecovery[in.ID]
 	if r == nil {
-		return CaseOutcome{Err: ErrNotFound}
+		return CaseOutcome{Err: sqldb.ErrNotFound}
 	}
 	return w.stepCase(r, r.is, in.Decide)
 }
@@ -127,9 +127,9 @@ type LeaseOf struct {
 }
 
 // RecoveryLeases describes the rows of leases.
-var RecoveryLeases = row.Table[LeaseOf]{Name: "cl.gate_zero_lease", Columns: append([]row.Column[LeaseOf]{
-	row.ID("recovery_id", func(l *LeaseOf) *recoup.ID { return &l.RecoveryID }).Key(),
-}, row.Within("", recoveryLeases, func(l *LeaseOf) *RecoveryLease { return &l.RecoveryLease })...)}
+var RecoveryLeases = sqldb.Table[LeaseOf]{Name: "cl.gate_zero_lease", Columns: append([]sqldb.Column[LeaseOf]{
+	sqldb.ID("recovery_id", func(l *LeaseOf) *recoup.ID { return &l.RecoveryID }).Key(),
+}, sqldb.Within("", recoveryLeases, func(l *LeaseOf) *RecoveryLease { return &l.RecoveryLease })...)}
 
 // RecoveryLeases returns the leases that have changed: those to be stored, and the
 // recoveries of those to be forgotten because they say nothing any more.

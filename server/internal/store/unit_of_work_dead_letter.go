@@ -9,6 +9,7 @@ import (
 
 	"github.com/recoup-dev/recoup"
 	"github.com/recoup-dev/recoup/server/internal/lifecycle"
+	"github.com/recoup-dev/recoup/server/internal/store/sqldb"
 )
 
 // letters are the pieces of work in the course of a transaction.
@@ -126,7 +127,7 @@ func (w *UnitOfWork) stepLetter(in StagedStep) StagedOutcome {
 		r = w.letters.of(in.WorkID)
 	}
 	if r == nil {
-		return StagedOutcome{Err: ErrNotFound}
+		return StagedOutcome{Err: sqldb.ErrNotFound}
 	}
 	if err := w.refusal(in.Instead); err != nil {
 		return StagedOutcome{Err: err}
@@ -176,7 +177,7 @@ func (w *UnitOfWork) refusal(in *Step) error {
 	}
 	r := w.rows[in.ID]
 	if r == nil {
-		return ErrNotFound
+		return sqldb.ErrNotFound
 	}
 	current := r.Error
 	_, _, err := in.Decide(&current, 0, w.now)

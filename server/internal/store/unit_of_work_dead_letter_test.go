@@ -7,6 +7,7 @@ import (
 
 	"github.com/recoup-dev/recoup"
 	"github.com/recoup-dev/recoup/server/internal/store"
+	"github.com/recoup-dev/recoup/server/internal/store/sqldb"
 )
 
 var (
@@ -120,7 +121,7 @@ func TestLetterWorkRefuses(t *testing.T) {
 	if len(moved)+len(changed)+len(w.Notes)+len(w.Rounds)+len(w.Forgotten) != 0 {
 		t.Error("something is written")
 	}
-	if out := w.StepLetter(store.StagedStep{ErrorID: recoup.ID{7}}); !errors.Is(out.Err, store.ErrNotFound) {
+	if out := w.StepLetter(store.StagedStep{ErrorID: recoup.ID{7}}); !errors.Is(out.Err, sqldb.ErrNotFound) {
 		t.Errorf("an unknown one is %v", out.Err)
 	}
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/recoup-dev/recoup/server/internal/lifecycle"
 	"github.com/recoup-dev/recoup/server/internal/policy"
 	"github.com/recoup-dev/recoup/server/internal/store"
+	"github.com/recoup-dev/recoup/server/internal/store/sqldb"
 )
 
 const (
@@ -208,7 +209,7 @@ func TestARefusedItemLeavesTheOthersAlone(t *testing.T) {
 	if out := work.Step(w.step(e.ID, lifecycle.Unpark{By: "ada"})); !errors.As(out.Err, &refusal) || out.Error != e {
 		t.Errorf("answered with %v and another error: %v", out.Err, out.Error != e)
 	}
-	if out := work.Step(w.step(recoup.ID{9}, lifecycle.Resolve{By: "ada"})); !errors.Is(out.Err, store.ErrNotFound) {
+	if out := work.Step(w.step(recoup.ID{9}, lifecycle.Resolve{By: "ada"})); !errors.Is(out.Err, sqldb.ErrNotFound) {
 		t.Errorf("an unknown id is answered with %v", out.Err)
 	}
 	next := accept(t, work.Report(w.report(dol, "e3", "NETWORK_TIMEOUT", recoup.Medium)))
@@ -310,7 +311,7 @@ func TestAReportAdmitsTheRowItNames(t *testing.T) {
 	wantWritten(t, work, nil, list(row.ID), list(open.ID), nil)
 	for _, again := range []recoup.ID{row.ID, {9}} {
 		r.Admits = again
-		if out := work.Report(r); !errors.Is(out.Err, store.ErrNotFound) {
+		if out := work.Report(r); !errors.Is(out.Err, sqldb.ErrNotFound) {
 			t.Errorf("the admission of a row that does not wait is answered with %v", out.Err)
 		}
 	}

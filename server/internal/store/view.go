@@ -6,20 +6,20 @@ import (
 	"time"
 
 	"github.com/recoup-dev/recoup"
-	"github.com/recoup-dev/recoup/server/internal/store/row"
+	"github.com/recoup-dev/recoup/server/internal/store/sqldb"
 )
 
 // Views describes the rows of saved views.
-var Views = row.Table[recoup.View]{Name: "recoup.saved_view", Columns: []row.Column[recoup.View]{
-	row.ID("view_id", func(v *recoup.View) *recoup.ID { return &v.ID }).Key(),
-	row.Text("name", func(v *recoup.View) *string { return &v.Name }),
-	row.List("tokens", func(v *recoup.View) *[]string { return &v.Tokens }),
-	row.Text("owner", func(v *recoup.View) *string { return &v.Owner }),
-	row.ID("owner_key", func(v *recoup.View) *recoup.ID { return &v.OwnerKey }),
-	row.Text("hub", func(v *recoup.View) *string { return &v.Hub }),
-	row.Time("created_at", func(v *recoup.View) *time.Time { return &v.CreatedAt }).Fixed(),
-	row.Time("changed_at", func(v *recoup.View) *time.Time { return &v.ChangedAt }),
-	row.Text("changed_by", func(v *recoup.View) *string { return &v.ChangedBy }),
+var Views = sqldb.Table[recoup.View]{Name: "recoup.saved_view", Columns: []sqldb.Column[recoup.View]{
+	sqldb.ID("view_id", func(v *recoup.View) *recoup.ID { return &v.ID }).Key(),
+	sqldb.Text("name", func(v *recoup.View) *string { return &v.Name }),
+	sqldb.List("tokens", func(v *recoup.View) *[]string { return &v.Tokens }),
+	sqldb.Text("owner", func(v *recoup.View) *string { return &v.Owner }),
+	sqldb.ID("owner_key", func(v *recoup.View) *recoup.ID { return &v.OwnerKey }),
+	sqldb.Text("hub", func(v *recoup.View) *string { return &v.Hub }),
+	sqldb.Time("created_at", func(v *recoup.View) *time.Time { return &v.CreatedAt }).Fixed(),
+	sqldb.Time("changed_at", func(v *recoup.View) *time.Time { return &v.ChangedAt }),
+	sqldb.Text("changed_by", func(v *recoup.View) *string { return &v.ChangedBy }),
 }}
 
 // The acts on views, as the audit names them.

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/recoup-dev/recoup"
-	"github.com/recoup-dev/recoup/server/internal/store/row"
+	"github.com/recoup-dev/recoup/server/internal/store/sqldb"
 )
 
 const (
@@ -38,11 +38,11 @@ type WorkerSeen struct {
 }
 
 // Heartbeats describes the rows of heartbeats.
-var Heartbeats = row.Table[Heartbeat]{Name: "recoup.worker_heartbeat", Columns: []row.Column[Heartbeat]{
-	row.Text("queue", func(h *Heartbeat) *string { return &h.Queue }).Key(),
-	row.Text("node", func(h *Heartbeat) *string { return &h.Node }).Key(),
-	row.Time("last_claim_at", func(h *Heartbeat) *time.Time { return &h.LastClaimAt }),
-	row.List("workers", func(h *Heartbeat) *[]WorkerSeen { return &h.Workers }),
+var Heartbeats = sqldb.Table[Heartbeat]{Name: "recoup.worker_heartbeat", Columns: []sqldb.Column[Heartbeat]{
+	sqldb.Text("queue", func(h *Heartbeat) *string { return &h.Queue }).Key(),
+	sqldb.Text("node", func(h *Heartbeat) *string { return &h.Node }).Key(),
+	sqldb.Time("last_claim_at", func(h *Heartbeat) *time.Time { return &h.LastClaimAt }),
+	sqldb.List("workers", func(h *Heartbeat) *[]WorkerSeen { return &h.Workers }),
 }}
 
 // Unclaimed is how much of a queue is due and held by nobody, and since when the

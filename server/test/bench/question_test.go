@@ -14,6 +14,7 @@ import (
 	"github.com/recoup-dev/recoup/server/internal/app"
 	"github.com/recoup-dev/recoup/server/internal/lifecycle"
 	"github.com/recoup-dev/recoup/server/internal/store"
+	"github.com/recoup-dev/recoup/server/internal/store/sqldb"
 )
 
 // question is asked of a database. Ask prepares it; the turn is what is timed, and
@@ -38,7 +39,7 @@ func questions() []question {
 			return len(list), err
 		}),
 		counting("park_queue", 100, func(f filled) (int, error) {
-			list, _, err := f.ParkQueue(f.Context(), governed(), store.Page{})
+			list, _, err := f.ParkQueue(f.Context(), governed(), sqldb.Page{})
 			return len(list), err
 		}),
 		counting("top_codes_24h", 10, func(f filled) (int, error) {
@@ -54,15 +55,15 @@ func questions() []question {
 			return len(list), err
 		}),
 		counting("correlation", 1, func(f filled) (int, error) {
-			list, _, err := f.Events(f.Context(), store.EventFilter{Correlation: f.correlation}, store.Page{})
+			list, _, err := f.Events(f.Context(), store.EventFilter{Correlation: f.correlation}, sqldb.Page{})
 			return len(list), err
 		}),
 		counting("events_of_service", 100, func(f filled) (int, error) {
-			list, _, err := f.Events(f.Context(), store.EventFilter{Service: "service-7"}, store.Page{})
+			list, _, err := f.Events(f.Context(), store.EventFilter{Service: "service-7"}, sqldb.Page{})
 			return len(list), err
 		}),
 		counting("groups", 1, func(f filled) (int, error) {
-			list, _, err := f.Groups(f.Context(), store.GroupFilter{Pipeline: "pipeline-7"}, store.Page{})
+			list, _, err := f.Groups(f.Context(), store.GroupFilter{Pipeline: "pipeline-7"}, sqldb.Page{})
 			return len(list), err
 		}),
 		counting("counts", 1, func(f filled) (int, error) {
@@ -84,7 +85,7 @@ func questions() []question {
 	}
 	for _, name := range slices.Sorted(maps.Keys(filters)) {
 		list = append(list, counting("list_"+name, 1, func(f filled) (int, error) {
-			list, _, err := f.Errors(f.Context(), filters[name], store.Page{})
+			list, _, err := f.Errors(f.Context(), filters[name], sqldb.Page{})
 			return len(list), err
 		}))
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/recoup-dev/recoup/server/internal/store"
 	"github.com/recoup-dev/recoup/server/internal/store/postgres"
 	"github.com/recoup-dev/recoup/server/internal/store/postgres/pgtest"
+	"github.com/recoup-dev/recoup/server/internal/store/sqldb"
 	"github.com/recoup-dev/recoup/server/internal/store/sqlite"
 	"github.com/recoup-dev/recoup/server/internal/test/conformance"
 )
@@ -23,7 +24,7 @@ import (
 type database interface {
 	conformance.Store
 	conformance.Ledger
-	Groups(ctx context.Context, f store.GroupFilter, p store.Page) ([]recoup.DeadLetterGroup, store.Cursor, error)
+	Groups(ctx context.Context, f store.GroupFilter, p sqldb.Page) ([]recoup.DeadLetterGroup, sqldb.Cursor, error)
 	Close() error
 }
 

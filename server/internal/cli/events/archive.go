@@ -13,6 +13,7 @@ import (
 	"github.com/recoup-dev/recoup/server/internal/cli/command"
 	"github.com/recoup-dev/recoup/server/internal/eventfile"
 	"github.com/recoup-dev/recoup/server/internal/store"
+	"github.com/recoup-dev/recoup/server/internal/store/sqldb"
 )
 
 // archive lists the files of a place as a server lists its ledger.
@@ -47,14 +48,14 @@ func (a *archive) page(ctx context.Context, p client.Page) ([]recoup.StoredEvent
 	if err != nil {
 		return nil, "", err
 	}
-	list, next, err := a.Events(ctx, a.filter, store.Page{Cursor: at, Limit: p.Limit})
+	list, next, err := a.Events(ctx, a.filter, sqldb.Page{Cursor: at, Limit: p.Limit})
 	if err != nil || next.IsZero() {
 		return list, "", errors.Join(err, a.Close()) // it was the last page
 	}
 	return list, next.At.UTC().Format(time.RFC3339Nano) + "_" + next.ID.String(), nil
 }
 
-func readCursor(given string) (c store.Cursor, err error) {
+func readCursor(given string) (c sqldb.Cursor, err error) {
 	if given == "" {
 		return c, nil
 	}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/recoup-dev/recoup"
 	"github.com/recoup-dev/recoup/server/internal/store"
+	"github.com/recoup-dev/recoup/server/internal/store/sqldb"
 )
 
 // selectParked reads parked errors of a table in the order of their index, and of those
@@ -19,9 +20,9 @@ const selectParked = `select r.key, p.error_id, coalesce(p.entity_id, ''), p.ret
 	order by p.parked_at, p.error_id`
 
 // ParkedRows implements [store.Adopter].
-func (s *Store) ParkedRows(ctx context.Context, adoption int, table string, after store.Cursor, limit int) (list []store.ParkedRow, last store.Cursor, err error) {
+func (s *Store) ParkedRows(ctx context.Context, adoption int, table string, after sqldb.Cursor, limit int) (list []store.ParkedRow, last sqldb.Cursor, err error) {
 	rows, err := s.pool.Query(ctx, selectParked, adoption, table, after.At, after.ID, clamp(limit))
-	all, err := collectRows("read what is parked of an adopted table", rows, err, func(row pgx.CollectableRow) (at store.Cursor, err error) {
+	all, err := collectRows("read what is parked of an adopted table", rows, err, func(row pgx.CollectableRow) (at sqldb.Cursor, err error) {
 		var p store.ParkedRow
 		var key *string
 		var ours bool

@@ -11,6 +11,7 @@ import (
 
 	"github.com/recoup-dev/recoup"
 	"github.com/recoup-dev/recoup/server/internal/store"
+	"github.com/recoup-dev/recoup/server/internal/store/sqldb"
 )
 
 // writeKept queues what new errors keep of their source rows. Most keep nothing.
@@ -39,7 +40,7 @@ func (s *Store) SourceDetail(ctx context.Context, id recoup.ID) (d store.SourceD
 	err = s.pool.QueryRow(ctx, `select details, sealed, coalesce(sealed_by, ''), moved, coalesce(moved_by, '')
 		from recoup.source_detail where error_id = $1`, id).Scan(&d.Details, &d.Sealed, &d.SealedBy, &d.Moved, &d.MovedBy)
 	if errors.Is(err, pgx.ErrNoRows) {
-		err = store.ErrNotFound
+		err = sqldb.ErrNotFound
 	}
 	return d, failure("read what is kept of a source row", err)
 }

@@ -6,7 +6,8 @@ import (
 
 	"github.com/recoup-dev/recoup"
 	"github.com/recoup-dev/recoup/server/internal/store"
-	"github.com/recoup-dev/recoup/server/internal/store/verb"
+	"github.com/recoup-dev/recoup/server/internal/store/sqldb"
+	"github.com/recoup-dev/recoup/server/internal/store/sqlops"
 	"github.com/recoup-dev/recoup/server/internal/test/queryrecorder"
 )
 
@@ -18,27 +19,27 @@ const FoldCountsSQL = foldCounts
 func PlannedAlerts(now time.Time, size int) []Planned {
 	day := store.Span{From: now.Add(-24 * time.Hour), To: now}
 	list := []Planned{
-		planned("open", func(v verb.Verbs) { _, _ = v.OpenAlerts(context.Background()) }),
-		planned("activity of a day", func(v verb.Verbs) { _, _ = v.Activity(context.Background(), day) }),
+		planned("open", func(v sqlops.Ops) { _, _ = v.OpenAlerts(context.Background()) }),
+		planned("activity of a day", func(v sqlops.Ops) { _, _ = v.Activity(context.Background(), day) }),
 	}
-	cursor := store.Cursor{At: now.Add(-24 * time.Hour), ID: recoup.ID{1}}
-	for at, page := range map[string]store.Page{"": {Limit: size}, ", further on": {Limit: size, Cursor: cursor}} {
+	cursor := sqldb.Cursor{At: now.Add(-24 * time.Hour), ID: recoup.ID{1}}
+	for at, page := range map[string]sqldb.Page{"": {Limit: size}, ", further on": {Limit: size, Cursor: cursor}} {
 		for name, f := range map[string]store.AlertFilter{
 			"all": {}, "rule": {Rule: "r1"}, "scope": {Scope: "s1"}, "state": {States: []recoup.AlertState{recoup.AlertFiring}},
 			"resolved": {States: []recoup.AlertState{recoup.AlertResolved}},
 			"notified": {States: []recoup.AlertState{recoup.AlertResolved}, Rule: "r1", Scope: "s1", Notified: true},
 		} {
-			list = append(list, planned("alerts by "+name+at, func(v verb.Verbs) { _, _, _ = v.Alerts(context.Background(), f, page) }))
+			list = append(list, planned("alerts by "+name+at, func(v sqlops.Ops) { _, _, _ = v.Alerts(context.Background(), f, page) }))
 		}
 		for name, f := range map[string]recoup.NoticeFilter{
 			"all": {}, "waiting": {State: recoup.NoticeWaiting}, "delivered": {State: recoup.NoticeDelivered},
 			"given up": {State: recoup.NoticeGivenUp}, "given up, to one": {State: recoup.NoticeGivenUp, To: "t1"},
 		} {
-			list = append(list, planned("notices by "+name+at, func(v verb.Verbs) { _, _, _ = v.Notices(context.Background(), f, page) }))
+			list = append(list, planned("notices by "+name+at, func(v sqlops.Ops) { _, _, _ = v.Notices(context.Background(), f, page) }))
 		}
 	}
 	for name, errors := range map[string][]recoup.ID{"of errors": {{1}, {2}}, "of no error": nil} {
-		list = append(list, planned("what waits "+name, func(v verb.Verbs) { _, _ = v.WaitingNotices(context.Background(), recoup.NoticeAlert, errors) }))
+		list = append(list, planned("what waits "+name, func(v sqlops.Ops) { _, _ = v.WaitingNotices(context.Background(), recoup.NoticeAlert, errors) }))
 	}
 	return list
 }
@@ -46,23 +47,23 @@ func PlannedAlerts(now time.Time, size int) []Planned {
 // PlannedDaily returns how the counts of a week are read.
 func PlannedDaily(now time.Time) (list []Planned) {
 	for name, f := range map[string]store.DailyFilter{"service": {Service: "s7"}, "code": {Code: "C7"}, "both": {Service: "s7", Code: "C7"}} {
-		list = append(list, planned(name, func(v verb.Verbs) { _, _ = v.Daily(context.Background(), f, now.AddDate(0, 0, -6), now) }))
+		list = append(list, planned(name, func(v sqlops.Ops) { _, _ = v.Daily(context.Background(), f, now.AddDate(0, 0, -6), now) }))
 	}
 	return list
 }
 
 // planned returns the first question that a verb asks.
-func planned(name string, do func(verb.Verbs)) Planned { return plannedAs(name, 0, do) }
+func planned(name string, do func(sqlops.Ops)) Planned { return plannedAs(name, 0, do) }
 
 // plannedAs returns one of the statements of a verb.
-func plannedAs(name string, n int, do func(verb.Verbs)) Planned {
+func plannedAs(name string, n int, do func(sqlops.Ops)) Planned {
 	asked := queryrecorder.Of(do)[n]
 	return Planned{name, asked.SQL, parameters(asked.Args)}
 }
 
 // PlannedIDParts returns what a search for a part of an id runs.
 func PlannedIDParts(kind recoup.IDKind) (list []Planned) {
-	for _, asked := range queryrecorder.Of(func(v verb.Verbs) { _, _ = v.FindIDs(context.Background(), kind, "abcdef", 10) }) {
+	for _, asked := range queryrecorder.Of(func(v sqlops.Ops) { _, _ = v.FindIDs(context.Background(), kind, "abcdef", 10) }) {
 		list = append(list, Planned{string(kind), asked.SQL, parameters(asked.Args)})
 	}
 	return list

@@ -5,6 +5,7 @@ import (
 
 	"github.com/recoup-dev/recoup"
 	"github.com/recoup-dev/recoup/server/internal/store"
+	"github.com/recoup-dev/recoup/server/internal/store/sqldb"
 )
 
 const historyTable = "transition"
@@ -22,4 +23,4 @@ func collectRows[R any](doing string, rows pgx.Rows, err error, row pgx.RowToFun
 }
 
 // clamp keeps a limit between one row and a page.
-func clamp(limit int) int { return min(max(limit, 1), store.MaxPage) }
+func clamp(limit int) int { return min(max(limit, 1), sqldb.MaxPage) }

@@ -20,7 +20,7 @@ func (s *Store) Due(ctx context.Context, d store.Deadline, now time.Time, skip, 
 			return nil, failure("forget leases", err)
 		}
 	}
-	return s.Verbs.Due(ctx, d, now, skip, limit)
+	return s.Ops.Due(ctx, d, now, skip, limit)
 }
 
 // PurgeArchive deletes at most limit archived errors whose retention is over.

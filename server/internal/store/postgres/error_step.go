@@ -7,7 +7,7 @@ import (
 	"github.com/recoup-dev/recoup/server/internal/store"
 )
 
-// ApplyCached implements [verb.Tx].
+// ApplyCached implements [sqlops.Tx].
 func (a *act) ApplyCached(steps []store.Step, outcomes []store.Outcome) (left []int, err error) {
 	done, err := a.store.applyRemembered(a.ctx, a.tx, steps, outcomes)
 	for i := range steps {

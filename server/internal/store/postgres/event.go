@@ -143,7 +143,7 @@ func (s *Store) tryEvents(ctx context.Context, which choose, add adder) (added i
 // copyEvents copies the events of a month into its partition. Through the parent,
 // whose trigger collects new rows, PostgreSQL would insert them one at a time.
 func (t *tx) copyEvents(ctx context.Context, month time.Time, events []store.Event) (int, error) {
-	return t.copy(ctx, partitionName(eventTable, month), store.Events.Names(""), copyRows(eventColumns, events))
+	return t.copy(ctx, "recoup."+partitionName(eventTable, month), store.Events.Names(""), copyRows(eventColumns, events))
 }
 
 // mergeEvents adds those of the events that are new.

@@ -30,15 +30,15 @@ func (c *column[R]) append(buf []byte, r *R) []byte {
 	start := len(buf)
 	buf = c.write(append(buf, 0, 0, 0, 0), r)
 	length := uint32(len(buf) - start - 4)
-	if length == 0 {
+	if length == 0 && !c.kind.never {
 		length = math.MaxUint32 // NULL
 	}
 	binary.BigEndian.PutUint32(buf[start:], length)
 	return buf
 }
 
-// copy copies rows into a table of recoup and returns how many.
+// copy copies rows into a table and returns their number.
 func (t *tx) copy(ctx context.Context, table, columns string, rows []byte) (int, error) {
-	tag, err := t.conn.PgConn().CopyFrom(ctx, bytes.NewReader(rows), "copy recoup."+table+" ("+columns+") from stdin binary")
+	tag, err := t.conn.PgConn().CopyFrom(ctx, bytes.NewReader(rows), "copy "+table+" ("+columns+") from stdin binary")
 	return int(tag.RowsAffected()), err
 }

@@ -6,7 +6,8 @@ import (
 
 	"github.com/recoup-dev/recoup"
 	"github.com/recoup-dev/recoup/server/internal/store"
-	"github.com/recoup-dev/recoup/server/internal/store/verb"
+	"github.com/recoup-dev/recoup/server/internal/store/sqldb"
+	"github.com/recoup-dev/recoup/server/internal/store/sqlops"
 )
 
 // TakeAll takes every connection that is not kept for what is vital.
@@ -44,10 +45,10 @@ func (s *Store) PlannedStatements(now time.Time, size int, tables []string, enti
 		{"lock what is stepped", s.sql.lockIDs, []any{[][]byte{id[:]}}},
 		{"read what is stepped", s.sql.readIDs, []any{[][]byte{id[:]}}},
 		{"look into the archive", s.sql.archived, []any{[][]byte{id[:]}}},
-		plannedAs("what blocks", 0, func(v verb.Verbs) { _, _, _ = v.Promote(context.Background(), store.Promotion{Entity: entity}) }),
+		plannedAs("what blocks", 0, func(v sqlops.Ops) { _, _, _ = v.Promote(context.Background(), store.Promotion{Entity: entity}) }),
 	}
 	for _, d := range []store.Deadline{store.DueExpiry, store.DueWindow, store.DueLapse, store.DueEscalation, store.DueReminder, store.DueResolved} {
-		list = append(list, planned("due by "+string(d), func(v verb.Verbs) { _, _ = v.Due(context.Background(), d, now, 0, size) }))
+		list = append(list, planned("due by "+string(d), func(v sqlops.Ops) { _, _ = v.Due(context.Background(), d, now, 0, size) }))
 	}
 	var found []recoup.ID // as the test has made them
 	for i := range 8 {
@@ -55,7 +56,7 @@ func (s *Store) PlannedStatements(now time.Time, size int, tables []string, enti
 		group[15] = byte(4*i/10<<4 | 4*i%10)
 		found = append(found, group)
 	}
-	cursor := store.Cursor{At: now.Add(-24 * time.Hour), ID: id}
+	cursor := sqldb.Cursor{At: now.Add(-24 * time.Hour), ID: id}
 	for name, f := range map[string]store.Filter{
 		"all": {}, "table": {Table: tables[0]}, "hub": {Tables: tables[:2]}, "entity": {Entity: entity},
 		"parked": {Parked: new(true)}, "parked in a table": {Table: tables[0], State: recoup.Parked}, "assigned": {AssignedTo: "ada"},
@@ -64,12 +65,12 @@ func (s *Store) PlannedStatements(now time.Time, size int, tables []string, enti
 		"the top tier": {Tier: 3}, "the top tier, parked": {Tier: 3, Parked: new(true)}, "a tier": {Tier: 2, Parked: new(true)},
 		"what was searched": {Text: "x", Groups: found}, "what was searched, retried": {Text: "x", Groups: found, State: recoup.RetryPending},
 	} {
-		for at, page := range map[string]store.Page{"": {Limit: size}, ", further on": {Limit: size, Cursor: cursor}} {
-			list = append(list, planned("list "+name+at, func(v verb.Verbs) { _, _, _ = v.Errors(context.Background(), f, page) }))
+		for at, page := range map[string]sqldb.Page{"": {Limit: size}, ", further on": {Limit: size, Cursor: cursor}} {
+			list = append(list, planned("list "+name+at, func(v sqlops.Ops) { _, _, _ = v.Errors(context.Background(), f, page) }))
 		}
 	}
-	for at, page := range map[string]store.Page{"": {Limit: size}, ", further on": {Limit: size, Cursor: cursor}} {
-		list = append(list, planned("park queue"+at, func(v verb.Verbs) { _, _, _ = v.ParkQueue(context.Background(), tables[:2], page) }))
+	for at, page := range map[string]sqldb.Page{"": {Limit: size}, ", further on": {Limit: size, Cursor: cursor}} {
+		list = append(list, planned("park queue"+at, func(v sqlops.Ops) { _, _, _ = v.ParkQueue(context.Background(), tables[:2], page) }))
 	}
 	return list
 }

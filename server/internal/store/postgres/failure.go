@@ -10,6 +10,7 @@ import (
 	"github.com/recoup-dev/recoup/fault"
 	"github.com/recoup-dev/recoup/server/internal/pgsession"
 	"github.com/recoup-dev/recoup/server/internal/store"
+	"github.com/recoup-dev/recoup/server/internal/store/sqldb"
 )
 
 // The states of SQL that mean something to a store. RC001 to RC003 are our own: what
@@ -167,7 +168,7 @@ func ours(err error) bool {
 	if errors.As(err, &repeat) || errors.As(err, &obstacles) || errors.As(err, &rights) || errors.As(err, &owner) || errors.As(err, &foreign) {
 		return true
 	}
-	for _, known := range []error{store.ErrSchemaNewer, store.ErrSchemaOlder, store.ErrSchemaForeign, store.ErrNotFound, store.ErrBlocked, store.ErrConflict, store.ErrRefused, store.ErrTermOver, store.ErrLeaseLost, ErrNotOwner, ErrBadURL, ErrStatementMode, pgsession.ErrRole} {
+	for _, known := range []error{store.ErrSchemaNewer, store.ErrSchemaOlder, store.ErrSchemaForeign, sqldb.ErrNotFound, store.ErrBlocked, store.ErrConflict, store.ErrRefused, store.ErrTermOver, store.ErrLeaseLost, ErrNotOwner, ErrBadURL, ErrStatementMode, pgsession.ErrRole} {
 		if errors.Is(err, known) {
 			return true
 		}
@@ -191,6 +192,8 @@ func meaning(state string) error {
 	switch state {
 	case guardRaised, checkViolation, notNullViolation:
 		return store.ErrRefused
+	case uniqueViolation:
+		return sqldb.ErrDuplicate
 	case outOfTurn:
 		return store.ErrOutOfTurn
 	case termOver:

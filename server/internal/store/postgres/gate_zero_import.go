@@ -1,7 +1,6 @@
 package postgres
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"slices"
@@ -12,6 +11,7 @@ import (
 
 	"github.com/recoup-dev/recoup"
 	"github.com/recoup-dev/recoup/server/internal/store"
+	"github.com/recoup-dev/recoup/server/internal/store/sqldb"
 )
 
 // intakeColumns are those of intakes on the wire.
@@ -51,7 +51,7 @@ func (s *Store) importRows(ctx context.Context, batch string, rows []recoup.Inta
 			return err
 		}
 		if batch != "" {
-			if _, err := one(found, nil, "batch "+batch); err != nil {
+			if _, err := sqldb.One(found, nil, "batch "+batch); err != nil {
 				return err
 			}
 		}
@@ -62,9 +62,7 @@ func (s *Store) importRows(ctx context.Context, batch string, rows []recoup.Inta
 }
 
 func copyIntakes(ctx context.Context, t *tx, rows []recoup.Intake) (int, error) {
-	tag, err := t.conn.PgConn().CopyFrom(ctx, bytes.NewReader(copyRows(intakeColumns, rows)),
-		"copy cl.gate_zero_intake ("+names(intakeColumns, "")+") from stdin (format binary)")
-	return int(tag.RowsAffected()), err
+	return t.copy(ctx, store.Intakes.Name, names(intakeColumns, ""), copyRows(intakeColumns, rows))
 }
 
 func insertNewIntakes(ctx context.Context, t *tx, rows []recoup.Intake) (added int, err error) {

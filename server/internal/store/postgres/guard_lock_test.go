@@ -14,6 +14,7 @@ import (
 	"github.com/recoup-dev/recoup/server/internal/store"
 	"github.com/recoup-dev/recoup/server/internal/store/postgres"
 	"github.com/recoup-dev/recoup/server/internal/store/postgres/pgtest"
+	"github.com/recoup-dev/recoup/server/internal/store/sqldb"
 	"github.com/recoup-dev/recoup/server/internal/test/conformance"
 )
 
@@ -110,7 +111,7 @@ func TestLockHoldersAreNamed(t *testing.T) {
 	if _, err := s.Counts(t.Context()); err != nil {
 		t.Errorf("counts: %v", err)
 	}
-	_, _, err = s.Errors(t.Context(), store.Filter{}, store.Page{})
+	_, _, err = s.Errors(t.Context(), store.Filter{}, sqldb.Page{})
 	if !errors.Is(err, store.ErrBusy) {
 		t.Errorf("a list of errors: %v", err)
 	}

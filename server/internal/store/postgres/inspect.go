@@ -9,6 +9,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/recoup-dev/recoup/server/internal/store"
+	"github.com/recoup-dev/recoup/server/internal/store/sqldb"
 )
 
 // inspectPatience is how long a question of an inspection may run, in milliseconds.
@@ -89,7 +90,7 @@ func (s *Store) readService(ctx context.Context, f *store.Facts) (err error) {
 	if f.LateEvents, err = s.LateEvents(ctx, store.MaxFigure); err != nil {
 		return err
 	}
-	f.Keys, _, err = s.Keys(ctx, store.Page{Limit: store.MaxPage})
+	f.Keys, _, err = s.Keys(ctx, sqldb.Page{Limit: sqldb.MaxPage})
 	return err
 }
 

@@ -8,7 +8,7 @@ import (
 	"github.com/recoup-dev/recoup/server/internal/store"
 )
 
-// Promote implements [verb.Tx].
+// Promote implements [sqlops.Tx].
 func (a *act) Promote(p store.Promotion, done *store.Promoted) error {
 	a.queue("select seq, promoted_at from recoup.promote_for($1, $2, $3, $4, $5)", p.Entity, p.Phase, p.By, a.due(), p.ID[:]).
 		QueryRow(func(row pgx.Row) error {

@@ -80,7 +80,7 @@ func unread(entity string) string {
 		where exists (select from recoup.error_table t where t.table_name = a.table_name and t.blocks and not t.retired) limit 1`
 }
 
-// Unread implements [verb.DB].
+// Unread implements [sqlops.DB].
 func (d database) Unread(ctx context.Context, entity string) ([]recoup.Error, error) {
 	rows, err := d.vital.Query(ctx, "select table_name, since from recoup.unread($1)", entity)
 	return collectRows("look for unread rows", rows, err, func(row pgx.CollectableRow) (e recoup.Error, err error) {

@@ -15,6 +15,7 @@ import (
 	"github.com/recoup-dev/recoup/server/internal/policy"
 	"github.com/recoup-dev/recoup/server/internal/store"
 	"github.com/recoup-dev/recoup/server/internal/store/postgres"
+	"github.com/recoup-dev/recoup/server/internal/store/sqldb"
 	"github.com/recoup-dev/recoup/server/internal/test/conformance"
 )
 
@@ -53,7 +54,7 @@ func (r *race) round(entity string) []store.GateEntry {
 	})
 	close(begin)
 	wg.Wait()
-	log, err := r.store.GateLog(r.Context(), entity, store.MaxPage)
+	log, err := r.store.GateLog(r.Context(), entity, sqldb.MaxPage)
 	if err != nil {
 		r.Error(err)
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/recoup-dev/recoup/server/internal/lifecycle"
 	"github.com/recoup-dev/recoup/server/internal/store"
 	"github.com/recoup-dev/recoup/server/internal/store/postgres/pgtest"
+	"github.com/recoup-dev/recoup/server/internal/store/sqldb"
 	"github.com/recoup-dev/recoup/server/internal/test/conformance"
 )
 
@@ -48,7 +49,7 @@ func TestReceiptsThatMeet(t *testing.T) {
 	if a.Repeated == b.Repeated || string(a.Answer) != string(b.Answer) || a.Err != nil || b.Err != nil {
 		t.Errorf("answered with %q, %v, %v and %q, %v, %v", a.Answer, a.Repeated, a.Err, b.Answer, b.Repeated, b.Err)
 	}
-	if open, _, err := s.Errors(t.Context(), store.Filter{}, store.Page{}); err != nil || len(open) != 1 {
+	if open, _, err := s.Errors(t.Context(), store.Filter{}, sqldb.Page{}); err != nil || len(open) != 1 {
 		t.Errorf("%d errors are open, %v", len(open), err)
 	}
 }

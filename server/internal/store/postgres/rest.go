@@ -8,7 +8,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/recoup-dev/recoup/server/internal/store"
-	"github.com/recoup-dev/recoup/server/internal/store/verb"
+	"github.com/recoup-dev/recoup/server/internal/store/sqlops"
 )
 
 // rest is whether the node of a store rests, which keeps a serverless database from waking.
@@ -60,7 +60,7 @@ var lastTime = time.Date(9999, 1, 1, 0, 0, 0, 0, time.UTC)
 // their triggers wrote down is due, and so are the jobs of a queue, which are asked for. Events
 // that the ledger could not take are due until they are delivered.
 var selectNextDue = `
-	with due (at) as (` + verb.FirstDue() + `),
+	with due (at) as (` + sqlops.FirstDue() + `),
 	adopted as (select count(*) as n, count(*) filter (where a.preset is not null or a.state <> 'GOVERNED'
 	    or ` + first("adopted_change", "change_id") + ` or ` + first("adopted_mirror", "mirror_id") + `) as waiting,
 	  min((select f.retry_at from recoup.adopted_refused f where f.adoption_id = a.adoption_id order by f.adoption_id, f.retry_at limit 1)) as retry_at

@@ -8,11 +8,11 @@ import (
 
 	"github.com/jackc/pgx/v5/pgtype"
 
-	"github.com/recoup-dev/recoup/server/internal/store/row"
+	"github.com/recoup-dev/recoup/server/internal/store/sqldb"
 )
 
 // columns gives the columns of a row their form on the wire.
-func columns[R any](list []row.Column[R]) []column[R] {
+func columns[R any](list []sqldb.Column[R]) []column[R] {
 	coded := make([]column[R], len(list))
 	for i, c := range list {
 		coded[i] = columnOf(c)
@@ -20,44 +20,44 @@ func columns[R any](list []row.Column[R]) []column[R] {
 	return coded
 }
 
-func columnOf[R any](c row.Column[R]) column[R] {
+func columnOf[R any](c sqldb.Column[R]) column[R] {
 	switch c.Kind {
-	case row.KindText:
+	case sqldb.KindText:
 		return text(c.Name, c.Text)
-	case row.KindWord:
+	case sqldb.KindWord:
 		return texts(c, kind{name: "text", oid: pgtype.TextOID, array: pgtype.TextArrayOID, never: true})
-	case row.KindJSON:
+	case sqldb.KindJSON:
 		return texts(c, jsonKind())
-	case row.KindID:
+	case sqldb.KindID:
 		return id(c.Name, c.ID)
-	case row.KindTime:
+	case sqldb.KindTime:
 		return stamp(c.Name, c.Time)
-	case row.KindBool:
+	case sqldb.KindBool:
 		return flag(c.Name, c.Bool)
-	case row.KindInt:
+	case sqldb.KindInt:
 		return number(c.Name, c.Int)
-	case row.KindCount:
+	case sqldb.KindCount:
 		return sparse(c)
-	case row.KindBig:
+	case sqldb.KindBig:
 		return bigs(c)
-	case row.KindReal:
+	case sqldb.KindReal:
 		return real(c)
-	case row.KindBytes:
+	case sqldb.KindBytes:
 		return blob(c.Name, c.Bytes)
-	case row.KindHash:
+	case sqldb.KindHash:
 		return hash(c.Name, c.Hash)
 	}
 	return objects(c)
 }
 
-func texts[R any](c row.Column[R], k kind) column[R] {
+func texts[R any](c sqldb.Column[R], k kind) column[R] {
 	col := text(c.Name, c.Text)
 	col.kind = k
 	return col
 }
 
 // sparse is a number that is NULL when it is zero.
-func sparse[R any](c row.Column[R]) column[R] {
+func sparse[R any](c sqldb.Column[R]) column[R] {
 	col := number(c.Name, c.Int)
 	col.write = func(buf []byte, r *R) []byte {
 		if n := *c.Int(r); n != 0 {
@@ -68,7 +68,7 @@ func sparse[R any](c row.Column[R]) column[R] {
 	return col
 }
 
-func bigs[R any](c row.Column[R]) column[R] {
+func bigs[R any](c sqldb.Column[R]) column[R] {
 	return column[R]{c.Name, bigintKind(),
 		func(buf []byte, r *R) []byte { return binary.BigEndian.AppendUint64(buf, uint64(c.Number(r).Get())) },
 		func(r *R, value []byte) error {
@@ -80,7 +80,7 @@ func bigs[R any](c row.Column[R]) column[R] {
 	}
 }
 
-func real[R any](c row.Column[R]) column[R] {
+func real[R any](c sqldb.Column[R]) column[R] {
 	return column[R]{c.Name, realKind(),
 		func(buf []byte, r *R) []byte { return binary.BigEndian.AppendUint64(buf, math.Float64bits(*c.Real(r))) },
 		func(r *R, value []byte) error {
@@ -95,7 +95,7 @@ func real[R any](c row.Column[R]) column[R] {
 }
 
 // objects are values that are stored as JSON.
-func objects[R any](c row.Column[R]) column[R] {
+func objects[R any](c sqldb.Column[R]) column[R] {
 	encode := func(r *R) []byte {
 		value, err := c.Object(r).Encode()
 		if err != nil {

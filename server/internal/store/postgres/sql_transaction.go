@@ -3,7 +3,6 @@ package postgres
 import (
 	"context"
 	"errors"
-	"fmt"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -180,16 +179,4 @@ func (t *tx) rollback(ctx context.Context) {
 	if !t.conn.IsClosed() && t.conn.PgConn().TxStatus() != 'I' {
 		_, _ = t.conn.Exec(context.WithoutCancel(ctx), "rollback")
 	}
-}
-
-// one is the only row of an answer.
-func one[R any](list []R, err error, what string) (R, error) {
-	var none R
-	switch {
-	case err != nil:
-		return none, err
-	case len(list) == 0:
-		return none, fmt.Errorf("%s: %w", what, store.ErrNotFound)
-	}
-	return list[0], nil
 }

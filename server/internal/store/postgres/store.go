@@ -26,7 +26,7 @@ import (
 
 	"github.com/recoup-dev/recoup/server/internal/pgsession"
 	"github.com/recoup-dev/recoup/server/internal/store"
-	"github.com/recoup-dev/recoup/server/internal/store/verb"
+	"github.com/recoup-dev/recoup/server/internal/store/sqlops"
 )
 
 // ErrBadURL is returned for an address that cannot be read. It does not repeat
@@ -59,7 +59,7 @@ func (o Options) withDefaults() Options {
 
 // Store is a database of errors. It is safe for concurrent use.
 type Store struct {
-	verb.Verbs
+	sqlops.Ops
 	pool     *pool
 	vital    *pool // of the gate and the keys, which must not wait behind the rest
 	sql      statements
@@ -100,7 +100,7 @@ func Open(ctx context.Context, url string, options Options) (*Store, error) {
 	follow(config.ConnConfig)
 	configure(config.ConnConfig, options)
 	s := &Store{sql: newStatements(), gates: newGateCheck(), memory: &store.DecisionCache{}, rest: rest{reached: make(chan struct{}, 1)}}
-	s.Verbs = verb.On(database{s})
+	s.Ops = sqlops.New(database{s})
 	if s.sources, err = newSources(config.ConnConfig, options); err != nil {
 		return nil, err
 	}

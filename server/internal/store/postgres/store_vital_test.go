@@ -7,9 +7,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/recoup-dev/recoup/server/internal/store"
 	"github.com/recoup-dev/recoup/server/internal/store/postgres"
 	"github.com/recoup-dev/recoup/server/internal/store/postgres/pgtest"
+	"github.com/recoup-dev/recoup/server/internal/store/sqldb"
 )
 
 // The gate, and keys and sessions that were valid, have connections of their own: they answer
@@ -31,10 +31,10 @@ func TestVitalConnections(t *testing.T) {
 		t.Error(err)
 	}
 	hash := sha256.Sum256([]byte("no such key"))
-	if _, err := s.KeyByHash(t.Context(), hash, true); !errors.Is(err, store.ErrNotFound) {
+	if _, err := s.KeyByHash(t.Context(), hash, true); !errors.Is(err, sqldb.ErrNotFound) {
 		t.Errorf("looking up a key that was valid: %v", err)
 	}
-	if _, err := s.Session(t.Context(), hash, true); !errors.Is(err, store.ErrNotFound) {
+	if _, err := s.Session(t.Context(), hash, true); !errors.Is(err, sqldb.ErrNotFound) {
 		t.Errorf("looking up a session that was valid: %v", err)
 	}
 	impatient, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)

@@ -15,7 +15,7 @@ import (
 )
 
 // turnTables keeps nodes from renewing views at the same time. It is a number of
-// recoup.turn_lock, beside those of [verb.AdvisoryLock].
+// recoup.turn_lock, beside those of [sqldb.AdvisoryLock].
 const turnTables = 101
 
 // SyncTables brings the mirror of the policy and the views that carry its names
@@ -45,7 +45,7 @@ func (s *Store) mirrors(ctx context.Context, p *policy.Policy) (all bool, err er
 
 func (s *Store) syncTables(ctx context.Context, p *policy.Policy) error {
 	return s.transact(ctx, "sync tables", time.Time{}, func(t *tx) error {
-		t.queue(lockTurn, turnTables, false)
+		t.queue(acquireLock, turnTables, false)
 		var names []string
 		tables := p.Tables()
 		if i := slices.IndexFunc(tables, func(t *policy.Table) bool { return t.EntityColumn == policy.SpecEntityColumn }); i > 0 {

@@ -51,7 +51,7 @@ var selectUnclaimedWork = `
 			order by k.ends_at limit $4) k) q
 	group by pipeline, stage`
 
-// Unclaimed implements [verb.DB].
+// Unclaimed implements [sqlops.DB].
 func (d database) Unclaimed(ctx context.Context, now time.Time, tables []string, lanes []recoup.Lane, limit int) ([]store.Unclaimed, error) {
 	const doing = "count what nobody has claimed"
 	scan := func(row pgx.CollectableRow) (u store.Unclaimed, err error) {

@@ -48,7 +48,7 @@ func countLane(lane, is, due, work, lease string) string {
 				where (k.pipeline, k.stage) ` + is + lane + ` order by ` + lease + ` limit $2)) q`
 }
 
-// Lanes implements [verb.DB].
+// Lanes implements [sqlops.DB].
 func (d database) Lanes(ctx context.Context, limit int) ([]recoup.Lane, error) {
 	rows, err := d.pool.Query(ctx, selectLaneNames, limit)
 	return collectRows(countWork, rows, err, pgx.RowToStructByPos[recoup.Lane])
@@ -56,7 +56,7 @@ func (d database) Lanes(ctx context.Context, limit int) ([]recoup.Lane, error) {
 
 const countWork = "count staged work"
 
-// LaneLevels implements [verb.DB].
+// LaneLevels implements [sqlops.DB].
 func (d database) LaneLevels(ctx context.Context, now time.Time, lanes []recoup.Lane, limit int) ([]store.LaneLevel, error) {
 	pipelines, stages := splitLanes(lanes)
 	rows, err := d.pool.Query(ctx, selectLaneLevels, now, limit, pipelines, stages)
@@ -65,7 +65,7 @@ func (d database) LaneLevels(ctx context.Context, now time.Time, lanes []recoup.
 	})
 }
 
-// Beyond implements [verb.DB].
+// Beyond implements [sqlops.DB].
 func (d database) Beyond(ctx context.Context, now time.Time, last recoup.Lane, limit int) (l store.LaneLevel, err error) {
 	err = d.pool.QueryRow(ctx, selectBeyond, now, limit, last.Pipeline, last.Stage).Scan(&l.Due, &l.Delayed, &l.Leased, &l.Lapsed)
 	return l, failure(countWork, err)

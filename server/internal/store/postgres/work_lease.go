@@ -215,13 +215,13 @@ func lockBatches(ctx context.Context, t *tx, works, tokens []recoup.ID) (*batche
 	return b, nil
 }
 
-// HoldWork implements [verb.Tx].
+// HoldWork implements [sqlops.Tx].
 func (a *act) HoldWork(works, tokens []recoup.ID) (err error) {
 	a.held, err = lockBatches(a.ctx, a.tx, works, tokens)
 	return err
 }
 
-// Leased implements [verb.Tx].
+// Leased implements [sqlops.Tx].
 func (a *act) Leased(q *recoup.Work) { a.held.over(q) }
 
 // StagedWork returns what there is of a piece of work.
@@ -231,7 +231,7 @@ func (s *Store) StagedWork(ctx context.Context, work recoup.ID) (store.StagedWor
 	if err != nil {
 		return store.StagedWork{}, err
 	}
-	l, err := s.Verbs.StagedWork(ctx, work)
+	l, err := s.Ops.StagedWork(ctx, work)
 	if q := &l.Queued; err == nil && hasTicket(q) {
 		newBatches(held).over(q)
 	}

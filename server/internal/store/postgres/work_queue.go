@@ -197,7 +197,7 @@ func leaseDue(ctx context.Context, t *tx, due []dueWork, decide func(recoup.Work
 	return leased, nil
 }
 
-// Fence implements [verb.Tx]. The lease is held meanwhile, so that nobody can claim
+// Fence implements [sqlops.Tx]. The lease is held meanwhile, so that nobody can claim
 // the work.
 func (a *act) Fence(work, token recoup.ID) error {
 	var held []recoup.Work

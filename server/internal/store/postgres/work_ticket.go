@@ -82,7 +82,7 @@ func (s *Store) turn(ctx context.Context, claimed int) {
 	}
 }
 
-// SaveQueue implements [verb.Tx].
+// SaveQueue implements [sqlops.Tx].
 func (a *act) SaveQueue(added []recoup.Work, changed []store.Change[recoup.Work], gone []recoup.Work) error {
 	if a.held == nil {
 		a.held = newBatches(nil)

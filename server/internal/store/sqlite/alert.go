@@ -4,7 +4,7 @@ import (
 	"context"
 	"time"
 
-	"github.com/recoup-dev/recoup/server/internal/store"
+	"github.com/recoup-dev/recoup/server/internal/store/sqldb"
 )
 
 const (
@@ -25,7 +25,7 @@ func (s *Store) PurgeAlerts(ctx context.Context, before time.Time, limit int) (n
 		}
 		n = 0
 		for _, purge := range []string{purgeAlerts, purgeSilences} {
-			gone, err := tx.change(purge, micros(before), store.Page{Limit: limit}.Size())
+			gone, err := tx.change(purge, micros(before), sqldb.Page{Limit: limit}.Size())
 			if err != nil {
 				return err
 			}

@@ -8,7 +8,8 @@ import (
 
 	"github.com/recoup-dev/recoup"
 	"github.com/recoup-dev/recoup/server/internal/store"
-	"github.com/recoup-dev/recoup/server/internal/store/verb"
+	"github.com/recoup-dev/recoup/server/internal/store/sqldb"
+	"github.com/recoup-dev/recoup/server/internal/store/sqlops"
 	"github.com/recoup-dev/recoup/server/internal/test/queryrecorder"
 )
 
@@ -17,22 +18,22 @@ import (
 func TestAlertPlans(t *testing.T) {
 	t.Parallel()
 	s := newTestStore(t)
-	page := store.Page{Cursor: store.Cursor{At: time.Unix(1, 0), ID: recoup.ID{1}}}
+	page := sqldb.Page{Cursor: sqldb.Cursor{At: time.Unix(1, 0), ID: recoup.ID{1}}}
 	day := store.Span{From: time.Unix(0, 0), To: time.Unix(86400, 0)}
 	alerts := func(f store.AlertFilter) string {
-		return asked(func(v verb.Verbs) { _, _, _ = v.Alerts(t.Context(), f, page) })
+		return asked(func(v sqlops.Ops) { _, _, _ = v.Alerts(t.Context(), f, page) })
 	}
 	notices := func(f recoup.NoticeFilter) string {
-		return asked(func(v verb.Verbs) { _, _, _ = v.Notices(t.Context(), f, page) })
+		return asked(func(v sqlops.Ops) { _, _, _ = v.Notices(t.Context(), f, page) })
 	}
 	waiting := func(kind recoup.NoticeKind, ids ...recoup.ID) string {
-		return asked(func(v verb.Verbs) { _, _ = v.WaitingNotices(t.Context(), kind, ids) })
+		return asked(func(v sqlops.Ops) { _, _ = v.WaitingNotices(t.Context(), kind, ids) })
 	}
 	silences := func(at time.Time) string {
-		return asked(func(v verb.Verbs) { _, _, _ = v.Silences(t.Context(), at, page) })
+		return asked(func(v sqlops.Ops) { _, _, _ = v.Silences(t.Context(), at, page) })
 	}
 	for name, text := range map[string]string{
-		"open":             asked(func(v verb.Verbs) { _, _ = v.OpenAlerts(t.Context()) }),
+		"open":             asked(func(v sqlops.Ops) { _, _ = v.OpenAlerts(t.Context()) }),
 		"alerts":           alerts(store.AlertFilter{}),
 		"alerts/rule":      alerts(store.AlertFilter{Rule: "r"}),
 		"alerts/scope":     alerts(store.AlertFilter{Scope: "s"}),
@@ -45,10 +46,10 @@ func TestAlertPlans(t *testing.T) {
 		"notices":          notices(recoup.NoticeFilter{}),
 		"notices/waiting":  notices(recoup.NoticeFilter{State: recoup.NoticeWaiting}),
 		"notices/given up": notices(recoup.NoticeFilter{State: recoup.NoticeGivenUp, To: "x"}),
-		"outbox":           asked(func(v verb.Verbs) { _, _ = v.OutboxLevels(t.Context()) }),
-		"events":           asked(func(v verb.Verbs) { _, _ = v.RecentEvents(t.Context(), day, []recoup.Code{"C"}) }),
-		"activity":         asked(func(v verb.Verbs) { _, _ = v.Activity(t.Context(), day) }),
-		"activity/hours":   asked(func(v verb.Verbs) { _, _ = v.ActivityHours(t.Context(), []string{"a", "b"}, day) }),
+		"outbox":           asked(func(v sqlops.Ops) { _, _ = v.OutboxLevels(t.Context()) }),
+		"events":           asked(func(v sqlops.Ops) { _, _ = v.RecentEvents(t.Context(), day, []recoup.Code{"C"}) }),
+		"activity":         asked(func(v sqlops.Ops) { _, _ = v.Activity(t.Context(), day) }),
+		"activity/hours":   asked(func(v sqlops.Ops) { _, _ = v.ActivityHours(t.Context(), []string{"a", "b"}, day) }),
 		"silences/active":  silences(time.Unix(1, 0)),
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -65,7 +66,7 @@ func TestAlertPlans(t *testing.T) {
 }
 
 // asked returns the first question that a verb asks, as it is spelled here.
-func asked(do func(verb.Verbs)) string { return askedAs(0, do) }
+func asked(do func(sqlops.Ops)) string { return askedAs(0, do) }
 
 // askedAs returns one of the statements of a verb.
-func askedAs(n int, do func(verb.Verbs)) string { return translateSQL(queryrecorder.Of(do)[n].SQL) }
+func askedAs(n int, do func(sqlops.Ops)) string { return translateSQL(queryrecorder.Of(do)[n].SQL) }

@@ -10,7 +10,8 @@ import (
 	"github.com/recoup-dev/recoup"
 	"github.com/recoup-dev/recoup/server/internal/policy"
 	"github.com/recoup-dev/recoup/server/internal/store"
-	"github.com/recoup-dev/recoup/server/internal/store/verb"
+	"github.com/recoup-dev/recoup/server/internal/store/sqldb"
+	"github.com/recoup-dev/recoup/server/internal/store/sqlops"
 )
 
 // Questions about staged work are answered from indexes that have the answer's
@@ -50,26 +51,26 @@ var letterWalks = []string{
 var letterSorts = []string{"letters/all", "letters/pipeline", "letters/step", "letters/group", "letters/cursor", "letters/some pipelines", "letters/but pipelines", "letters/some, closed", "groups of some pipelines", "replays of hubs", "items of a dead letter", "replays that move", "letters that move", "groups that move"}
 
 func letterPlans() map[string]string {
-	list := func(f store.DeadLetterFilter, c store.Cursor) string {
-		return asked(func(v verb.Verbs) { _, _, _ = v.DeadLetters(context.Background(), f, store.Page{Cursor: c}) })
+	list := func(f store.DeadLetterFilter, c sqldb.Cursor) string {
+		return asked(func(v sqlops.Ops) { _, _, _ = v.DeadLetters(context.Background(), f, sqldb.Page{Cursor: c}) })
 	}
-	cursor := store.Cursor{At: time.Unix(1, 0), ID: recoup.ID{1}}
+	cursor := sqldb.Cursor{At: time.Unix(1, 0), ID: recoup.ID{1}}
 	groups := func(f store.GroupFilter) string {
-		return asked(func(v verb.Verbs) { _, _, _ = v.Groups(context.Background(), f, store.Page{Cursor: cursor}) })
+		return asked(func(v sqlops.Ops) { _, _, _ = v.Groups(context.Background(), f, sqldb.Page{Cursor: cursor}) })
 	}
 	replays := func(f store.ReplayFilter) string {
-		return asked(func(v verb.Verbs) { _, _, _ = v.Replays(context.Background(), f, store.Page{Cursor: cursor}) })
+		return asked(func(v sqlops.Ops) { _, _, _ = v.Replays(context.Background(), f, sqldb.Page{Cursor: cursor}) })
 	}
-	steps := func(v verb.Verbs) {
+	steps := func(v sqlops.Ops) {
 		refuse := func(l store.StagedWork, _ time.Time) (store.StagedWork, store.StagedEffects, error) {
 			return l, store.StagedEffects{}, store.ErrRefused
 		}
 		_, _ = v.StepStaged(context.Background(), time.Unix(1, 0), []store.StagedStep{{ErrorID: recoup.ID{1}, Decide: refuse}, {WorkID: recoup.ID{1}, Decide: refuse}})
 	}
-	moving := func(v verb.Verbs) { _, _ = v.Moving(context.Background(), 5) }
-	figures := func(v verb.Verbs) { _, _ = v.StagedFigures(context.Background(), time.Unix(1, 0)) }
+	moving := func(v sqlops.Ops) { _, _ = v.Moving(context.Background(), 5) }
+	figures := func(v sqlops.Ops) { _, _ = v.StagedFigures(context.Background(), time.Unix(1, 0)) }
 	return map[string]string{
-		"letters/all":            list(store.DeadLetterFilter{}, store.Cursor{}),
+		"letters/all":            list(store.DeadLetterFilter{}, sqldb.Cursor{}),
 		"letters/cursor":         list(store.DeadLetterFilter{}, cursor),
 		"letters/pipeline":       list(store.DeadLetterFilter{DeadLetterFilter: recoup.DeadLetterFilter{Pipeline: "p"}}, cursor),
 		"letters/step":           list(store.DeadLetterFilter{DeadLetterFilter: recoup.DeadLetterFilter{Step: recoup.StepVerified, Pipeline: "p"}}, cursor),
@@ -77,8 +78,8 @@ func letterPlans() map[string]string {
 		"letters/some pipelines": list(store.DeadLetterFilter{Within: &store.Pipelines{Names: []string{"p", "q"}}}, cursor),
 		"letters/but pipelines":  list(store.DeadLetterFilter{Within: &store.Pipelines{Names: []string{"p", "q"}, Except: true}}, cursor),
 		"letters/some, closed":   list(store.DeadLetterFilter{DeadLetterFilter: recoup.DeadLetterFilter{Step: recoup.StepVerified}, Within: &store.Pipelines{Names: []string{"p", "q"}}}, cursor),
-		"letter":                 asked(func(v verb.Verbs) { _, _ = v.DeadLetter(context.Background(), recoup.ID{1}) }),
-		"work":                   asked(func(v verb.Verbs) { _, _ = v.StagedWork(context.Background(), recoup.ID{1}) }),
+		"letter":                 asked(func(v sqlops.Ops) { _, _ = v.DeadLetter(context.Background(), recoup.ID{1}) }),
+		"work":                   asked(func(v sqlops.Ops) { _, _ = v.StagedWork(context.Background(), recoup.ID{1}) }),
 		"previous":               askedAs(3, steps),
 		"errors of letters":      asked(steps),
 		"queued":                 askedAs(2, steps),
@@ -86,14 +87,14 @@ func letterPlans() map[string]string {
 		"lanes":                  selectLanes,
 		"claim":                  selectDueWork,
 		"unclaimed":              selectUnclaimedWork,
-		"heartbeats":             asked(func(v verb.Verbs) { _, _ = v.QueueLevels(context.Background(), time.Unix(1, 0), nil) }),
-		"purge of heartbeats":    asked(func(v verb.Verbs) { _, _ = v.PurgeHeartbeats(context.Background(), time.Unix(1, 0), 5) }),
-		"release": askedAs(2, func(v verb.Verbs) {
+		"heartbeats":             asked(func(v sqlops.Ops) { _, _ = v.QueueLevels(context.Background(), time.Unix(1, 0), nil) }),
+		"purge of heartbeats":    asked(func(v sqlops.Ops) { _, _ = v.PurgeHeartbeats(context.Background(), time.Unix(1, 0), 5) }),
+		"release": askedAs(2, func(v sqlops.Ops) {
 			_, _ = v.StepReplay(context.Background(), time.Unix(1, 0), recoup.ID{1}, func(store.ReplayStatus, time.Time) (recoup.Replay, store.ReplayEffects, error) {
 				return recoup.Replay{}, store.ReplayEffects{Release: 5}, nil
 			})
 		}),
-		"endable":                  asked(func(v verb.Verbs) { _, _ = v.EndItems(context.Background(), time.Unix(1, 0), recoup.ID{1}, 5, nil) }),
+		"endable":                  asked(func(v sqlops.Ops) { _, _ = v.EndItems(context.Background(), time.Unix(1, 0), recoup.ID{1}, 5, nil) }),
 		"groups":                   groups(store.GroupFilter{}),
 		"groups of a pipeline":     groups(store.GroupFilter{Pipeline: "p"}),
 		"groups of some pipelines": groups(store.GroupFilter{Within: &store.Pipelines{Names: []string{"p", "q"}}}),
@@ -102,8 +103,8 @@ func letterPlans() map[string]string {
 		"replays in a state":       replays(store.ReplayFilter{State: recoup.ReplayDone}),
 		"items":                    `select * from replay_item where replay_id = ? and position >= ? order by position limit 5`,
 		"items in a state":         `select * from replay_item where replay_id = ? and state = ? and position >= ? order by position limit 5`,
-		"items of a dead letter":   asked(func(v verb.Verbs) { _, _ = v.ItemsOf(context.Background(), recoup.ID{1}, 5) }),
-		"purge of checkpoints":     asked(func(v verb.Verbs) { _, _ = v.PurgeCheckpoints(context.Background(), time.Unix(1, 0), 5) }),
+		"items of a dead letter":   asked(func(v sqlops.Ops) { _, _ = v.ItemsOf(context.Background(), recoup.ID{1}, 5) }),
+		"purge of checkpoints":     asked(func(v sqlops.Ops) { _, _ = v.PurgeCheckpoints(context.Background(), time.Unix(1, 0), 5) }),
 		"purge of items":           purgeItems,
 		"purge of replays":         purgeEmpty,
 		"untriaged":                askedAs(1, figures),

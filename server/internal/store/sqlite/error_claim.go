@@ -9,6 +9,7 @@ import (
 	"github.com/recoup-dev/recoup"
 	"github.com/recoup-dev/recoup/server/internal/lifecycle"
 	"github.com/recoup-dev/recoup/server/internal/store"
+	"github.com/recoup-dev/recoup/server/internal/store/sqldb"
 )
 
 // selectDue and selectLapsed read what lifecycle.Claim accepts: errors whose time has
@@ -90,7 +91,7 @@ func (t *tx) leaseDue(m *store.DecisionCache, claim store.Claim, due []recoup.Er
 }
 
 func (t *tx) loadDue(claim store.Claim) ([]recoup.Error, error) {
-	limit, without := min(max(claim.Limit, 0), store.MaxPage), len(claim.Without)
+	limit, without := min(max(claim.Limit, 0), sqldb.MaxPage), len(claim.Without)
 	tables, err := json.Marshal(claim.Tables)
 	if err != nil {
 		return nil, err

@@ -6,7 +6,7 @@ import (
 
 	"github.com/recoup-dev/recoup"
 	"github.com/recoup-dev/recoup/server/internal/store"
-	"github.com/recoup-dev/recoup/server/internal/store/row"
+	"github.com/recoup-dev/recoup/server/internal/store/sqldb"
 )
 
 // column is one column of an error: its name, and the field of an error that it
@@ -33,7 +33,7 @@ var (
 	archivedColumns = columnsOf(slices.Concat(store.Errors.Columns, store.Archiving))
 )
 
-func columnsOf(described []row.Column[recoup.Error]) []column {
+func columnsOf(described []sqldb.Column[recoup.Error]) []column {
 	list := make([]column, len(described))
 	for i, c := range described {
 		list[i] = column{c.Name, func(e *recoup.Error) errorField { return fieldOf(&c, e) }}
@@ -42,15 +42,15 @@ func columnsOf(described []row.Column[recoup.Error]) []column {
 }
 
 // fieldOf is the field that a column describes.
-func fieldOf[R any](c *row.Column[R], r *R) errorField {
+func fieldOf[R any](c *sqldb.Column[R], r *R) errorField {
 	switch c.Kind {
-	case row.KindID:
+	case sqldb.KindID:
 		return id{c.ID(r)}
-	case row.KindTime:
+	case sqldb.KindTime:
 		return stamp{c.Time(r)}
-	case row.KindInt:
+	case sqldb.KindInt:
 		return number{c.Int(r)}
-	case row.KindBool:
+	case sqldb.KindBool:
 		return flag{c.Bool(r)}
 	}
 	return text[string]{c.Text(r)}

@@ -10,7 +10,8 @@ import (
 	"github.com/recoup-dev/recoup"
 	"github.com/recoup-dev/recoup/server/internal/policy"
 	"github.com/recoup-dev/recoup/server/internal/store"
-	"github.com/recoup-dev/recoup/server/internal/store/verb"
+	"github.com/recoup-dev/recoup/server/internal/store/sqldb"
+	"github.com/recoup-dev/recoup/server/internal/store/sqlops"
 )
 
 // Every question is answered from an index that has the answer's order: no plan
@@ -79,17 +80,17 @@ var uses = map[string]string{
 
 func plans() map[string]string {
 	ctx := context.Background()
-	cursor := store.Page{Cursor: store.Cursor{At: time.Unix(1, 0), ID: recoup.ID{1}}}
+	cursor := sqldb.Page{Cursor: sqldb.Cursor{At: time.Unix(1, 0), ID: recoup.ID{1}}}
 	list := func(f store.Filter, tables ...string) string {
 		f.Tables = tables
-		return asked(func(v verb.Verbs) { _, _, _ = v.Errors(ctx, f, store.Page{}) })
+		return asked(func(v sqlops.Ops) { _, _, _ = v.Errors(ctx, f, sqldb.Page{}) })
 	}
 	from := func(f store.Filter, tables ...string) string {
 		f.Tables = tables
-		return asked(func(v verb.Verbs) { _, _, _ = v.Errors(ctx, f, cursor) })
+		return asked(func(v sqlops.Ops) { _, _, _ = v.Errors(ctx, f, cursor) })
 	}
-	parked := func(p store.Page, tables ...string) string {
-		return asked(func(v verb.Verbs) { _, _, _ = v.ParkQueue(ctx, tables, p) })
+	parked := func(p sqldb.Page, tables ...string) string {
+		return asked(func(v sqlops.Ops) { _, _, _ = v.ParkQueue(ctx, tables, p) })
 	}
 	texts := map[string]string{
 		"claim":                selectDue,
@@ -112,18 +113,18 @@ func plans() map[string]string {
 		"errors/groups":        list(store.Filter{Text: "x", Groups: []recoup.ID{{1}, {2}}, State: recoup.Parked}, "a", "b"),
 		"errors/times":         list(store.Filter{Before: time.Unix(2, 0), After: time.Unix(1, 0)}),
 		"errors/table, times":  list(store.Filter{Before: time.Unix(2, 0), After: time.Unix(1, 0)}, "a"),
-		"park queue":           parked(store.Page{}, "a", "b", "c"),
+		"park queue":           parked(sqldb.Page{}, "a", "b", "c"),
 		"park queue, cursor":   parked(cursor),
-		"archived":             asked(func(v verb.Verbs) { _, _, _ = v.Archived(ctx, "a", store.Page{}) }),
-		"archived, cursor":     asked(func(v verb.Verbs) { _, _, _ = v.Archived(ctx, "a", cursor) }),
-		"blocking":             asked(func(v verb.Verbs) { _, _, _ = v.Promote(ctx, store.Promotion{Entity: "e"}) }),
+		"archived":             asked(func(v sqlops.Ops) { _, _, _ = v.Archived(ctx, "a", sqldb.Page{}) }),
+		"archived, cursor":     asked(func(v sqlops.Ops) { _, _, _ = v.Archived(ctx, "a", cursor) }),
+		"blocking":             asked(func(v sqlops.Ops) { _, _, _ = v.Promote(ctx, store.Promotion{Entity: "e"}) }),
 		"open key":             selectOpen,
-		"one error":            asked(func(v verb.Verbs) { _, _ = v.Error(ctx, recoup.ID{1}) }),
-		"history":              asked(func(v verb.Verbs) { _, _ = v.History(ctx, recoup.ID{1}, 5) }),
-		"unadmitted":           asked(func(v verb.Verbs) { _, _ = v.Unadmitted(ctx, 5) }),
-		"notices":              asked(func(v verb.Verbs) { _, _ = v.PendingNotices(ctx, 5) }),
-		"gate":                 asked(func(v verb.Verbs) { _, _ = v.GateLog(ctx, "e", 5) }),
-		"entity":               asked(func(v verb.Verbs) { _, _ = v.KnowsEntity(ctx, "e") }),
+		"one error":            asked(func(v sqlops.Ops) { _, _ = v.Error(ctx, recoup.ID{1}) }),
+		"history":              asked(func(v sqlops.Ops) { _, _ = v.History(ctx, recoup.ID{1}, 5) }),
+		"unadmitted":           asked(func(v sqlops.Ops) { _, _ = v.Unadmitted(ctx, 5) }),
+		"notices":              asked(func(v sqlops.Ops) { _, _ = v.PendingNotices(ctx, 5) }),
+		"gate":                 asked(func(v sqlops.Ops) { _, _ = v.GateLog(ctx, "e", 5) }),
+		"entity":               asked(func(v sqlops.Ops) { _, _ = v.KnowsEntity(ctx, "e") }),
 		"purge of the archive": purgeArchive,
 		"purge of history":     purgeHistory,
 		"view": `select count(*) from "outreach.dol_errors" where outreach_id = ?
@@ -133,7 +134,7 @@ func plans() map[string]string {
 			where outreach_id = ? order by archived_at`,
 	}
 	for _, d := range []store.Deadline{store.DueExpiry, store.DueWindow, store.DueLapse, store.DueEscalation, store.DueReminder, store.DueResolved} {
-		texts["due/"+string(d)] = asked(func(v verb.Verbs) { _, _ = v.Due(ctx, d, time.Unix(1, 0), 0, 5) })
+		texts["due/"+string(d)] = asked(func(v sqlops.Ops) { _, _ = v.Due(ctx, d, time.Unix(1, 0), 0, 5) })
 	}
 	return texts
 }

@@ -5,7 +5,7 @@ import (
 
 	"github.com/recoup-dev/recoup"
 	"github.com/recoup-dev/recoup/server/internal/store"
-	"github.com/recoup-dev/recoup/server/internal/store/verb"
+	"github.com/recoup-dev/recoup/server/internal/store/sqlops"
 )
 
 var (
@@ -26,7 +26,7 @@ func selectByID(columns []column) string {
 	return `select e.rowid, e.` + strings.ReplaceAll(names(columns), ", ", ", e.") + ` from json_each(?) j cross join error e on e.error_id = unhex(j.value)`
 }
 
-// LoadReports implements [verb.Tx].
+// LoadReports implements [sqlops.Tx].
 func (a act) LoadReports(reports []store.Report) (*store.UnitOfWork, error) {
 	t, rows := a.tx, []recoup.Error(nil)
 	for _, r := range reports {
@@ -57,7 +57,7 @@ func (a act) LoadReports(reports []store.Report) (*store.UnitOfWork, error) {
 		return nil, err
 	}
 	w.Know(known)
-	w.Receipts, err = verb.FindReceipts(a, store.ReceiptKeys(reports, func(r *store.Report) *store.Receipt { return r.Receipt }))
+	w.Receipts, err = sqlops.FindReceipts(a, store.ReceiptKeys(reports, func(r *store.Report) *store.Receipt { return r.Receipt }))
 	return w, err
 }
 
@@ -73,12 +73,12 @@ func (t *tx) known(ids []recoup.ID) ([]recoup.ID, error) {
 	return collectAll(t, func(to *recoup.ID) []any { return []any{id{to}} }, selectKnown, wanted)
 }
 
-// ApplyCached implements [verb.Tx].
+// ApplyCached implements [sqlops.Tx].
 func (a act) ApplyCached(steps []store.Step, outcomes []store.Outcome) (left []int, err error) {
 	return a.applyRemembered(a.store.memory, steps, outcomes)
 }
 
-// LoadSteps implements [verb.Tx].
+// LoadSteps implements [sqlops.Tx].
 func (a act) LoadSteps(steps []store.Step) (*store.UnitOfWork, error) {
 	rows, err := a.loadErrors(len(steps), func(i int) *recoup.ID { return &steps[i].ID })
 	if err != nil {
@@ -91,11 +91,11 @@ func (a act) LoadSteps(steps []store.Step) (*store.UnitOfWork, error) {
 		}
 	}
 	w.Memory = a.store.memory
-	w.Receipts, err = verb.FindReceipts(a, store.ReceiptKeys(steps, func(s *store.Step) *store.Receipt { return s.Receipt }))
+	w.Receipts, err = sqlops.FindReceipts(a, store.ReceiptKeys(steps, func(s *store.Step) *store.Receipt { return s.Receipt }))
 	return w, err
 }
 
-// SaveErrors implements [verb.Tx].
+// SaveErrors implements [sqlops.Tx].
 func (a act) SaveErrors(w *store.UnitOfWork) error { return a.save(w) }
 
 // loadErrors reads errors by their ids: those that nobody remembers at once, and

@@ -5,7 +5,7 @@ import (
 
 	"github.com/recoup-dev/recoup"
 	"github.com/recoup-dev/recoup/server/internal/store"
-	"github.com/recoup-dev/recoup/server/internal/store/verb"
+	"github.com/recoup-dev/recoup/server/internal/store/sqlops"
 )
 
 // save writes what was decided, by whole batches. History comes before what it
@@ -47,7 +47,7 @@ func (t *tx) save(w *store.UnitOfWork) error {
 }
 
 func (t *tx) saveNotices(list []recoup.Notice) error {
-	_, err := verb.AddNotices(act{tx: t}, t.now, list)
+	_, err := sqlops.AddNotices(act{tx: t}, t.now, list)
 	return err
 }
 

@@ -9,7 +9,8 @@ import (
 
 	"github.com/recoup-dev/recoup"
 	"github.com/recoup-dev/recoup/server/internal/store"
-	"github.com/recoup-dev/recoup/server/internal/store/verb"
+	"github.com/recoup-dev/recoup/server/internal/store/sqldb"
+	"github.com/recoup-dev/recoup/server/internal/store/sqlops"
 )
 
 // Every list of events is read from an index that has its order, and counts and
@@ -22,11 +23,11 @@ func TestEventPlans(t *testing.T) {
 	}
 	t.Cleanup(func() { _ = s.Close() })
 	list := func(f store.EventFilter) string {
-		page := store.Page{Cursor: store.Cursor{At: time.Unix(1, 0), ID: recoup.ID{1}}}
-		return asked(func(v verb.Verbs) { _, _, _ = v.Events(t.Context(), f, page) })
+		page := sqldb.Page{Cursor: sqldb.Cursor{At: time.Unix(1, 0), ID: recoup.ID{1}}}
+		return asked(func(v sqlops.Ops) { _, _, _ = v.Events(t.Context(), f, page) })
 	}
 	daily := func(f store.DailyFilter) string {
-		return asked(func(v verb.Verbs) { _, _ = v.Daily(t.Context(), f, time.Unix(0, 0), time.Unix(86400, 0)) })
+		return asked(func(v sqlops.Ops) { _, _ = v.Daily(t.Context(), f, time.Unix(0, 0), time.Unix(86400, 0)) })
 	}
 	uses := map[string]string{
 		"of services": "error_aggregate_daily_service_idx (service=? AND day>? AND day<?)",

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/recoup-dev/recoup/server/internal/store"
+	"github.com/recoup-dev/recoup/server/internal/store/sqldb"
 	"github.com/recoup-dev/recoup/server/internal/test/conformance"
 )
 
@@ -79,7 +80,7 @@ func TestPlainSQLIsCounted(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	events, _, err := theirs.Events(t.Context(), store.EventFilter{}, store.Page{})
+	events, _, err := theirs.Events(t.Context(), store.EventFilter{}, sqldb.Page{})
 	if err != nil || len(events) != 6 {
 		t.Fatal(len(events), err)
 	}

@@ -9,7 +9,17 @@ import (
 
 	"github.com/recoup-dev/recoup/fault"
 	"github.com/recoup-dev/recoup/server/internal/store"
+	"github.com/recoup-dev/recoup/server/internal/store/sqldb"
 )
+
+// duplicate marks an error of a row that exists as [sqldb.ErrDuplicate].
+func duplicate(err error) error {
+	var cause *sqlite.Error
+	if errors.As(err, &cause) && (cause.Code() == sqlite3.SQLITE_CONSTRAINT_UNIQUE || cause.Code() == sqlite3.SQLITE_CONSTRAINT_PRIMARYKEY) {
+		return fmt.Errorf("%w: %w", sqldb.ErrDuplicate, err)
+	}
+	return err
+}
 
 // translate gives an error of the driver the meaning that callers test for. It
 // goes by the driver's code, never by its text. What is the matter with the file

@@ -11,6 +11,7 @@ import (
 
 	"github.com/recoup-dev/recoup"
 	"github.com/recoup-dev/recoup/server/internal/store"
+	"github.com/recoup-dev/recoup/server/internal/store/sqldb"
 )
 
 const (
@@ -34,7 +35,7 @@ func (s *Store) ImportIntakes(ctx context.Context, batch string, now time.Time, 
 		done = store.Imported{}
 		if batch != "" {
 			found, err := collectAll(tx, plainText, `select batch_id from gate_zero_batch where batch_id = ?`, batch)
-			if _, err := one(found, err, "batch "+batch); err != nil {
+			if _, err := sqldb.One(found, err, "batch "+batch); err != nil {
 				return err
 			}
 		}

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/recoup-dev/recoup/server/internal/store"
+	"github.com/recoup-dev/recoup/server/internal/store/sqldb"
 )
 
 const (
@@ -66,7 +67,7 @@ func (s *Store) readService(ctx context.Context, f *store.Facts) (err error) {
 	if f.Outbox, err = s.OutboxLevels(ctx); err != nil {
 		return err
 	}
-	f.Keys, _, err = s.Keys(ctx, store.Page{Limit: store.MaxPage})
+	f.Keys, _, err = s.Keys(ctx, sqldb.Page{Limit: sqldb.MaxPage})
 	return err
 }
 

@@ -11,7 +11,7 @@ const insertPromotion = `insert into promotion (seq, promotion_id, entity_id, ph
 	select seq, ?1, ?2, ?3, ?4, ?5 from gate_next
 	where not exists (select 1 from error indexed by error_entity_idx where entity_id = ?2 and blocking) returning seq`
 
-// Promote implements [verb.Tx]. Reports wait their turn behind it, so nothing can come
+// Promote implements [sqlops.Tx]. Reports wait their turn behind it, so nothing can come
 // between its check and its commit.
 func (a act) Promote(p store.Promotion, done *store.Promoted) error {
 	var seq int64

@@ -5,6 +5,7 @@ import (
 
 	"github.com/recoup-dev/recoup"
 	"github.com/recoup-dev/recoup/server/internal/store"
+	"github.com/recoup-dev/recoup/server/internal/store/sqldb"
 )
 
 // selectBlockers reads what a gate shows of an error.
@@ -21,7 +22,7 @@ func (s *Store) Blocking(ctx context.Context, entities []string, limit int) ([][
 	blockers := make([][]store.Blocker, len(entities))
 	for i, entity := range entities {
 		var err error
-		if blockers[i], err = queryBy(ctx, s.vital, blockerFields, selectBlockers, entity, store.Page{Limit: limit}.Size()); err != nil {
+		if blockers[i], err = queryBy(ctx, s.vital, blockerFields, selectBlockers, entity, sqldb.Page{Limit: limit}.Size()); err != nil {
 			return nil, err
 		}
 	}

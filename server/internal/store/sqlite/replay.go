@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"github.com/recoup-dev/recoup"
-	"github.com/recoup-dev/recoup/server/internal/store"
+	"github.com/recoup-dev/recoup/server/internal/store/sqldb"
 )
 
 const (
@@ -18,7 +18,7 @@ const (
 // PurgeReplays deletes items of replays that have ended before a time, and the
 // replays of which none is left.
 func (s *Store) PurgeReplays(ctx context.Context, before time.Time, limit int) (n int, err error) {
-	size := store.Page{Limit: limit}.Size()
+	size := sqldb.Page{Limit: limit}.Size()
 	err = s.writer.do(ctx, func(tx *tx) error {
 		if err := tx.exec(`update retention set replays_until = ?`, micros(before)); err != nil {
 			return err

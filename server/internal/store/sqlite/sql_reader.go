@@ -18,22 +18,38 @@ type reader struct {
 
 // statement prepares each text once. It is for texts that never vary.
 func (r *reader) statement(ctx context.Context, text string) (*sql.Stmt, error) {
-	r.mu.RLock()
-	s := r.prepared[text]
-	r.mu.RUnlock()
-	if s != nil {
+	if s := r.known(text); s != nil {
 		return s, nil
 	}
+	return r.prepare(ctx, text, text)
+}
+
+// shared is [reader.statement] for a text that is written for PostgreSQL.
+func (r *reader) shared(ctx context.Context, text string) (*sql.Stmt, error) {
+	if s := r.known(text); s != nil {
+		return s, nil
+	}
+	return r.prepare(ctx, text, translateSQL(text))
+}
+
+func (r *reader) known(key string) *sql.Stmt {
+	r.mu.RLock()
+	defer r.mu.RUnlock()
+	return r.prepared[key]
+}
+
+// prepare prepares a text and keeps the statement under a key.
+func (r *reader) prepare(ctx context.Context, key, text string) (*sql.Stmt, error) {
 	s, err := r.PrepareContext(ctx, text)
 	if err != nil {
 		return nil, err
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if first := r.prepared[text]; first != nil {
+	if first := r.prepared[key]; first != nil {
 		return first, s.Close()
 	}
-	r.prepared[text] = s
+	r.prepared[key] = s
 	return s, nil
 }
 

@@ -6,41 +6,41 @@ import (
 	"time"
 
 	"github.com/recoup-dev/recoup"
-	"github.com/recoup-dev/recoup/server/internal/store/row"
+	"github.com/recoup-dev/recoup/server/internal/store/sqldb"
 )
 
 // value is what a column of a record is in the file.
-func value[R any](c *row.Column[R], r *R) (any, error) {
+func value[R any](c *sqldb.Column[R], r *R) (any, error) {
 	switch c.Kind {
-	case row.KindText, row.KindJSON, row.KindWord:
-		if s := *c.Text(r); s != "" || c.Kind == row.KindWord {
+	case sqldb.KindText, sqldb.KindJSON, sqldb.KindWord:
+		if s := *c.Text(r); s != "" || c.Kind == sqldb.KindWord {
 			return s, nil
 		}
-	case row.KindID:
+	case sqldb.KindID:
 		if id := c.ID(r); !id.IsZero() {
 			return id[:], nil
 		}
-	case row.KindTime:
+	case sqldb.KindTime:
 		if t := c.Time(r); !t.IsZero() {
 			return micros(*t), nil
 		}
-	case row.KindBool:
+	case sqldb.KindBool:
 		return *c.Bool(r), nil
-	case row.KindInt, row.KindCount:
-		if n := *c.Int(r); n != 0 || c.Kind == row.KindInt {
+	case sqldb.KindInt, sqldb.KindCount:
+		if n := *c.Int(r); n != 0 || c.Kind == sqldb.KindInt {
 			return int64(n), nil
 		}
-	case row.KindBig:
+	case sqldb.KindBig:
 		return c.Number(r).Get(), nil
-	case row.KindReal:
+	case sqldb.KindReal:
 		return *c.Real(r), nil
-	case row.KindBytes:
+	case sqldb.KindBytes:
 		if b := *c.Bytes(r); len(b) > 0 {
 			return b, nil
 		}
-	case row.KindHash:
+	case sqldb.KindHash:
 		return c.Hash(r)[:], nil
-	case row.KindObject:
+	case sqldb.KindObject:
 		b, err := c.Object(r).Encode()
 		if b != nil {
 			return string(b), err
@@ -51,7 +51,7 @@ func value[R any](c *row.Column[R], r *R) (any, error) {
 }
 
 // values are those of all columns of a record.
-func values[R any](columns []row.Column[R], r *R) ([]any, error) {
+func values[R any](columns []sqldb.Column[R], r *R) ([]any, error) {
 	list := make([]any, len(columns))
 	for i := range columns {
 		v, err := value(&columns[i], r)
@@ -64,35 +64,35 @@ func values[R any](columns []row.Column[R], r *R) ([]any, error) {
 }
 
 // read takes up what the file has in a column, unless it is null.
-func read[R any](c *row.Column[R], r *R, src any) error {
+func read[R any](c *sqldb.Column[R], r *R, src any) error {
 	switch v := src.(type) {
 	case nil:
 		return nil
 	case string:
 		switch c.Kind {
-		case row.KindText, row.KindWord, row.KindJSON:
+		case sqldb.KindText, sqldb.KindWord, sqldb.KindJSON:
 			*c.Text(r) = v
 			return nil
-		case row.KindObject:
+		case sqldb.KindObject:
 			return c.Object(r).Decode([]byte(v))
 		}
 	case int64:
 		switch c.Kind {
-		case row.KindInt, row.KindCount:
+		case sqldb.KindInt, sqldb.KindCount:
 			*c.Int(r) = int(v)
 			return nil
-		case row.KindBig:
+		case sqldb.KindBig:
 			c.Number(r).Set(v)
 			return nil
-		case row.KindTime:
+		case sqldb.KindTime:
 			*c.Time(r) = time.UnixMicro(v).UTC()
 			return nil
-		case row.KindBool:
+		case sqldb.KindBool:
 			*c.Bool(r) = v != 0
 			return nil
 		}
 	case float64:
-		if c.Kind == row.KindReal {
+		if c.Kind == sqldb.KindReal {
 			*c.Real(r) = v
 			return nil
 		}
@@ -102,13 +102,13 @@ func read[R any](c *row.Column[R], r *R, src any) error {
 	return unreadable(c, src)
 }
 
-func readBytes[R any](c *row.Column[R], r *R, v []byte) error {
+func readBytes[R any](c *sqldb.Column[R], r *R, v []byte) error {
 	switch {
-	case c.Kind == row.KindBytes:
+	case c.Kind == sqldb.KindBytes:
 		*c.Bytes(r) = bytes.Clone(v)
-	case c.Kind == row.KindID && len(v) == len(recoup.ID{}):
+	case c.Kind == sqldb.KindID && len(v) == len(recoup.ID{}):
 		*c.ID(r) = recoup.ID(v)
-	case c.Kind == row.KindHash && len(v) == len(c.Hash(r)):
+	case c.Kind == sqldb.KindHash && len(v) == len(c.Hash(r)):
 		*c.Hash(r) = [32]byte(v)
 	default:
 		return unreadable(c, v)
@@ -116,7 +116,7 @@ func readBytes[R any](c *row.Column[R], r *R, v []byte) error {
 	return nil
 }
 
-func unreadable[R any](c *row.Column[R], src any) error {
+func unreadable[R any](c *sqldb.Column[R], src any) error {
 	return fmt.Errorf("sqlite: the column %s holds a %T where %v belongs", c.Name, src, c.Kind)
 }
 

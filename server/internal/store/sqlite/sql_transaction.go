@@ -4,27 +4,26 @@ import (
 	"context"
 	"database/sql"
 	"errors"
-	"fmt"
 	"slices"
 	"time"
 
 	"github.com/recoup-dev/recoup"
-	"github.com/recoup-dev/recoup/server/internal/store"
+	"github.com/recoup-dev/recoup/server/internal/store/sqldb"
 )
 
-// tx is the writing connection as verbs see it, within their transaction. What
-// runs on it is never interrupted.
+// tx is the writing connection within a transaction. Statements on it are not
+// interrupted.
 type tx struct {
 	conn     *sql.Conn
 	prepared map[string]*sql.Stmt
-	now      time.Time           // when the verb happens
+	now      time.Time           // the time of the act
 	rows     map[recoup.ID]int64 // where errors are that it has read or written
-	read     []recoup.Error      // those that it has read; the next verb uses their space
-	held     held                // across verbs
+	read     []recoup.Error      // those that it has read; the next transaction reuses the slice
+	held     held                // across transactions
 	work     int                 // statements that were run and rows that they changed
 
-	// What follows from a verb once it is committed.
-	woken        []string // who is to be woken
+	// Applied after the commit.
+	woken        []string // kinds of listeners to notify
 	secureDelete bool     // the log holds what must not be read again
 }
 
@@ -35,11 +34,25 @@ func (t *tx) statement(query string) (*sql.Stmt, error) {
 	if s := t.prepared[query]; s != nil {
 		return s, nil
 	}
-	s, err := t.conn.PrepareContext(context.Background(), query)
+	return t.prepare(query, query)
+}
+
+// shared is [tx.statement] for a text that is written for PostgreSQL.
+func (t *tx) shared(query string) (*sql.Stmt, error) {
+	t.work++
+	if s := t.prepared[query]; s != nil {
+		return s, nil
+	}
+	return t.prepare(query, translateSQL(query))
+}
+
+// prepare prepares a text and keeps the statement under a key.
+func (t *tx) prepare(key, text string) (*sql.Stmt, error) {
+	s, err := t.conn.PrepareContext(context.Background(), text)
 	if err != nil {
 		return nil, err
 	}
-	t.prepared[query] = s
+	t.prepared[key] = s
 	return s, nil
 }
 
@@ -60,6 +73,20 @@ func (t *tx) change(query string, args ...any) (int, error) {
 	if err != nil {
 		return 0, err
 	}
+	return t.run(s, args)
+}
+
+// changeShared is [tx.change] for a text that is written for PostgreSQL.
+func (t *tx) changeShared(query string, args ...any) (int, error) {
+	s, err := t.shared(query)
+	if err != nil {
+		return 0, err
+	}
+	return t.run(s, args)
+}
+
+// run runs a statement and returns how many rows it changed.
+func (t *tx) run(s *sql.Stmt, args []any) (int, error) {
 	result, err := s.ExecContext(context.Background(), args...)
 	if err != nil {
 		return 0, err
@@ -108,7 +135,7 @@ func (t *tx) errors(columns []column, query string, args ...any) ([]recoup.Error
 }
 
 // stored runs a query for the numbers of rows and the columns of errors, which stay
-// as they are until the verb ends.
+// as they are until the transaction ends.
 func (t *tx) stored(query string, args ...any) ([]recoup.Error, error) {
 	first := len(t.read)
 	err := t.scan(errorColumns, func(row int64, e *recoup.Error) {
@@ -138,10 +165,10 @@ func (t *tx) scan(columns []column, each func(row int64, e *recoup.Error), query
 	return errors.Join(rows.Err(), rows.Close())
 }
 
-// begin forgets what the verb before has read.
+// begin forgets what the previous transaction has read.
 func (t *tx) begin() {
 	clear(t.rows)
-	if t.read = t.read[:0]; cap(t.read) > 2*store.MaxPage {
+	if t.read = t.read[:0]; cap(t.read) > 2*sqldb.MaxPage {
 		t.read = nil
 	}
 }
@@ -202,18 +229,6 @@ func collectAll[T any](t *tx, fields func(*T) []any, query string, args ...any) 
 		return nil, err
 	}
 	return collect(rows, fields)
-}
-
-// one is the only row of an answer.
-func one[T any](list []T, err error, what string) (T, error) {
-	var none T
-	switch {
-	case err != nil:
-		return none, err
-	case len(list) == 0:
-		return none, fmt.Errorf("%s: %w", what, store.ErrNotFound)
-	}
-	return list[0], nil
 }
 
 func plainText(s *string) []any { return []any{s} }

@@ -26,7 +26,7 @@ import (
 	_ "modernc.org/sqlite" // the driver that database/sql knows as "sqlite"
 
 	"github.com/recoup-dev/recoup/server/internal/store"
-	"github.com/recoup-dev/recoup/server/internal/store/verb"
+	"github.com/recoup-dev/recoup/server/internal/store/sqlops"
 )
 
 // ownDriver is SQLite's name in database/sql.
@@ -69,7 +69,7 @@ func (o Options) validate() error {
 
 // Store keeps errors in one file. It is safe for concurrent use.
 type Store struct {
-	verb.Verbs
+	sqlops.Ops
 	file   string
 	writer *writer
 	read   *reader
@@ -109,7 +109,7 @@ func Open(ctx context.Context, path string, options Options) (*Store, error) {
 	if s.vital, err = f.reader(vitalReaders); err != nil {
 		return nil, errors.Join(err, w.close(), s.read.Close())
 	}
-	s.Verbs = verb.On(database{s})
+	s.Ops = sqlops.New(database{s})
 	return s, nil
 }
 

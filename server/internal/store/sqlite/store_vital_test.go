@@ -6,7 +6,7 @@ import (
 	"errors"
 	"testing"
 
-	"github.com/recoup-dev/recoup/server/internal/store"
+	"github.com/recoup-dev/recoup/server/internal/store/sqldb"
 )
 
 // The gate, readiness, and keys and sessions that were valid have connections of their own: they
@@ -28,10 +28,10 @@ func TestVitalConnections(t *testing.T) {
 		t.Error(err)
 	}
 	hash := sha256.Sum256([]byte("no such key"))
-	if _, err := s.KeyByHash(t.Context(), hash, true); !errors.Is(err, store.ErrNotFound) {
+	if _, err := s.KeyByHash(t.Context(), hash, true); !errors.Is(err, sqldb.ErrNotFound) {
 		t.Errorf("looking up a key that was valid: %v", err)
 	}
-	if _, err := s.Session(t.Context(), hash, true); !errors.Is(err, store.ErrNotFound) {
+	if _, err := s.Session(t.Context(), hash, true); !errors.Is(err, sqldb.ErrNotFound) {
 		t.Errorf("looking up a session that was valid: %v", err)
 	}
 	waits := func(what string, look func(context.Context) error) {

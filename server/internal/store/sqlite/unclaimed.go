@@ -27,7 +27,7 @@ const (
 		order by due_at limit 0 + ?5)`
 )
 
-// Unclaimed implements [verb.DB].
+// Unclaimed implements [sqlops.DB].
 func (d database) Unclaimed(ctx context.Context, now time.Time, tables []string, lanes []recoup.Lane, limit int) (list []store.Unclaimed, err error) {
 	for _, table := range tables {
 		u := store.Unclaimed{Table: table}
@@ -65,5 +65,5 @@ func (d database) countUnclaimed(ctx context.Context, u *store.Unclaimed, text s
 	return nil
 }
 
-// Unread implements [verb.DB]: nothing is adopted here.
+// Unread implements [sqlops.DB]: nothing is adopted here.
 func (d database) Unread(context.Context, string) ([]recoup.Error, error) { return nil, nil }

@@ -19,7 +19,7 @@ const (
 	selectBeyond    = countLane + `(pipeline, stage) > (?1, ?2) limit 0 + ?4)`
 )
 
-// Lanes implements [verb.DB]: it goes from lane to lane by the index.
+// Lanes implements [sqlops.DB]: it goes from lane to lane by the index.
 func (d database) Lanes(ctx context.Context, limit int) (lanes []recoup.Lane, err error) {
 	for last := (recoup.Lane{}); len(lanes) < limit; {
 		next, err := query(ctx, d.Store, func(l *recoup.Lane) []any { return []any{&l.Pipeline, &l.Stage} }, selectNextLane, last.Pipeline, last.Stage)
@@ -32,7 +32,7 @@ func (d database) Lanes(ctx context.Context, limit int) (lanes []recoup.Lane, er
 	return lanes, nil
 }
 
-// LaneLevels implements [verb.DB].
+// LaneLevels implements [sqlops.DB].
 func (d database) LaneLevels(ctx context.Context, now time.Time, lanes []recoup.Lane, limit int) (list []store.LaneLevel, err error) {
 	for _, lane := range lanes {
 		level, err := d.level(ctx, selectLaneLevel, now, lane, limit)
@@ -44,7 +44,7 @@ func (d database) LaneLevels(ctx context.Context, now time.Time, lanes []recoup.
 	return list, nil
 }
 
-// Beyond implements [verb.DB].
+// Beyond implements [sqlops.DB].
 func (d database) Beyond(ctx context.Context, now time.Time, last recoup.Lane, limit int) (store.LaneLevel, error) {
 	return d.level(ctx, selectBeyond, now, last, limit)
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/recoup-dev/recoup"
 	"github.com/recoup-dev/recoup/server/internal/store"
+	"github.com/recoup-dev/recoup/server/internal/store/sqldb"
 )
 
 var selectDueWork = `select ` + store.WorkQueue.Names("") + ` from work w indexed by work_due_idx
@@ -149,7 +150,7 @@ func asJSON(list any) string {
 // dueWork returns the longest due of all lanes: as many as are asked for are
 // read of each stretch, and the first of them are taken.
 func (t *tx) dueWork(claim store.WorkClaim) ([]recoup.Work, error) {
-	now, limit := micros(t.now), store.Page{Limit: claim.Limit}.Size()
+	now, limit := micros(t.now), sqldb.Page{Limit: claim.Limit}.Size()
 	var all []recoup.Work
 	for _, lane := range claim.Lanes {
 		stretches, err := collectAll(t, func(b *[]byte) []any { return []any{b} }, selectLanes, lane.Pipeline, lane.Stage, now)
@@ -170,13 +171,13 @@ func (t *tx) dueWork(claim store.WorkClaim) ([]recoup.Work, error) {
 	return all[:min(len(all), limit)], nil
 }
 
-// HoldWork implements [verb.Tx]: work keeps its lease in its row.
+// HoldWork implements [sqlops.Tx]: work keeps its lease in its row.
 func (a act) HoldWork(_, _ []recoup.ID) error { return nil }
 
-// Leased implements [verb.Tx].
+// Leased implements [sqlops.Tx].
 func (a act) Leased(*recoup.Work) {}
 
-// Fence implements [verb.Tx].
+// Fence implements [sqlops.Tx].
 func (a act) Fence(work, token recoup.ID) error {
 	held, err := rowsOf(a.tx, store.WorkQueue.Columns, `select `+store.WorkQueue.Names("")+` from work where work_id = ?`, id{&work})
 	if err != nil {
@@ -185,7 +186,7 @@ func (a act) Fence(work, token recoup.ID) error {
 	return store.Fence(held, token)
 }
 
-// SaveQueue implements [verb.Tx].
+// SaveQueue implements [sqlops.Tx].
 func (a act) SaveQueue(added []recoup.Work, changed []store.Change[recoup.Work], gone []recoup.Work) error {
 	for i := range gone {
 		if err := a.exec(`delete from work where work_id = ?`, id{&gone[i].WorkID}); err != nil {

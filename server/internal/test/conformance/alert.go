@@ -9,6 +9,7 @@ import (
 
 	"github.com/recoup-dev/recoup"
 	"github.com/recoup-dev/recoup/server/internal/store"
+	"github.com/recoup-dev/recoup/server/internal/store/sqldb"
 )
 
 // alertClause is one sentence about alerts, their figures and the outbox, and
@@ -127,7 +128,7 @@ func alertKept(d *alertDriver) {
 	d.must(d.save(a))
 	d.wantAlert(a)
 	_, err := d.store.Alert(d.Context(), d.ids.New(d.now))
-	d.wantErr(err, store.ErrNotFound)
+	d.wantErr(err, sqldb.ErrNotFound)
 }
 
 func alertOpen(d *alertDriver) {
@@ -160,7 +161,7 @@ func alertListed(d *alertDriver) {
 		all = append(all, a)
 	}
 	slices.SortFunc(all, func(a, b recoup.Alert) int {
-		return -cmpCursor(store.Cursor{At: a.PendingAt, ID: a.ID}, store.Cursor{At: b.PendingAt, ID: b.ID})
+		return -cmpCursor(sqldb.Cursor{At: a.PendingAt, ID: a.ID}, sqldb.Cursor{At: b.PendingAt, ID: b.ID})
 	})
 	for _, f := range []store.AlertFilter{
 		{}, {Rule: "r1"}, {Scope: "y"}, {Rule: "r0", Scope: "x"}, {Rule: "none"}, {States: []recoup.AlertState{recoup.AlertResolved}},
@@ -176,14 +177,14 @@ func alertListed(d *alertDriver) {
 				want = append(want, a)
 			}
 		}
-		got := walked(d.serviceDriver, func(c store.Cursor) ([]recoup.Alert, store.Cursor, error) {
-			return d.store.Alerts(d.Context(), f, store.Page{Cursor: c, Limit: 5})
-		}, store.Cursor.IsZero)
+		got := walked(d.serviceDriver, func(c sqldb.Cursor) ([]recoup.Alert, sqldb.Cursor, error) {
+			return d.store.Alerts(d.Context(), f, sqldb.Page{Cursor: c, Limit: 5})
+		}, sqldb.Cursor.IsZero)
 		wantSame(d.serviceDriver, got, want)
 	}
 }
 
-func cmpCursor(a, b store.Cursor) int {
+func cmpCursor(a, b sqldb.Cursor) int {
 	if c := a.At.Compare(b.At); c != 0 {
 		return c
 	}
@@ -384,7 +385,7 @@ func alertPurged(d *alertDriver) {
 	purge(over[0].ResolvedAt, 10, 0)
 	purge(over[3].ResolvedAt, 2, 2)
 	_, err := d.store.Alert(d.Context(), over[1].ID)
-	d.wantErr(err, store.ErrNotFound)
+	d.wantErr(err, sqldb.ErrNotFound)
 	d.wantAlert(over[2])
 	purge(over[3].ResolvedAt, 2, 1)
 	purge(d.now.Add(day), 10, 2)

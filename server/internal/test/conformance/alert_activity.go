@@ -10,6 +10,7 @@ import (
 	"github.com/recoup-dev/recoup"
 	"github.com/recoup-dev/recoup/server/internal/lifecycle"
 	"github.com/recoup-dev/recoup/server/internal/store"
+	"github.com/recoup-dev/recoup/server/internal/store/sqldb"
 )
 
 func activityClauses() []alertClause {
@@ -153,7 +154,7 @@ func activityRace(d *alertDriver) {
 	e.Check()
 	want := store.Activity{Table: dol}
 	for _, known := range e.Known() {
-		rows, err := d.store.History(d.Context(), known.ID, store.MaxPage)
+		rows, err := d.store.History(d.Context(), known.ID, sqldb.MaxPage)
 		d.must(err)
 		for _, row := range rows {
 			countRow(&want, &row)

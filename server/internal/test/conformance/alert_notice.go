@@ -7,6 +7,7 @@ import (
 
 	"github.com/recoup-dev/recoup"
 	"github.com/recoup-dev/recoup/server/internal/store"
+	"github.com/recoup-dev/recoup/server/internal/store/sqldb"
 )
 
 func noticeClauses() []alertClause {
@@ -21,9 +22,9 @@ func noticeClauses() []alertClause {
 // notices walks the list of notices.
 func (d *alertDriver) notices(f recoup.NoticeFilter, limit int) []recoup.Notice {
 	d.Helper()
-	return walked(d.serviceDriver, func(c store.Cursor) ([]recoup.Notice, store.Cursor, error) {
-		return d.store.Notices(d.Context(), f, store.Page{Cursor: c, Limit: limit})
-	}, store.Cursor.IsZero)
+	return walked(d.serviceDriver, func(c sqldb.Cursor) ([]recoup.Notice, sqldb.Cursor, error) {
+		return d.store.Notices(d.Context(), f, sqldb.Page{Cursor: c, Limit: limit})
+	}, sqldb.Cursor.IsZero)
 }
 
 // posted adds notices of which every third is delivered, every third given up
@@ -36,9 +37,9 @@ func (d *alertDriver) posted(n int) []recoup.Notice {
 		d.must(err)
 		d.wait(time.Duration(i%3) * time.Second)
 	}
-	all := d.notices(recoup.NoticeFilter{}, store.MaxPage)
+	all := d.notices(recoup.NoticeFilter{}, sqldb.MaxPage)
 	slices.Reverse(all)
-	list, err := d.store.ClaimNotices(d.Context(), d.now, noticeLease, store.MaxPage)
+	list, err := d.store.ClaimNotices(d.Context(), d.now, noticeLease, sqldb.MaxPage)
 	if d.must(err); len(list) != n || len(all) != n {
 		d.Fatalf("%d of %d notices were claimed", len(list), len(all))
 	}
@@ -71,7 +72,7 @@ func noticeListed(d *alertDriver) {
 			}
 		}
 		wantSame(d.serviceDriver, d.notices(f, 3), want)
-		wantSame(d.serviceDriver, d.notices(f, store.MaxPage), want)
+		wantSame(d.serviceDriver, d.notices(f, sqldb.MaxPage), want)
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 
 	"github.com/recoup-dev/recoup"
 	"github.com/recoup-dev/recoup/server/internal/store"
+	"github.com/recoup-dev/recoup/server/internal/store/sqldb"
 )
 
 func silenceClauses() []alertClause {
@@ -36,9 +37,9 @@ func (d *alertDriver) silenced(s recoup.Silence) recoup.Silence {
 // wantSilences says which silences must hold at a time, or must be there at all.
 func (d *alertDriver) wantSilences(at time.Time, want ...recoup.Silence) {
 	d.Helper()
-	got := walked(d.serviceDriver, func(c store.Cursor) ([]recoup.Silence, store.Cursor, error) {
-		return d.store.Silences(d.Context(), at, store.Page{Cursor: c, Limit: 2})
-	}, store.Cursor.IsZero)
+	got := walked(d.serviceDriver, func(c sqldb.Cursor) ([]recoup.Silence, sqldb.Cursor, error) {
+		return d.store.Silences(d.Context(), at, sqldb.Page{Cursor: c, Limit: 2})
+	}, sqldb.Cursor.IsZero)
 	wantSame(d.serviceDriver, got, want)
 }
 
@@ -88,7 +89,7 @@ func silenceKept(d *alertDriver) {
 	acts := d.wantActs("ada silence.add "+s.ID.String(), "ada silence.add "+everything.ID.String(), "bob silence.end "+s.ID.String())
 	wantSame(d.serviceDriver, acts[0].Details, store.Act{}.OnSilence("", &s).Details)
 	_, err = d.store.EndSilence(d.Context(), d.ids.New(d.now), d.act("ada"))
-	d.wantErr(err, store.ErrNotFound)
+	d.wantErr(err, sqldb.ErrNotFound)
 }
 
 func silenceEnds(d *alertDriver) {
@@ -131,7 +132,7 @@ func silenceListed(d *alertDriver) {
 	d.must(err)
 	all[4].EndedAt, all[4].EndedBy = d.now, "bob"
 	slices.SortFunc(all, func(a, b recoup.Silence) int {
-		return -cmpCursor(store.Cursor{At: a.At, ID: a.ID}, store.Cursor{At: b.At, ID: b.ID})
+		return -cmpCursor(sqldb.Cursor{At: a.At, ID: a.ID}, sqldb.Cursor{At: b.At, ID: b.ID})
 	})
 	d.wantSilences(time.Time{}, all...)
 	for _, at := range []time.Time{d.now, d.now.Add(time.Hour), d.now.Add(2*time.Hour - time.Microsecond), d.now.Add(day)} {

@@ -13,6 +13,7 @@ import (
 	"github.com/recoup-dev/recoup/server/internal/lifecycle"
 	"github.com/recoup-dev/recoup/server/internal/policy"
 	"github.com/recoup-dev/recoup/server/internal/store"
+	"github.com/recoup-dev/recoup/server/internal/store/sqldb"
 )
 
 // letterClause is one sentence about staged work and how it is tried.
@@ -286,7 +287,7 @@ func (d *letterDriver) decide(id recoup.ID, decide store.Decide) error {
 
 func (d *letterDriver) notes(about recoup.Note) []recoup.Note {
 	d.Helper()
-	list, err := d.store.Notes(d.Context(), about, store.MaxPage)
+	list, err := d.store.Notes(d.Context(), about, sqldb.MaxPage)
 	d.must(err)
 	return list
 }

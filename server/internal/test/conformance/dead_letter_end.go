@@ -8,6 +8,7 @@ import (
 	"github.com/recoup-dev/recoup"
 	"github.com/recoup-dev/recoup/server/internal/lifecycle"
 	"github.com/recoup-dev/recoup/server/internal/store"
+	"github.com/recoup-dev/recoup/server/internal/store/sqldb"
 )
 
 func letterEnds() []letterClause {
@@ -24,13 +25,13 @@ func letterEnds() []letterClause {
 // wantDestroyed says that nothing is left of what work was about.
 func (d *letterDriver) wantDestroyed(work recoup.ID) {
 	d.Helper()
-	if _, err := d.store.Payload(d.Context(), work); !errors.Is(err, store.ErrNotFound) {
+	if _, err := d.store.Payload(d.Context(), work); !errors.Is(err, sqldb.ErrNotFound) {
 		d.Errorf("the payload is there: %v", err)
 	}
 	if list, err := d.store.Checkpoints(d.Context(), work); err != nil || len(list) > 0 {
 		d.Errorf("checkpoints are there: %v, %v", list, err)
 	}
-	if _, err := d.store.StagedWork(d.Context(), work); !errors.Is(err, store.ErrNotFound) {
+	if _, err := d.store.StagedWork(d.Context(), work); !errors.Is(err, sqldb.ErrNotFound) {
 		d.Errorf("the work is there: %v", err)
 	}
 }
@@ -112,7 +113,7 @@ func letterPurge(d *letterDriver) {
 	if n, err := d.store.PurgeArchive(d.Context(), purge, 10); err != nil || n != 1 {
 		d.Fatalf("purged %d: %v", n, err)
 	}
-	if _, err := d.store.DeadLetter(d.Context(), l.Dead.ErrorID); !errors.Is(err, store.ErrNotFound) {
+	if _, err := d.store.DeadLetter(d.Context(), l.Dead.ErrorID); !errors.Is(err, sqldb.ErrNotFound) {
 		d.Errorf("a purged dead letter is answered with %v", err)
 	}
 	rounds, err := d.store.Rounds(d.Context(), l.Dead.ErrorID, 10)

@@ -8,6 +8,7 @@ import (
 	"github.com/recoup-dev/recoup"
 	"github.com/recoup-dev/recoup/server/internal/lifecycle"
 	"github.com/recoup-dev/recoup/server/internal/store"
+	"github.com/recoup-dev/recoup/server/internal/store/sqldb"
 )
 
 func letterLists() []letterClause {
@@ -22,7 +23,7 @@ func letterLists() []letterClause {
 // walk lists dead letters page by page.
 func (d *letterDriver) walk(f store.DeadLetterFilter, size int) (ids []recoup.ID) {
 	d.Helper()
-	for p := (store.Page{Limit: size}); ; {
+	for p := (sqldb.Page{Limit: size}); ; {
 		page, next, err := d.store.DeadLetters(d.Context(), f, p)
 		d.must(err)
 		for _, l := range page {
@@ -107,7 +108,7 @@ func letterList(d *letterDriver) {
 
 func (d *letterDriver) walkLetters(f store.DeadLetterFilter) []store.StagedWork {
 	d.Helper()
-	list, _, err := d.store.DeadLetters(d.Context(), f, store.Page{Limit: store.MaxPage})
+	list, _, err := d.store.DeadLetters(d.Context(), f, sqldb.Page{Limit: sqldb.MaxPage})
 	d.must(err)
 	return list
 }
@@ -155,7 +156,7 @@ func letterGroups(d *letterDriver) {
 	}
 	for pipeline, want := range map[string]int{"": 2, criticizer: 2, "other": 0} {
 		var got []recoup.DeadLetterGroup
-		for p := (store.Page{Limit: 1}); ; {
+		for p := (sqldb.Page{Limit: 1}); ; {
 			page, next, err := d.store.Groups(d.Context(), store.GroupFilter{Pipeline: pipeline}, p)
 			d.must(err)
 			got = append(got, page...)
@@ -198,7 +199,7 @@ func letterGroupNotes(d *letterDriver) {
 	if !errors.Is(err, errNo) {
 		d.Errorf("refused with %v", err)
 	}
-	if _, err := d.store.StepGroup(d.Context(), d.id(), own("x")); !errors.Is(err, store.ErrNotFound) {
+	if _, err := d.store.StepGroup(d.Context(), d.id(), own("x")); !errors.Is(err, sqldb.ErrNotFound) {
 		d.Errorf("an unknown group is answered with %v", err)
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/recoup-dev/recoup"
 	"github.com/recoup-dev/recoup/server/internal/lifecycle"
 	"github.com/recoup-dev/recoup/server/internal/store"
+	"github.com/recoup-dev/recoup/server/internal/store/sqldb"
 )
 
 func letterModels() []letterClause {
@@ -130,7 +131,7 @@ func (d *letterDriver) modelWork(b *letterBook, p letterPlan) {
 		b.leases = append(b.leases, d.claim(1+p.pick%2)...)
 	case "lapse":
 		d.wait(workLease)
-		b.leases = d.claim(store.MaxPage)
+		b.leases = d.claim(sqldb.MaxPage)
 	case "succeed", "fail":
 		if len(b.leases) > 0 {
 			d.modelResult(b, p)
@@ -143,7 +144,7 @@ func (d *letterDriver) modelWork(b *letterBook, p letterPlan) {
 				b.items[id], b.step[id] = recoup.ItemCancelled, recoup.StepValidated
 			}
 		}
-		_, err := d.store.EndItems(d.Context(), d.now, b.replay, store.MaxPage, d.cancel())
+		_, err := d.store.EndItems(d.Context(), d.now, b.replay, sqldb.MaxPage, d.cancel())
 		d.must(err)
 		d.steps(b.replay, d.to(recoup.ReplayCancelled, 0))
 		b.running, b.leases = false, nil
@@ -187,7 +188,7 @@ func (d *letterDriver) agrees(b *letterBook) {
 	if n := len(d.walkLetters(store.DeadLetterFilter{})); n != open {
 		d.Fatalf("%d are open, want %d", n, open)
 	}
-	groups, _, err := d.store.Groups(d.Context(), store.GroupFilter{}, store.Page{})
+	groups, _, err := d.store.Groups(d.Context(), store.GroupFilter{}, sqldb.Page{})
 	d.must(err)
 	for _, g := range groups {
 		open -= int(g.Open)

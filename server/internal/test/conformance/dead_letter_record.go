@@ -7,6 +7,7 @@ import (
 	"github.com/recoup-dev/recoup"
 	"github.com/recoup-dev/recoup/server/internal/lifecycle"
 	"github.com/recoup-dev/recoup/server/internal/store"
+	"github.com/recoup-dev/recoup/server/internal/store/sqldb"
 )
 
 func letterRecords() []letterClause {
@@ -59,7 +60,7 @@ func letterRecord(d *letterDriver) {
 		"a replay":      second(d.store.Replay(d.Context(), d.id())),
 		"a step":        second(d.stepLetter(d.id(), d.move(recoup.StepTriaged))),
 	} {
-		if !errors.Is(err, store.ErrNotFound) {
+		if !errors.Is(err, sqldb.ErrNotFound) {
 			d.Errorf("%s that does not exist is answered with %v", name, err)
 		}
 	}
@@ -79,7 +80,7 @@ func letterRefused(d *letterDriver) {
 	if !errors.Is(outcomes[0].Err, errNo) || outcomes[1].Err != nil || !errors.Is(outcomes[2].Err, errNo) {
 		d.Errorf("answered %+v", outcomes)
 	}
-	if err := second(d.store.StagedWork(d.Context(), one)); !errors.Is(err, store.ErrNotFound) {
+	if err := second(d.store.StagedWork(d.Context(), one)); !errors.Is(err, sqldb.ErrNotFound) {
 		d.Errorf("refused work is there: %v", err)
 	}
 	d.wantLetter(outcomes[1].Letter)
@@ -200,7 +201,7 @@ func letterInstead(d *letterDriver) {
 		e, err := d.store.Error(d.Context(), old)
 		d.must(err)
 		_, err = d.store.StagedWork(d.Context(), old)
-		if e.State != state || letter != (err == nil) || !letter && !errors.Is(err, store.ErrNotFound) {
+		if e.State != state || letter != (err == nil) || !letter && !errors.Is(err, sqldb.ErrNotFound) {
 			d.Errorf("the error is %s, of its work there is %v", e.State, err)
 		}
 	}
@@ -209,7 +210,7 @@ func letterInstead(d *letterDriver) {
 		d.Errorf("what its error refuses: %v", err)
 	}
 	want(recoup.Parked, false)
-	if err := take(d.id(), lifecycle.Resolve{By: "source"}); !errors.Is(err, store.ErrNotFound) {
+	if err := take(d.id(), lifecycle.Resolve{By: "source"}); !errors.Is(err, sqldb.ErrNotFound) {
 		d.Errorf("of an error that is not there: %v", err)
 	}
 	want(recoup.Parked, false)
@@ -249,10 +250,10 @@ func letterAtomic(d *letterDriver) {
 		if _, err := d.stepWork(work, spoiled); err == nil {
 			d.Errorf("%s: a wrong write went through", name)
 		}
-		if _, err := d.store.StagedWork(d.Context(), work); !errors.Is(err, store.ErrNotFound) {
+		if _, err := d.store.StagedWork(d.Context(), work); !errors.Is(err, sqldb.ErrNotFound) {
 			d.Errorf("%s: something is left: %v", name, err)
 		}
-		if _, err := d.store.Payload(d.Context(), work); !errors.Is(err, store.ErrNotFound) {
+		if _, err := d.store.Payload(d.Context(), work); !errors.Is(err, sqldb.ErrNotFound) {
 			d.Errorf("%s: a payload is left: %v", name, err)
 		}
 	}

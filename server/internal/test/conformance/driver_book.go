@@ -8,6 +8,7 @@ import (
 	"github.com/recoup-dev/recoup"
 	"github.com/recoup-dev/recoup/server/internal/lifecycle"
 	"github.com/recoup-dev/recoup/server/internal/store"
+	"github.com/recoup-dev/recoup/server/internal/store/sqldb"
 )
 
 // book is everything that a store has acknowledged to a driver.
@@ -101,7 +102,7 @@ func (d *Driver) learn(decisions []decision, outcomes []store.Outcome) {
 		out := outcomes[i]
 		switch {
 		case made.order == 0:
-			if !errors.Is(out.Err, store.ErrNotFound) {
+			if !errors.Is(out.Err, sqldb.ErrNotFound) {
 				d.Errorf("item %d was answered with %v and never decided", i, out.Err)
 			}
 			continue

@@ -12,6 +12,7 @@ import (
 	"github.com/recoup-dev/recoup"
 	"github.com/recoup-dev/recoup/server/internal/lifecycle"
 	"github.com/recoup-dev/recoup/server/internal/store"
+	"github.com/recoup-dev/recoup/server/internal/store/sqldb"
 )
 
 // Check holds the store to everything it has acknowledged: each error is in
@@ -57,7 +58,7 @@ func (d *Driver) CheckErrors() {
 
 func (d *Driver) checkHistory(id recoup.ID) {
 	d.Helper()
-	got, err := d.Store.History(d.Context(), id, store.MaxPage)
+	got, err := d.Store.History(d.Context(), id, sqldb.MaxPage)
 	if err != nil {
 		d.Errorf("history of %v: %v", id, err)
 		return
@@ -81,7 +82,7 @@ func (d *Driver) checkHistory(id recoup.ID) {
 
 func (d *Driver) checkBlocking(entity string, want []recoup.ID) {
 	d.Helper()
-	blockers, err := d.Store.Blocking(d.Context(), []string{entity}, store.MaxPage)
+	blockers, err := d.Store.Blocking(d.Context(), []string{entity}, sqldb.MaxPage)
 	if err != nil || len(blockers) != 1 {
 		d.Errorf("blocking %q: %v, %v", entity, blockers, err)
 		return
@@ -170,7 +171,7 @@ func sortedCounts(list []recoup.StateCount) []recoup.StateCount {
 
 func (d *Driver) checkNotices() {
 	d.Helper()
-	pending, err := d.Store.PendingNotices(d.Context(), store.MaxPage)
+	pending, err := d.Store.PendingNotices(d.Context(), sqldb.MaxPage)
 	if err != nil {
 		d.Errorf("notices: %v", err)
 		return
@@ -216,7 +217,7 @@ func digestOf(tb TB, n *recoup.Notice) (digest store.Digest) {
 // List walks a list of errors to its end.
 func (d *Driver) List(f store.Filter) []recoup.Error {
 	d.Helper()
-	return walk(d, store.MaxPage, func(ctx context.Context, p store.Page) ([]recoup.Error, store.Cursor, error) {
+	return walk(d, sqldb.MaxPage, func(ctx context.Context, p sqldb.Page) ([]recoup.Error, sqldb.Cursor, error) {
 		return d.Store.Errors(ctx, f, p)
 	})
 }
@@ -226,7 +227,7 @@ func (d *Driver) ArchivedAll() []recoup.Error {
 	d.Helper()
 	var all []recoup.Error
 	for _, table := range d.Policy.Tables() {
-		all = append(all, walk(d, store.MaxPage, func(ctx context.Context, p store.Page) ([]recoup.Error, store.Cursor, error) {
+		all = append(all, walk(d, sqldb.MaxPage, func(ctx context.Context, p sqldb.Page) ([]recoup.Error, sqldb.Cursor, error) {
 			return d.Store.Archived(ctx, table.Name, p)
 		})...)
 	}
@@ -234,10 +235,10 @@ func (d *Driver) ArchivedAll() []recoup.Error {
 }
 
 // walk follows the cursor from page to page.
-func walk(t TB, limit int, read func(context.Context, store.Page) ([]recoup.Error, store.Cursor, error)) []recoup.Error {
+func walk(t TB, limit int, read func(context.Context, sqldb.Page) ([]recoup.Error, sqldb.Cursor, error)) []recoup.Error {
 	t.Helper()
 	var all []recoup.Error
-	page := store.Page{Limit: limit}
+	page := sqldb.Page{Limit: limit}
 	for {
 		list, next, err := read(t.Context(), page)
 		if err != nil {

@@ -8,6 +8,7 @@ import (
 	"github.com/recoup-dev/recoup"
 	"github.com/recoup-dev/recoup/server/internal/lifecycle"
 	"github.com/recoup-dev/recoup/server/internal/store"
+	"github.com/recoup-dev/recoup/server/internal/store/sqldb"
 )
 
 // Churn does a number of things to the errors of a few entities: it reports,
@@ -57,7 +58,7 @@ func (d *Driver) churnClaim(ctx context.Context, random *rand.Rand) error {
 // churnActs does something to the errors of an entity. Reasons are unique, so
 // that each history row differs from all others.
 func (d *Driver) churnActs(ctx context.Context, random *rand.Rand) error {
-	list, _, err := d.Store.Errors(ctx, store.Filter{Entity: someEntity(random)}, store.Page{Limit: 3})
+	list, _, err := d.Store.Errors(ctx, store.Filter{Entity: someEntity(random)}, sqldb.Page{Limit: 3})
 	if err != nil || len(list) == 0 {
 		return err
 	}

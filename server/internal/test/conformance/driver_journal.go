@@ -10,7 +10,7 @@ import (
 	"sync"
 
 	"github.com/recoup-dev/recoup"
-	"github.com/recoup-dev/recoup/server/internal/store"
+	"github.com/recoup-dev/recoup/server/internal/store/sqldb"
 )
 
 // A journal is how a driver that dies with its process reports to another what it
@@ -105,7 +105,7 @@ func (d *Driver) traced(v verb) bool {
 // left looks for the history row of a decision, or for the token of a lease.
 func (d *Driver) left(f fact) bool {
 	d.Helper()
-	rows, err := d.Store.History(d.Context(), f.Error.ID, store.MaxPage)
+	rows, err := d.Store.History(d.Context(), f.Error.ID, sqldb.MaxPage)
 	if err != nil {
 		d.Fatalf("history: %v", err)
 	}

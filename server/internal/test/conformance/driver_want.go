@@ -8,6 +8,7 @@ import (
 	"github.com/recoup-dev/recoup"
 	"github.com/recoup-dev/recoup/server/internal/lifecycle"
 	"github.com/recoup-dev/recoup/server/internal/store"
+	"github.com/recoup-dev/recoup/server/internal/store/sqldb"
 )
 
 const (
@@ -34,7 +35,7 @@ func (d *Driver) wantOpen(f store.Filter, want int) {
 // wantHistory says which inputs an error's history must have, in order.
 func (d *Driver) wantHistory(id recoup.ID, want ...string) {
 	d.Helper()
-	rows, err := d.Store.History(d.Context(), id, store.MaxPage)
+	rows, err := d.Store.History(d.Context(), id, sqldb.MaxPage)
 	if err != nil {
 		d.Fatalf("history: %v", err)
 	}
@@ -50,7 +51,7 @@ func (d *Driver) wantHistory(id recoup.ID, want ...string) {
 // wantNotices says which notices about an error must wait.
 func (d *Driver) wantNotices(id recoup.ID, want ...recoup.NoticeKind) {
 	d.Helper()
-	pending, err := d.Store.PendingNotices(d.Context(), store.MaxPage)
+	pending, err := d.Store.PendingNotices(d.Context(), sqldb.MaxPage)
 	if err != nil {
 		d.Fatalf("notices: %v", err)
 	}

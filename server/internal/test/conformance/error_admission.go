@@ -7,6 +7,7 @@ import (
 	"github.com/recoup-dev/recoup"
 	"github.com/recoup-dev/recoup/server/internal/lifecycle"
 	"github.com/recoup-dev/recoup/server/internal/store"
+	"github.com/recoup-dev/recoup/server/internal/store/sqldb"
 )
 
 func admissions() []clause {
@@ -33,7 +34,7 @@ func (d *Driver) raw(table, entity string) recoup.Error {
 	if err := plain.RawInsert(d.Context(), table, entity, "NETWORK_TIMEOUT"); err != nil {
 		d.Fatalf("insert into %s: %v", table, err)
 	}
-	rows := d.unadmitted(store.MaxPage)
+	rows := d.unadmitted(sqldb.MaxPage)
 	if len(rows) == 0 {
 		d.Fatalf("the row does not wait for admission")
 	}
@@ -148,7 +149,7 @@ func raceAdmission(d *Driver) {
 		switch {
 		case answer == nil:
 			accepted++
-		case !errors.Is(answer, store.ErrNotFound):
+		case !errors.Is(answer, sqldb.ErrNotFound):
 			d.Errorf("a second admission is answered with %v", answer)
 		}
 	}

@@ -6,7 +6,7 @@ import (
 
 	"github.com/recoup-dev/recoup"
 	"github.com/recoup-dev/recoup/server/internal/lifecycle"
-	"github.com/recoup-dev/recoup/server/internal/store"
+	"github.com/recoup-dev/recoup/server/internal/store/sqldb"
 )
 
 func archives() []clause {
@@ -54,10 +54,10 @@ func retention(d *Driver) {
 		if n := d.purge(10); n != 1 {
 			d.Errorf("%s: purged %d, want 1", row.table, n)
 		}
-		if _, err := d.Store.Error(d.Context(), e.ID); !errors.Is(err, store.ErrNotFound) {
+		if _, err := d.Store.Error(d.Context(), e.ID); !errors.Is(err, sqldb.ErrNotFound) {
 			d.Errorf("%s: a purged error is answered with %v", row.table, err)
 		}
-		if out := d.Try(e.ID, lifecycle.Resolve{By: "ada"}); !errors.Is(out.Err, store.ErrNotFound) {
+		if out := d.Try(e.ID, lifecycle.Resolve{By: "ada"}); !errors.Is(out.Err, sqldb.ErrNotFound) {
 			d.Errorf("%s: an act on a purged error is answered with %v", row.table, out.Err)
 		}
 		d.forget(e.ID)

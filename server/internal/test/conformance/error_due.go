@@ -9,6 +9,7 @@ import (
 	"github.com/recoup-dev/recoup"
 	"github.com/recoup-dev/recoup/server/internal/lifecycle"
 	"github.com/recoup-dev/recoup/server/internal/store"
+	"github.com/recoup-dev/recoup/server/internal/store/sqldb"
 )
 
 func deadlines() []clause {
@@ -83,7 +84,7 @@ func (d *Driver) dueBehind(kind store.Deadline, now time.Time, skip, limit int) 
 // state machine would accept then.
 func (d *Driver) checkDue(due deadline, now time.Time) {
 	d.Helper()
-	got := d.due(due.kind, now, store.MaxPage)
+	got := d.due(due.kind, now, sqldb.MaxPage)
 	var want []recoup.ID
 	for _, e := range d.Known() {
 		leased := due.kind == store.DueExpiry && e.State == recoup.RetryPending && e.Leased(now) && !now.Before(e.ExpiresAt)
@@ -117,7 +118,7 @@ func (d *Driver) checkClaim() {
 		}
 	}
 	tables := []string{dol, target, people, discovery, errorLog, masterLog, orphans, letters}
-	if diff := idDifference(ids(d.Claim(tables, store.MaxPage)), want); diff != "" {
+	if diff := idDifference(ids(d.Claim(tables, sqldb.MaxPage)), want); diff != "" {
 		d.Errorf("claimed at %v: %s", d.Now(), diff)
 	}
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/recoup-dev/recoup"
 	"github.com/recoup-dev/recoup/server/internal/store"
+	"github.com/recoup-dev/recoup/server/internal/store/sqldb"
 )
 
 // Fits reports whether a filter lists an error that is open or resolved.
@@ -42,7 +43,7 @@ func filters(d *Driver) {
 		}
 	}
 	for _, f := range singleFilters(known) {
-		d.checkFilter(d, f, known, store.MaxPage)
+		d.checkFilter(d, f, known, sqldb.MaxPage)
 	}
 	rapid.Check(d.TB, func(t *rapid.T) {
 		d.checkFilter(t, drawFilter(t, known), known, rapid.IntRange(1, 12).Draw(t, "limit"))
@@ -58,7 +59,7 @@ func (d *Driver) checkFilter(t TB, f store.Filter, known []recoup.Error, limit i
 			want = append(want, known[i].ID)
 		}
 	}
-	got := walk(t, limit, func(ctx context.Context, p store.Page) ([]recoup.Error, store.Cursor, error) {
+	got := walk(t, limit, func(ctx context.Context, p sqldb.Page) ([]recoup.Error, sqldb.Cursor, error) {
 		return d.Store.Errors(ctx, f, p)
 	})
 	if !slices.Equal(ids(got), want) {

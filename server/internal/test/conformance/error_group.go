@@ -9,6 +9,7 @@ import (
 	"github.com/recoup-dev/recoup"
 	"github.com/recoup-dev/recoup/server/internal/lifecycle"
 	"github.com/recoup-dev/recoup/server/internal/store"
+	"github.com/recoup-dev/recoup/server/internal/store/sqldb"
 )
 
 // grouper is a store that groups errors by what they have in common.
@@ -77,7 +78,7 @@ func count(g *recoup.ErrorGroup, s recoup.State) {
 // allGroups walks a list of groups to its end.
 func (d *Driver) allGroups(s grouper, f store.ErrorGroupFilter, limit int) (all []recoup.ErrorGroup) {
 	d.Helper()
-	for p := (store.Page{Limit: limit}); ; {
+	for p := (sqldb.Page{Limit: limit}); ; {
 		list, next, err := s.ErrorGroups(d.Context(), f, p)
 		if err != nil {
 			d.Fatalf("groups: %v", err)
@@ -100,7 +101,7 @@ func (d *Driver) checkGroups() {
 		d.Errorf("fold groups: %v", err)
 	}
 	want := d.wantGroups()
-	for _, got := range d.allGroups(s, store.ErrorGroupFilter{}, store.MaxPage) {
+	for _, got := range d.allGroups(s, store.ErrorGroupFilter{}, sqldb.MaxPage) {
 		w := want[got.ID]
 		delete(want, got.ID)
 		if w == nil {
@@ -189,7 +190,7 @@ func groupNotes(d *Driver) {
 	s := d.Store.(grouper) //nolint:forcetypeassert,errcheck // the clause is for those that are
 	e := d.saying(dol, "e1", "no answer")
 	act := store.Act{By: "ada", At: d.Now()}
-	if _, err := s.NoteErrorGroup(d.Context(), e.GroupID, "bob", "", act); !errors.Is(err, store.ErrNotFound) {
+	if _, err := s.NoteErrorGroup(d.Context(), e.GroupID, "bob", "", act); !errors.Is(err, sqldb.ErrNotFound) {
 		d.Errorf("a group that is not there is answered with %v", err)
 	}
 	if err := s.FoldErrorGroups(d.Context()); err != nil {
@@ -218,7 +219,7 @@ func groupPurge(d *Driver) {
 			d.Errorf("before %v %d are purged, want %d: %v", before, n, want, err)
 		}
 	}
-	if _, err := s.ErrorGroup(d.Context(), gone.GroupID); !errors.Is(err, store.ErrNotFound) {
+	if _, err := s.ErrorGroup(d.Context(), gone.GroupID); !errors.Is(err, sqldb.ErrNotFound) {
 		d.Errorf("what has no errors is answered with %v", err)
 	}
 	if _, err := s.ErrorGroup(d.Context(), open.GroupID); err != nil {

@@ -9,6 +9,7 @@ import (
 	"github.com/recoup-dev/recoup"
 	"github.com/recoup-dev/recoup/server/internal/lifecycle"
 	"github.com/recoup-dev/recoup/server/internal/store"
+	"github.com/recoup-dev/recoup/server/internal/store/sqldb"
 )
 
 func lists() []clause {
@@ -34,7 +35,7 @@ func cursorWalks(d *Driver) {
 		}
 	}
 	n := 0
-	got := ids(walk(d, 4, func(ctx context.Context, p store.Page) ([]recoup.Error, store.Cursor, error) {
+	got := ids(walk(d, 4, func(ctx context.Context, p sqldb.Page) ([]recoup.Error, sqldb.Cursor, error) {
 		n++
 		d.Report(dol, fmt.Sprint("new", n), "NETWORK_TIMEOUT", recoup.Medium)
 		if n%2 == 0 {
@@ -60,12 +61,12 @@ func cursorWalks(d *Driver) {
 
 func pageSize(d *Driver) {
 	var batch []lifecycle.Report
-	for i := range store.MaxPage + 1 {
+	for i := range sqldb.MaxPage + 1 {
 		batch = append(batch, d.Failing(errorLog, fmt.Sprint("e", i), "NETWORK_TIMEOUT", recoup.Medium))
 	}
 	d.ReportAll(batch...)
-	for limit, want := range map[int]int{0: 100, 1: 1, 100: 100, store.MaxPage: store.MaxPage, store.MaxPage + 1: store.MaxPage, 1 << 30: store.MaxPage} {
-		list, next, err := d.Store.Errors(d.Context(), store.Filter{}, store.Page{Limit: limit})
+	for limit, want := range map[int]int{0: 100, 1: 1, 100: 100, sqldb.MaxPage: sqldb.MaxPage, sqldb.MaxPage + 1: sqldb.MaxPage, 1 << 30: sqldb.MaxPage} {
+		list, next, err := d.Store.Errors(d.Context(), store.Filter{}, sqldb.Page{Limit: limit})
 		if err != nil || len(list) != want || next.IsZero() {
 			d.Errorf("a page of %d has %d rows, and then %v, %v", limit, len(list), next, err)
 		}
@@ -74,7 +75,7 @@ func pageSize(d *Driver) {
 
 func (d *Driver) queue(limit int, tables ...string) []recoup.Error {
 	d.Helper()
-	return walk(d, limit, func(ctx context.Context, p store.Page) ([]recoup.Error, store.Cursor, error) {
+	return walk(d, limit, func(ctx context.Context, p sqldb.Page) ([]recoup.Error, sqldb.Cursor, error) {
 		return d.Store.ParkQueue(ctx, tables, p)
 	})
 }
@@ -109,7 +110,7 @@ func archiveList(d *Driver) {
 	d.Archive(list[1].ID) // in the same moment: by id
 	d.Archive(other.ID)
 	for limit := range 6 {
-		got := walk(d, limit+1, func(ctx context.Context, p store.Page) ([]recoup.Error, store.Cursor, error) {
+		got := walk(d, limit+1, func(ctx context.Context, p sqldb.Page) ([]recoup.Error, sqldb.Cursor, error) {
 			return d.Store.Archived(ctx, dol, p)
 		})
 		d.wantIDs(got, list[4].ID, list[1].ID, list[5].ID, list[0].ID, list[3].ID)

@@ -5,6 +5,7 @@ import (
 
 	"github.com/recoup-dev/recoup"
 	"github.com/recoup-dev/recoup/server/internal/store"
+	"github.com/recoup-dev/recoup/server/internal/store/sqldb"
 )
 
 func overdueClauses() []serviceClause {
@@ -21,7 +22,7 @@ func (d *Driver) checkOverdue(due deadline, now time.Time, ids []recoup.ID) {
 	if !ok {
 		return
 	}
-	got, err := s.Overdue(d.Context(), due.kind, now, store.MaxPage)
+	got, err := s.Overdue(d.Context(), due.kind, now, sqldb.MaxPage)
 	if err != nil {
 		d.Fatalf("%s: %v", due.kind, err)
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/recoup-dev/recoup"
 	"github.com/recoup-dev/recoup/server/internal/lifecycle"
 	"github.com/recoup-dev/recoup/server/internal/store"
+	"github.com/recoup-dev/recoup/server/internal/store/sqldb"
 )
 
 func races() []clause {
@@ -159,7 +160,7 @@ func raceClaims(d *Driver) {
 		}
 	})
 	// A claimer may come away empty while others hold the rest; one more looks.
-	rest := d.Claim([]string{dol}, store.MaxPage)
+	rest := d.Claim([]string{dol}, sqldb.MaxPage)
 	all := ids(append(slices.Concat(claimed...), rest...))
 	if diff := idDifference(all, ids(d.Known())); diff != "" {
 		d.Errorf("claimed: %.500s", diff)

@@ -5,7 +5,7 @@ import (
 
 	"github.com/recoup-dev/recoup"
 	"github.com/recoup-dev/recoup/server/internal/lifecycle"
-	"github.com/recoup-dev/recoup/server/internal/store"
+	"github.com/recoup-dev/recoup/server/internal/store/sqldb"
 )
 
 func results() []clause {
@@ -70,7 +70,7 @@ func failedAttempt(d *Driver) {
 	e := leased(d)
 	d.Wait(10 * time.Second)
 	d.Apply(e.ID, lifecycle.Fail{Token: e.LeaseToken, Failure: Failure("TIMEOUT"), Reason: "no answer"})
-	rows, err := d.Store.History(d.Context(), e.ID, store.MaxPage)
+	rows, err := d.Store.History(d.Context(), e.ID, sqldb.MaxPage)
 	if err != nil || len(rows) != 2 {
 		d.Fatalf("%d rows, %v", len(rows), err)
 	}

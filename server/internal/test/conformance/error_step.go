@@ -7,7 +7,7 @@ import (
 
 	"github.com/recoup-dev/recoup"
 	"github.com/recoup-dev/recoup/server/internal/lifecycle"
-	"github.com/recoup-dev/recoup/server/internal/store"
+	"github.com/recoup-dev/recoup/server/internal/store/sqldb"
 )
 
 func steps() []clause {
@@ -130,7 +130,7 @@ func historyRow(d *Driver) {
 	e := retrying(d)
 	d.Wait(minute)
 	d.Apply(e.ID, lifecycle.Park{By: "ada", Reason: "no such EIN"})
-	rows, err := d.Store.History(d.Context(), e.ID, store.MaxPage)
+	rows, err := d.Store.History(d.Context(), e.ID, sqldb.MaxPage)
 	if err != nil || len(rows) != 2 {
 		d.Fatalf("%d rows, %v", len(rows), err)
 	}
@@ -186,10 +186,10 @@ func refusedAct(d *Driver) {
 func unknownID(d *Driver) {
 	e := retrying(d)
 	outcomes, err := d.TryActs(d.Context(), Act{d.ID(), lifecycle.Resolve{By: "ada"}}, Act{e.ID, lifecycle.Resolve{By: "ada"}})
-	if err != nil || len(outcomes) != 2 || !errors.Is(outcomes[0].Err, store.ErrNotFound) || outcomes[1].Err != nil {
+	if err != nil || len(outcomes) != 2 || !errors.Is(outcomes[0].Err, sqldb.ErrNotFound) || outcomes[1].Err != nil {
 		d.Errorf("%v, %v", outcomes, err)
 	}
-	if _, err := d.Store.Error(d.Context(), d.ID()); !errors.Is(err, store.ErrNotFound) {
+	if _, err := d.Store.Error(d.Context(), d.ID()); !errors.Is(err, sqldb.ErrNotFound) {
 		d.Errorf("an unknown id is answered with %v", err)
 	}
 	if rows, err := d.Store.History(d.Context(), d.ID(), 10); err != nil || len(rows) != 0 {

@@ -9,6 +9,7 @@ import (
 	"github.com/recoup-dev/recoup"
 	"github.com/recoup-dev/recoup/server/internal/policy"
 	"github.com/recoup-dev/recoup/server/internal/store"
+	"github.com/recoup-dev/recoup/server/internal/store/sqldb"
 )
 
 func claimMistakes() []mistake {
@@ -87,9 +88,9 @@ func readingMistakes() []mistake {
 			return reader{m, func(e *recoup.Error) { e.CreatedAt = e.CreatedAt.Truncate(time.Millisecond) }}
 		}},
 		{"entities are looked up without regard to case", text, func(m *memory) Store { return caseless{m} }},
-		{"a filter is forgotten", filters, func(m *memory) Store { return lister{m, func(f *store.Filter, _ *store.Page) { f.Tier = 0 }} }},
+		{"a filter is forgotten", filters, func(m *memory) Store { return lister{m, func(f *store.Filter, _ *sqldb.Page) { f.Tier = 0 }} }},
 		{"a cursor forgets the id", cursorWalks, func(m *memory) Store {
-			return lister{m, func(_ *store.Filter, p *store.Page) { p.Cursor.ID = recoup.ID{} }}
+			return lister{m, func(_ *store.Filter, p *sqldb.Page) { p.Cursor.ID = recoup.ID{} }}
 		}},
 		{"the queue is not in order", parkQueue, func(m *memory) Store { return jumbled{m} }},
 		{"the history is not in order", historyOrder, func(m *memory) Store { return jumbled{m} }},
@@ -114,7 +115,7 @@ func (s reader) Error(ctx context.Context, id recoup.ID) (recoup.Error, error) {
 
 type caseless struct{ *memory }
 
-func (s caseless) Errors(_ context.Context, f store.Filter, p store.Page) ([]recoup.Error, store.Cursor, error) {
+func (s caseless) Errors(_ context.Context, f store.Filter, p sqldb.Page) ([]recoup.Error, sqldb.Cursor, error) {
 	entity := f.Entity
 	f.Entity = ""
 	list := s.pick(s.open, func(e *recoup.Error) bool {
@@ -127,10 +128,10 @@ func (s caseless) Errors(_ context.Context, f store.Filter, p store.Page) ([]rec
 // lister changes what is asked of it before it lists.
 type lister struct {
 	*memory
-	change func(*store.Filter, *store.Page)
+	change func(*store.Filter, *sqldb.Page)
 }
 
-func (s lister) Errors(ctx context.Context, f store.Filter, p store.Page) ([]recoup.Error, store.Cursor, error) {
+func (s lister) Errors(ctx context.Context, f store.Filter, p sqldb.Page) ([]recoup.Error, sqldb.Cursor, error) {
 	s.change(&f, &p)
 	return s.memory.Errors(ctx, f, p)
 }
@@ -138,7 +139,7 @@ func (s lister) Errors(ctx context.Context, f store.Filter, p store.Page) ([]rec
 // jumbled turns the pages of its lists upside down.
 type jumbled struct{ *memory }
 
-func (s jumbled) ParkQueue(ctx context.Context, tables []string, p store.Page) ([]recoup.Error, store.Cursor, error) {
+func (s jumbled) ParkQueue(ctx context.Context, tables []string, p sqldb.Page) ([]recoup.Error, sqldb.Cursor, error) {
 	list, next, err := s.memory.ParkQueue(ctx, tables, p)
 	slices.Reverse(list)
 	return list, next, err
@@ -166,7 +167,7 @@ func (s hasty) Due(ctx context.Context, d store.Deadline, now time.Time, skip, l
 type unlimited struct{ *memory }
 
 func (s unlimited) Due(ctx context.Context, d store.Deadline, now time.Time, skip, _ int) ([]recoup.ID, error) {
-	return s.memory.Due(ctx, d, now, skip, store.MaxPage)
+	return s.memory.Due(ctx, d, now, skip, sqldb.MaxPage)
 }
 
 // hoarder counts what has left its table.
@@ -186,7 +187,7 @@ func keepingMistakes() []mistake {
 			return purger{m, func(now time.Time, limit int) (time.Time, int) { return now.Add(time.Microsecond), limit }}
 		}},
 		{"a purge ignores its limit", purgeBatches, func(m *memory) Store {
-			return purger{m, func(now time.Time, _ int) (time.Time, int) { return now, store.MaxPage }}
+			return purger{m, func(now time.Time, _ int) (time.Time, int) { return now, sqldb.MaxPage }}
 		}},
 		{"history goes before its error", historyKept, func(m *memory) Store {
 			m.keeps = func(t *policy.Table) time.Duration { return t.Retention }

@@ -8,6 +8,7 @@ import (
 	"github.com/recoup-dev/recoup"
 	"github.com/recoup-dev/recoup/server/internal/lifecycle"
 	"github.com/recoup-dev/recoup/server/internal/store"
+	"github.com/recoup-dev/recoup/server/internal/store/sqldb"
 )
 
 func writingMistakes() []mistake {
@@ -107,7 +108,7 @@ type shut struct{ *memory }
 
 func (s shut) ApplySteps(ctx context.Context, now time.Time, steps []store.Step) ([]store.Outcome, error) {
 	if e, err := s.Error(ctx, steps[0].ID); err == nil && e.State == recoup.Archived {
-		return []store.Outcome{{Err: store.ErrNotFound}}, nil
+		return []store.Outcome{{Err: sqldb.ErrNotFound}}, nil
 	}
 	return s.memory.ApplySteps(ctx, now, steps)
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/recoup-dev/recoup/server/internal/policy"
 	"github.com/recoup-dev/recoup/server/internal/recovery"
 	"github.com/recoup-dev/recoup/server/internal/store"
+	"github.com/recoup-dev/recoup/server/internal/store/sqldb"
 )
 
 // gateClause is one sentence about Gate Zero and how it is tried.
@@ -178,7 +179,7 @@ func (d *gateDriver) claimed(c store.Case) store.Case {
 
 func (d *gateDriver) claimedNow(c store.Case) store.Case {
 	d.Helper()
-	for _, got := range d.claim(store.MaxPage) {
+	for _, got := range d.claim(sqldb.MaxPage) {
 		if got.Recovery.ID == c.Recovery.ID {
 			return got
 		}
@@ -243,7 +244,7 @@ func (d *gateDriver) wantStored(want ...store.Case) {
 // wantEvents says which events the AIR must have of an intake, in order.
 func (d *gateDriver) wantEvents(intake recoup.ID, want ...recoup.AIREvent) []recoup.IntakeEvent {
 	d.Helper()
-	rows, err := d.store.Timeline(d.Context(), intake, store.MaxPage)
+	rows, err := d.store.Timeline(d.Context(), intake, sqldb.MaxPage)
 	d.must(err)
 	return d.sameEvents(rows, want)
 }
@@ -251,7 +252,7 @@ func (d *gateDriver) wantEvents(intake recoup.ID, want ...recoup.AIREvent) []rec
 // wantBatchEvents says which events the AIR must have of a batch, in order.
 func (d *gateDriver) wantBatchEvents(batch string, want ...recoup.AIREvent) []recoup.IntakeEvent {
 	d.Helper()
-	rows, err := d.store.BatchTimeline(d.Context(), batch, store.MaxPage)
+	rows, err := d.store.BatchTimeline(d.Context(), batch, sqldb.MaxPage)
 	d.must(err)
 	return d.sameEvents(rows, want)
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/recoup-dev/recoup"
 	"github.com/recoup-dev/recoup/server/internal/recovery"
 	"github.com/recoup-dev/recoup/server/internal/store"
+	"github.com/recoup-dev/recoup/server/internal/store/sqldb"
 )
 
 func gateAtomicity() []gateClause {
@@ -85,7 +86,7 @@ func (d *gateDriver) wantUntouched(c store.Case, fresh recoup.ID) {
 	d.Helper()
 	d.wantStored(c)
 	d.wantEvents(c.Intake.ID, "FAIL")
-	if _, err := d.store.Intake(d.Context(), fresh); !errors.Is(err, store.ErrNotFound) {
+	if _, err := d.store.Intake(d.Context(), fresh); !errors.Is(err, sqldb.ErrNotFound) {
 		d.Errorf("a new intake is there: %v", err)
 	}
 	d.checkCounts("b1")

@@ -14,6 +14,7 @@ import (
 	"github.com/recoup-dev/recoup"
 	"github.com/recoup-dev/recoup/server/internal/recovery"
 	"github.com/recoup-dev/recoup/server/internal/store"
+	"github.com/recoup-dev/recoup/server/internal/store/sqldb"
 )
 
 // gatePass is an entry of a gate victim's journal: a pass that is about to be
@@ -146,7 +147,7 @@ func GateSurvived(t TB, s Gate, journal io.Reader) (passed int) {
 func (d *gateDriver) effectsOf(p gatePass) []bool {
 	d.Helper()
 	old := d.read(p.Old)
-	rows, err := d.store.Timeline(d.Context(), p.Old, store.MaxPage)
+	rows, err := d.store.Timeline(d.Context(), p.Old, sqldb.MaxPage)
 	d.must(err)
 	has := func(event recoup.AIREvent) bool {
 		return slices.ContainsFunc(rows, func(r recoup.IntakeEvent) bool {
@@ -154,7 +155,7 @@ func (d *gateDriver) effectsOf(p gatePass) []bool {
 		})
 	}
 	fresh, err := d.store.Intake(d.Context(), p.New)
-	if err != nil && !errors.Is(err, store.ErrNotFound) {
+	if err != nil && !errors.Is(err, sqldb.ErrNotFound) {
 		d.must(err)
 	}
 	return []bool{
@@ -176,12 +177,12 @@ func countTrue(list []bool) (n int) {
 func (d *gateDriver) countsAddUp(batch string) {
 	d.Helper()
 	b, err := d.store.Batch(d.Context(), batch)
-	if errors.Is(err, store.ErrNotFound) {
+	if errors.Is(err, sqldb.ErrNotFound) {
 		return
 	}
 	d.must(err)
 	got := map[recoup.IntakeStatus]int64{}
-	for p := (store.Page{Limit: store.MaxPage}); ; {
+	for p := (sqldb.Page{Limit: sqldb.MaxPage}); ; {
 		list, next, err := d.store.Intakes(d.Context(), recoup.IntakeFilter{BatchID: batch}, p)
 		d.must(err)
 		for i := range list {

@@ -7,6 +7,7 @@ import (
 	"github.com/recoup-dev/recoup"
 	"github.com/recoup-dev/recoup/server/internal/recovery"
 	"github.com/recoup-dev/recoup/server/internal/store"
+	"github.com/recoup-dev/recoup/server/internal/store/sqldb"
 )
 
 func gateImports() []gateClause {
@@ -29,10 +30,10 @@ func gateBatchOnce(d *gateDriver) {
 	if again != made || !again.CreatedAt.Equal(Epoch()) {
 		d.Errorf("made again it is %+v, want %+v", again, made)
 	}
-	if _, err := d.store.StepBatch(d.Context(), "b2", d.step(recovery.Kill{})); !errors.Is(err, store.ErrNotFound) {
+	if _, err := d.store.StepBatch(d.Context(), "b2", d.step(recovery.Kill{})); !errors.Is(err, sqldb.ErrNotFound) {
 		d.Errorf("an unknown batch is answered with %v", err)
 	}
-	if _, err := d.store.Batch(d.Context(), "b2"); !errors.Is(err, store.ErrNotFound) {
+	if _, err := d.store.Batch(d.Context(), "b2"); !errors.Is(err, sqldb.ErrNotFound) {
 		d.Errorf("an unknown batch is read as %v", err)
 	}
 }
@@ -66,7 +67,7 @@ func gateImport(d *gateDriver) {
 			d.Errorf("stored is %+v, want %+v", got, want)
 		}
 	}
-	if _, err := d.store.Intake(d.Context(), d.id()); !errors.Is(err, store.ErrNotFound) {
+	if _, err := d.store.Intake(d.Context(), d.id()); !errors.Is(err, sqldb.ErrNotFound) {
 		d.Errorf("an unknown intake is read as %v", err)
 	}
 	d.checkCounts("b1")
@@ -90,7 +91,7 @@ func gateImportAgain(d *gateDriver) {
 	for _, i := range again[50:] {
 		d.know(i.ID)
 	}
-	if _, err := d.store.Intake(d.Context(), again[7].ID); !errors.Is(err, store.ErrNotFound) {
+	if _, err := d.store.Intake(d.Context(), again[7].ID); !errors.Is(err, sqldb.ErrNotFound) {
 		d.Errorf("a line was imported twice: %v", err)
 	}
 	d.wantStored(passed)
@@ -125,7 +126,7 @@ func gateImportLoose(d *gateDriver) {
 }
 
 func gateImportRefused(d *gateDriver) {
-	if _, err := d.store.ImportIntakes(d.Context(), "b1", d.now, d.candidates(0, 2)); !errors.Is(err, store.ErrNotFound) {
+	if _, err := d.store.ImportIntakes(d.Context(), "b1", d.now, d.candidates(0, 2)); !errors.Is(err, sqldb.ErrNotFound) {
 		d.Errorf("an unknown batch is answered with %v", err)
 	}
 	d.batch("b1")

@@ -9,6 +9,7 @@ import (
 	"github.com/recoup-dev/recoup"
 	"github.com/recoup-dev/recoup/server/internal/recovery"
 	"github.com/recoup-dev/recoup/server/internal/store"
+	"github.com/recoup-dev/recoup/server/internal/store/sqldb"
 )
 
 func gateIntakeClaims() []gateClause {
@@ -229,7 +230,7 @@ func gateIntakeList(d *gateDriver) {
 // listed reads a list of intakes to its end in pages of this size.
 func (d *gateDriver) listed(f recoup.IntakeFilter, size int) (ids []recoup.ID) {
 	d.Helper()
-	for p := (store.Page{Limit: size}); ; {
+	for p := (sqldb.Page{Limit: size}); ; {
 		list, next, err := d.store.Intakes(d.Context(), f, p)
 		d.must(err)
 		for i := range list {

@@ -7,6 +7,7 @@ import (
 	"github.com/recoup-dev/recoup"
 	"github.com/recoup-dev/recoup/server/internal/recovery"
 	"github.com/recoup-dev/recoup/server/internal/store"
+	"github.com/recoup-dev/recoup/server/internal/store/sqldb"
 )
 
 func gateLists() []gateClause {
@@ -19,10 +20,10 @@ func gateLists() []gateClause {
 }
 
 // walk reads a list to its end in pages of this size.
-func (d *gateDriver) walk(size int, read func(p store.Page) ([]store.Case, store.Cursor, error)) []recoup.ID {
+func (d *gateDriver) walk(size int, read func(p sqldb.Page) ([]store.Case, sqldb.Cursor, error)) []recoup.ID {
 	d.Helper()
 	var ids []recoup.ID
-	for p := (store.Page{Limit: size}); ; {
+	for p := (sqldb.Page{Limit: size}); ; {
 		list, next, err := read(p)
 		d.must(err)
 		if len(list) > size {
@@ -60,7 +61,7 @@ func gateEligible(d *gateDriver) {
 			if batch == "all" || batch == "" {
 				filter, ids = "", want["all"]
 			}
-			got := d.walk(size, func(p store.Page) ([]store.Case, store.Cursor, error) {
+			got := d.walk(size, func(p sqldb.Page) ([]store.Case, sqldb.Cursor, error) {
 				return d.store.Eligible(d.Context(), filter, d.now, p)
 			})
 			if !slices.Equal(got, ids) || slices.Contains(got, late) {
@@ -68,7 +69,7 @@ func gateEligible(d *gateDriver) {
 			}
 		}
 	}
-	first, _, err := d.store.Eligible(d.Context(), "b1", d.now, store.Page{Limit: 1})
+	first, _, err := d.store.Eligible(d.Context(), "b1", d.now, sqldb.Page{Limit: 1})
 	d.must(err)
 	d.wantStored(first...)
 	if !first[0].Lease.Leased(d.now) || first[0].Intake.CompanyName == "" {
@@ -99,7 +100,7 @@ func gateExhausted(d *gateDriver) {
 	}
 	for batch, ids := range want {
 		for _, size := range []int{1, 3, 100} {
-			got := d.walk(size, func(p store.Page) ([]store.Case, store.Cursor, error) {
+			got := d.walk(size, func(p sqldb.Page) ([]store.Case, sqldb.Cursor, error) {
 				return d.store.Exhausted(d.Context(), batch, p)
 			})
 			if !slices.Equal(got, ids) {

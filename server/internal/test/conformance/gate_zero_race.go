@@ -12,6 +12,7 @@ import (
 	"github.com/recoup-dev/recoup"
 	"github.com/recoup-dev/recoup/server/internal/recovery"
 	"github.com/recoup-dev/recoup/server/internal/store"
+	"github.com/recoup-dev/recoup/server/internal/store/sqldb"
 )
 
 func gateRaces() []gateClause {
@@ -73,7 +74,7 @@ func gateRaceClaims(d *gateDriver) {
 			}
 		}
 	})
-	rest := d.claim(store.MaxPage) // left over because others looked at it
+	rest := d.claim(sqldb.MaxPage) // left over because others looked at it
 	all := slices.Concat(append(claimed, rest)...)
 	for _, c := range all {
 		if got := d.read(c.Intake.ID); got.Lease.LeaseToken != c.Lease.LeaseToken {
@@ -202,7 +203,7 @@ func gateRaceKill(d *gateDriver) {
 			}
 			return err
 		})
-		list, _, err := d.store.Eligible(d.Context(), "b1", d.now, store.Page{Limit: store.MaxPage})
+		list, _, err := d.store.Eligible(d.Context(), "b1", d.now, sqldb.Page{Limit: sqldb.MaxPage})
 		d.must(err)
 		for _, c := range list {
 			if c.Lease != (store.RecoveryLease{}) || c.Recovery.AttemptCount != 1 {
@@ -237,7 +238,7 @@ func gateRaceEverything(d *gateDriver) {
 	d.stepBatch("b1", recovery.Release{})
 	for _, id := range d.known {
 		c := d.read(id)
-		rows, err := d.store.Timeline(d.Context(), id, store.MaxPage)
+		rows, err := d.store.Timeline(d.Context(), id, sqldb.MaxPage)
 		d.must(err)
 		d.checkStory(c, rows)
 	}

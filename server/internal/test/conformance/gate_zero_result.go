@@ -7,6 +7,7 @@ import (
 	"github.com/recoup-dev/recoup"
 	"github.com/recoup-dev/recoup/server/internal/recovery"
 	"github.com/recoup-dev/recoup/server/internal/store"
+	"github.com/recoup-dev/recoup/server/internal/store/sqldb"
 )
 
 func gateResults() []gateClause {
@@ -57,7 +58,7 @@ func gateFirstFail(d *gateDriver) {
 	if got, err := d.store.Recovery(d.Context(), want.ID); err != nil || got != c {
 		d.Errorf("read by its recovery: %+v, %v", got, err)
 	}
-	if _, err := d.store.Recovery(d.Context(), d.id()); !errors.Is(err, store.ErrNotFound) {
+	if _, err := d.store.Recovery(d.Context(), d.id()); !errors.Is(err, sqldb.ErrNotFound) {
 		d.Errorf("an unknown recovery is read as %v", err)
 	}
 	air := d.wantEvents(c.Intake.ID, "FAIL")[0]
@@ -87,10 +88,10 @@ func gateManyResults(d *gateDriver) {
 		{ID: ids[0], Decide: fail("TIMEOUT")},
 	})
 	d.must(err)
-	for i, want := range []error{nil, &recovery.Refusal{}, store.ErrNotFound, nil, nil, &recovery.Refusal{}} {
+	for i, want := range []error{nil, &recovery.Refusal{}, sqldb.ErrNotFound, nil, nil, &recovery.Refusal{}} {
 		var refusal *recovery.Refusal
-		if got := outcomes[i].Err; (want == nil) != (got == nil) || errors.Is(want, store.ErrNotFound) != errors.Is(got, store.ErrNotFound) ||
-			got != nil && !errors.Is(got, store.ErrNotFound) && !errors.As(got, &refusal) {
+		if got := outcomes[i].Err; (want == nil) != (got == nil) || errors.Is(want, sqldb.ErrNotFound) != errors.Is(got, sqldb.ErrNotFound) ||
+			got != nil && !errors.Is(got, sqldb.ErrNotFound) && !errors.As(got, &refusal) {
 			d.Errorf("result %d is answered with %v", i, got)
 		}
 	}
@@ -173,7 +174,7 @@ func (d *gateDriver) wantReentry(was, c store.Case, fresh recoup.ID) {
 	if got := d.read(fresh); got.Intake != want || got.Recovery != (recoup.Recovery{}) {
 		d.Errorf("the new intake is %+v, want %+v", got, want)
 	}
-	rows, err := d.store.Timeline(d.Context(), fresh, store.MaxPage) // with the failed one's rows too
+	rows, err := d.store.Timeline(d.Context(), fresh, sqldb.MaxPage) // with the failed one's rows too
 	d.must(err)
 	if n := len(rows); n < 3 || rows[n-2].Event != "AUTH" || rows[n-2].IntakeID != was.Intake.ID ||
 		rows[n-1].Event != "REENTER" || rows[n-1].NewIntakeID != fresh || rows[n-1].IntakeID != was.Intake.ID {

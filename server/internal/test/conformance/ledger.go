@@ -10,6 +10,7 @@ import (
 	"github.com/recoup-dev/recoup"
 	"github.com/recoup-dev/recoup/fault"
 	"github.com/recoup-dev/recoup/server/internal/store"
+	"github.com/recoup-dev/recoup/server/internal/store/sqldb"
 )
 
 // ledgerClause is one sentence of the specification and how it is tried.
@@ -102,8 +103,8 @@ func stored(e store.Event) store.Event {
 // Check holds the ledger to the book, for a span that covers whole days.
 func (b *Bookkeeper) Check(span store.Span) {
 	b.Helper()
-	b.wantEvents(store.EventFilter{From: span.From, To: span.To}, store.MaxPage)
-	b.wantTopCodes(span, store.MaxPage)
+	b.wantEvents(store.EventFilter{From: span.From, To: span.To}, sqldb.MaxPage)
+	b.wantTopCodes(span, sqldb.MaxPage)
 	b.wantDaily(store.DailyFilter{}, span)
 	b.wantRates(span)
 }
@@ -113,7 +114,7 @@ func (b *Bookkeeper) Check(span store.Span) {
 func (b *Bookkeeper) wantEvents(f store.EventFilter, limit int) {
 	b.Helper()
 	want := b.listed(f)
-	page := store.Page{Limit: limit}
+	page := sqldb.Page{Limit: limit}
 	var got []store.Event
 	for {
 		list, next, err := b.Ledger.Events(b.Context(), f, page)

@@ -12,6 +12,7 @@ import (
 
 	"github.com/recoup-dev/recoup"
 	"github.com/recoup-dev/recoup/server/internal/store"
+	"github.com/recoup-dev/recoup/server/internal/store/sqldb"
 )
 
 const (
@@ -226,7 +227,7 @@ func eventDrop(b *Bookkeeper) {
 				delete(b.book, key)
 			}
 		}
-		b.wantEvents(store.EventFilter{}, store.MaxPage)
+		b.wantEvents(store.EventFilter{}, sqldb.MaxPage)
 	}
 	all := store.Span{From: first, To: first.AddDate(0, 4, 0)}
 	if got, err := b.Ledger.TopCodes(b.Context(), all, 1); err != nil || !slices.Equal(got, []recoup.CodeCount{{Code: timeout, Count: 6000}}) {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/recoup-dev/recoup"
 	"github.com/recoup-dev/recoup/server/internal/store"
+	"github.com/recoup-dev/recoup/server/internal/store/sqldb"
 )
 
 func fileClauses() []ledgerClause {
@@ -109,7 +110,7 @@ func fileDrop(b *Bookkeeper) {
 	left := func(why string, want int) {
 		b.Helper()
 		b.must(b.Ledger.DropEvents(b.Context(), first.AddDate(0, 2, 0)))
-		if got, _, err := b.Ledger.Events(b.Context(), store.EventFilter{}, store.Page{Limit: 100}); err != nil || len(got) != want {
+		if got, _, err := b.Ledger.Events(b.Context(), store.EventFilter{}, sqldb.Page{Limit: 100}); err != nil || len(got) != want {
 			b.Errorf("%s: %d events are left, want %d (%v)", why, len(got), want, err)
 		}
 	}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/recoup-dev/recoup"
 	"github.com/recoup-dev/recoup/server/internal/store"
+	"github.com/recoup-dev/recoup/server/internal/store/sqldb"
 )
 
 func (m *memory) Error(_ context.Context, id recoup.ID) (recoup.Error, error) {
@@ -15,10 +16,10 @@ func (m *memory) Error(_ context.Context, id recoup.ID) (recoup.Error, error) {
 	if e, ok := m.find(id); ok {
 		return *e, nil
 	}
-	return recoup.Error{}, store.ErrNotFound
+	return recoup.Error{}, sqldb.ErrNotFound
 }
 
-func (m *memory) Errors(_ context.Context, f store.Filter, p store.Page) ([]recoup.Error, store.Cursor, error) {
+func (m *memory) Errors(_ context.Context, f store.Filter, p sqldb.Page) ([]recoup.Error, sqldb.Cursor, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	list := m.pick(m.open, func(e *recoup.Error) bool { return Fits(f, e) })
@@ -27,26 +28,26 @@ func (m *memory) Errors(_ context.Context, f store.Filter, p store.Page) ([]reco
 }
 
 // page returns one page of a list, ordered by a time and then by id.
-func page(list []*recoup.Error, p store.Page, at func(*recoup.Error) time.Time, direction int) ([]recoup.Error, store.Cursor) {
-	after := func(e *recoup.Error, c store.Cursor) int {
+func page(list []*recoup.Error, p sqldb.Page, at func(*recoup.Error) time.Time, direction int) ([]recoup.Error, sqldb.Cursor) {
+	after := func(e *recoup.Error, c sqldb.Cursor) int {
 		if order := at(e).Compare(c.At); order != 0 {
 			return order * direction
 		}
 		return slices.Compare(e.ID[:], c.ID[:]) * direction
 	}
-	slices.SortFunc(list, func(a, b *recoup.Error) int { return after(a, store.Cursor{At: at(b), ID: b.ID}) })
+	slices.SortFunc(list, func(a, b *recoup.Error) int { return after(a, sqldb.Cursor{At: at(b), ID: b.ID}) })
 	if !p.Cursor.IsZero() {
 		list = slices.DeleteFunc(list, func(e *recoup.Error) bool { return after(e, p.Cursor) <= 0 })
 	}
 	if len(list) <= p.Size() {
-		return values(list), store.Cursor{}
+		return values(list), sqldb.Cursor{}
 	}
 	list = list[:p.Size()]
 	last := list[len(list)-1]
-	return values(list), store.Cursor{At: at(last), ID: last.ID}
+	return values(list), sqldb.Cursor{At: at(last), ID: last.ID}
 }
 
-func (m *memory) ParkQueue(_ context.Context, tables []string, p store.Page) ([]recoup.Error, store.Cursor, error) {
+func (m *memory) ParkQueue(_ context.Context, tables []string, p sqldb.Page) ([]recoup.Error, sqldb.Cursor, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	list := m.pick(m.open, func(e *recoup.Error) bool { return Fits(store.Filter{Parked: new(true), Tables: tables}, e) })
@@ -54,7 +55,7 @@ func (m *memory) ParkQueue(_ context.Context, tables []string, p store.Page) ([]
 	return rows, next, nil
 }
 
-func (m *memory) Archived(_ context.Context, table string, p store.Page) ([]recoup.Error, store.Cursor, error) {
+func (m *memory) Archived(_ context.Context, table string, p sqldb.Page) ([]recoup.Error, sqldb.Cursor, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	list := m.pick(m.archived, func(e *recoup.Error) bool { return e.Table == table })

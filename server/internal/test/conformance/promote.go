@@ -9,6 +9,7 @@ import (
 	"github.com/recoup-dev/recoup"
 	"github.com/recoup-dev/recoup/server/internal/lifecycle"
 	"github.com/recoup-dev/recoup/server/internal/store"
+	"github.com/recoup-dev/recoup/server/internal/store/sqldb"
 )
 
 func promotions() []clause {
@@ -122,7 +123,7 @@ func promoteLetter(d *Driver) {
 // gate reads what happened at an entity's gate.
 func (d *Driver) gate(entity string) []store.GateEntry {
 	d.Helper()
-	log, err := d.Store.GateLog(d.Context(), entity, store.MaxPage)
+	log, err := d.Store.GateLog(d.Context(), entity, sqldb.MaxPage)
 	if err != nil {
 		d.Fatalf("gate log: %v", err)
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/recoup-dev/recoup"
 	"github.com/recoup-dev/recoup/server/internal/lifecycle"
 	"github.com/recoup-dev/recoup/server/internal/store"
+	"github.com/recoup-dev/recoup/server/internal/store/sqldb"
 )
 
 func receipts() []clause {
@@ -146,7 +147,7 @@ func receiptRefused(d *Driver) {
 	e := d.Report(dol, "e1", "NETWORK_TIMEOUT", recoup.Medium)
 	r := d.receipt("a", "unpark")
 	d.wantRefusalOf(d.stepOnce(e.ID, lifecycle.Unpark{By: "ada"}, r), "unpark")
-	if out := d.stepOnce(d.ID(), lifecycle.Unpark{By: "ada"}, r); !errors.Is(out.Err, store.ErrNotFound) {
+	if out := d.stepOnce(d.ID(), lifecycle.Unpark{By: "ada"}, r); !errors.Is(out.Err, sqldb.ErrNotFound) {
 		d.Errorf("an unknown error is answered with %v", out.Err)
 	}
 	d.Park(e.ID, "look")
@@ -269,7 +270,7 @@ func receiptPromotion(d *Driver) {
 // wantPromotions says how often an entity must have gone on.
 func (d *Driver) wantPromotions(entity string, want int) {
 	d.Helper()
-	log, err := d.Store.GateLog(d.Context(), entity, store.MaxPage)
+	log, err := d.Store.GateLog(d.Context(), entity, sqldb.MaxPage)
 	if err != nil {
 		d.Fatalf("gate log: %v", err)
 	}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/recoup-dev/recoup"
 	"github.com/recoup-dev/recoup/server/internal/store"
+	"github.com/recoup-dev/recoup/server/internal/store/sqldb"
 )
 
 func letterReplayLists() []letterClause {
@@ -29,7 +30,7 @@ func replayLists(d *letterDriver) {
 	}
 	slices.Reverse(ids)
 	list := func(state recoup.ReplayState) (got []recoup.ID) {
-		for p := (store.Page{Limit: 2}); ; {
+		for p := (sqldb.Page{Limit: 2}); ; {
 			page, next, err := d.store.Replays(d.Context(), store.ReplayFilter{State: state}, p)
 			d.must(err)
 			for _, s := range page {
@@ -49,7 +50,7 @@ func replayLists(d *letterDriver) {
 	of := d.replayOf()
 	of.ID, of.Hub = d.id(), "sales"
 	d.must(d.store.CreateReplay(d.Context(), of))
-	if page, _, err := d.store.Replays(d.Context(), store.ReplayFilter{Hubs: []string{"sales", "people"}}, store.Page{}); err != nil || len(page) != 1 || page[0].Replay != of {
+	if page, _, err := d.store.Replays(d.Context(), store.ReplayFilter{Hubs: []string{"sales", "people"}}, sqldb.Page{}); err != nil || len(page) != 1 || page[0].Replay != of {
 		d.Errorf("of a hub are %+v (%v), want %+v", page, err, of)
 	}
 	due, err := d.store.DueReplays(d.Context(), d.now, 3)
@@ -90,7 +91,7 @@ func replayPurge(d *letterDriver) {
 			d.Errorf("purged %d, want %d: %v", n, want, err)
 		}
 	}
-	if _, err := d.store.Replay(d.Context(), old); !errors.Is(err, store.ErrNotFound) {
+	if _, err := d.store.Replay(d.Context(), old); !errors.Is(err, sqldb.ErrNotFound) {
 		d.Errorf("a purged replay is answered with %v", err)
 	}
 	if notes := d.notes(recoup.Note{ReplayID: old}); len(notes) > 0 {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/recoup-dev/recoup"
 	"github.com/recoup-dev/recoup/server/internal/store"
+	"github.com/recoup-dev/recoup/server/internal/store/sqldb"
 )
 
 // serviceClause is one sentence about what the service keeps and how it is tried.
@@ -102,7 +103,7 @@ func (d *serviceDriver) together(n int, run func(i int) error) {
 // acts returns the rows of the audit, oldest first.
 func (d *serviceDriver) acts() []recoup.AuditEntry {
 	d.Helper()
-	list, _, err := d.store.Audit(d.Context(), recoup.AuditFilter{}, store.AuditCursor{}, store.MaxPage)
+	list, _, err := d.store.Audit(d.Context(), recoup.AuditFilter{}, store.AuditCursor{}, sqldb.MaxPage)
 	d.must(err)
 	slices.Reverse(list)
 	return list

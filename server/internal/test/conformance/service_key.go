@@ -8,6 +8,7 @@ import (
 
 	"github.com/recoup-dev/recoup"
 	"github.com/recoup-dev/recoup/server/internal/store"
+	"github.com/recoup-dev/recoup/server/internal/store/sqldb"
 )
 
 func keyClauses() []serviceClause {
@@ -59,7 +60,7 @@ func keyKept(d *serviceDriver) {
 	bare.CreatedAt, bare.CreatedBy = d.now, "ada"
 	wantSame(d, d.keyOf(bare.Hash), bare)
 	_, err := d.store.KeyByHash(d.Context(), [32]byte{8}, false)
-	d.wantErr(err, store.ErrNotFound)
+	d.wantErr(err, sqldb.ErrNotFound)
 	d.wantActs("ada key.create "+k.ID.String(), "ada key.create "+bare.ID.String())
 
 	for _, wrong := range []recoup.Key{
@@ -94,7 +95,7 @@ func keyFirst(d *serviceDriver) {
 		}
 		return err
 	})
-	list, _, err := d.store.Keys(d.Context(), store.Page{})
+	list, _, err := d.store.Keys(d.Context(), sqldb.Page{})
 	d.must(err)
 	if made.Load() != 1 || len(list) != 1 {
 		d.Fatalf("%d nodes made the first key, there are %d", made.Load(), len(list))
@@ -118,9 +119,9 @@ func keyList(d *serviceDriver) {
 	}
 	slices.Reverse(want)
 	for _, size := range []int{1, 3, 7, 100} {
-		got := walked(d, func(after store.Cursor) ([]recoup.Key, store.Cursor, error) {
-			return d.store.Keys(d.Context(), store.Page{Cursor: after, Limit: size})
-		}, store.Cursor.IsZero)
+		got := walked(d, func(after sqldb.Cursor) ([]recoup.Key, sqldb.Cursor, error) {
+			return d.store.Keys(d.Context(), sqldb.Page{Cursor: after, Limit: size})
+		}, sqldb.Cursor.IsZero)
 		wantSame(d, got, want)
 	}
 }
@@ -143,7 +144,7 @@ func keyRevoked(d *serviceDriver) {
 	}
 	d.wantActs("ada key.create "+k.ID.String(), "bob key.revoke "+k.ID.String())
 	_, err = d.store.RevokeKey(d.Context(), d.ids.New(d.now), d.act("bob"))
-	d.wantErr(err, store.ErrNotFound)
+	d.wantErr(err, sqldb.ErrNotFound)
 }
 
 func keyRotated(d *serviceDriver) {
@@ -170,8 +171,8 @@ func keyRotated(d *serviceDriver) {
 	_, err = d.store.RotateKey(d.Context(), third.ID, d.key("e"), ends, d.act("bob"))
 	d.wantErr(err, store.ErrConflict)
 	_, err = d.store.RotateKey(d.Context(), d.ids.New(d.now), d.key("f"), ends, d.act("bob"))
-	d.wantErr(err, store.ErrNotFound)
-	list, _, err := d.store.Keys(d.Context(), store.Page{})
+	d.wantErr(err, sqldb.ErrNotFound)
+	list, _, err := d.store.Keys(d.Context(), sqldb.Page{})
 	if d.must(err); len(list) != 3 || len(d.acts()) != 4 {
 		d.Errorf("there are %d keys and %d acts", len(list), len(d.acts()))
 	}

@@ -8,6 +8,7 @@ import (
 	"github.com/recoup-dev/recoup"
 	"github.com/recoup-dev/recoup/server/internal/lifecycle"
 	"github.com/recoup-dev/recoup/server/internal/store"
+	"github.com/recoup-dev/recoup/server/internal/store/sqldb"
 )
 
 func operationClauses() []serviceClause {
@@ -60,7 +61,7 @@ func operationDropped(d *serviceDriver) {
 	for _, o := range []recoup.Operation{dropped, kept} {
 		d.must(d.store.DropOperation(d.Context(), o.ID))
 	}
-	list, _, err := d.store.Operations(d.Context(), store.OperationFilter{}, store.Page{})
+	list, _, err := d.store.Operations(d.Context(), store.OperationFilter{}, sqldb.Page{})
 	if d.must(err); len(list) != 1 || list[0].ID != kept.ID || list[0].Members != 1 {
 		d.Errorf("left are %+v", list)
 	}
@@ -150,7 +151,7 @@ func operationKept(d *serviceDriver) {
 	first := d.addOperation(d.operation("ada"))
 	d.wantOperation(first)
 	_, err := d.store.Operation(d.Context(), d.ids.New(d.now))
-	d.wantErr(err, store.ErrNotFound)
+	d.wantErr(err, sqldb.ErrNotFound)
 	d.wait(time.Minute)
 	second := d.operation("bob")
 	second.CreatedKey, second.Input, second.Filter = d.ids.New(d.now), recoup.Act{To: "eve", Tier: 2}, ""
@@ -166,13 +167,13 @@ func operationKept(d *serviceDriver) {
 		{store.OperationFilter{Hubs: []string{"dol-filings"}}, []recoup.Operation{second}},
 		{store.OperationFilter{Hubs: []string{"dol-filings", "platform"}, State: recoup.OperationDone}, nil},
 	} {
-		got, _, err := d.store.Operations(d.Context(), x.filter, store.Page{})
+		got, _, err := d.store.Operations(d.Context(), x.filter, sqldb.Page{})
 		d.must(err)
 		wantSame(d, got, x.want)
 	}
-	page, cursor, err := d.store.Operations(d.Context(), store.OperationFilter{}, store.Page{Limit: 1})
+	page, cursor, err := d.store.Operations(d.Context(), store.OperationFilter{}, sqldb.Page{Limit: 1})
 	d.must(err)
-	rest, _, err := d.store.Operations(d.Context(), store.OperationFilter{}, store.Page{Limit: 1, Cursor: cursor})
+	rest, _, err := d.store.Operations(d.Context(), store.OperationFilter{}, sqldb.Page{Limit: 1, Cursor: cursor})
 	d.must(err)
 	wantSame(d, append(page, rest...), []recoup.Operation{second, first})
 	audit, _, err := d.store.Audit(d.Context(), recoup.AuditFilter{Target: second.ID.String()}, store.AuditCursor{}, 10)
@@ -195,7 +196,7 @@ func operationsFull(d *serviceDriver) {
 	over, err := ask(mine)
 	d.wantErr(err, store.ErrFull)
 	_, err = d.store.Operation(d.Context(), over.ID)
-	d.wantErr(err, store.ErrNotFound)
+	d.wantErr(err, sqldb.ErrNotFound)
 	for _, other := range []recoup.ID{{}, d.ids.New(d.now)} {
 		_, err = ask(other)
 		d.must(err)
@@ -230,7 +231,7 @@ func operationMembers(d *serviceDriver) {
 	}
 	d.operationStep(o.ID, func(o *recoup.Operation) { o.State = recoup.OperationFrozen })
 	d.wantErr(d.store.AddOperationItems(d.Context(), o.ID, list[:1]), store.ErrRefused)
-	d.wantErr(d.store.AddOperationItems(d.Context(), d.ids.New(d.now), list[:1]), store.ErrNotFound)
+	d.wantErr(d.store.AddOperationItems(d.Context(), d.ids.New(d.now), list[:1]), sqldb.ErrNotFound)
 }
 
 func operationCarried(d *serviceDriver) {
@@ -329,10 +330,10 @@ func operationsPurged(d *serviceDriver) {
 	d.must(err)
 	purge(unconfirmed.ExpiresAt, 10, 1)
 	_, err = d.store.Operation(d.Context(), unconfirmed.ID)
-	d.wantErr(err, store.ErrNotFound)
+	d.wantErr(err, sqldb.ErrNotFound)
 	purge(d.now.AddDate(10, 0, 0), 10, 0)
 	done := d.carry(errors, underway.ID, 10)
 	purge(done.ExpiresAt, 10, 1)
 	_, err = d.store.Operation(d.Context(), done.ID)
-	d.wantErr(err, store.ErrNotFound)
+	d.wantErr(err, sqldb.ErrNotFound)
 }

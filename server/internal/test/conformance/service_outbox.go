@@ -10,6 +10,7 @@ import (
 	"github.com/recoup-dev/recoup"
 	"github.com/recoup-dev/recoup/server/internal/lifecycle"
 	"github.com/recoup-dev/recoup/server/internal/store"
+	"github.com/recoup-dev/recoup/server/internal/store/sqldb"
 )
 
 func outboxClauses() []serviceClause {
@@ -82,7 +83,7 @@ func (d *serviceDriver) finish(want int, list ...store.Delivery) {
 
 func (d *serviceDriver) pending(want int) {
 	d.Helper()
-	list, err := d.store.PendingNotices(d.Context(), store.MaxPage)
+	list, err := d.store.PendingNotices(d.Context(), sqldb.MaxPage)
 	if d.must(err); len(list) != want {
 		d.Fatalf("%d notices wait, want %d", len(list), want)
 	}
@@ -172,7 +173,7 @@ func message(list ...recoup.Notice) store.Message {
 // waiting wants notices to wait, in any order, all until the same time.
 func (d *serviceDriver) waiting(until time.Time, attempts int, list ...recoup.Notice) {
 	d.Helper()
-	all, err := d.store.PendingNotices(d.Context(), store.MaxPage)
+	all, err := d.store.PendingNotices(d.Context(), sqldb.MaxPage)
 	d.must(err)
 	for _, n := range list {
 		if i := slices.IndexFunc(all, func(x recoup.Notice) bool { return x.ID == n.ID }); i < 0 || !all[i].DueAt.Equal(until) || all[i].Attempts != attempts {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/recoup-dev/recoup"
 	"github.com/recoup-dev/recoup/server/internal/store"
+	"github.com/recoup-dev/recoup/server/internal/store/sqldb"
 )
 
 func policyClauses() []serviceClause {
@@ -30,7 +31,7 @@ func (d *serviceDriver) addPolicy(version, text string) (recoup.PolicyVersion, b
 
 func policyAdded(d *serviceDriver) {
 	_, err := d.store.CurrentPolicy(d.Context())
-	d.wantErr(err, store.ErrNotFound)
+	d.wantErr(err, sqldb.ErrNotFound)
 	var all []recoup.PolicyVersion
 	for i := range 3 {
 		text := fmt.Sprintf("version: 1.%d\nüber: all\n", i)
@@ -51,7 +52,7 @@ func policyAdded(d *serviceDriver) {
 		wantSame(d, got, v)
 	}
 	_, err = d.store.PolicyVersion(d.Context(), "2")
-	d.wantErr(err, store.ErrNotFound)
+	d.wantErr(err, sqldb.ErrNotFound)
 	d.wantActs("ada policy.add 1.0", "ada policy.add 1.1", "ada policy.add 1.2")
 	_, _, err = d.store.AddPolicy(d.Context(), recoup.PolicyVersion{Text: "no version"}, d.act("ada"))
 	d.wantErr(err, store.ErrRefused)
@@ -169,7 +170,7 @@ func platformKeyKept(d *serviceDriver) {
 	d.wantErr(d.store.WrapPlatformKey(d.Context(), wrapped, d.act("ada")), store.ErrRefused) // by the same key
 	wrapped.WrappedBy = ""
 	d.wantErr(d.store.WrapPlatformKey(d.Context(), wrapped, d.act("ada")), store.ErrRefused) // bare again
-	d.wantErr(d.store.WrapPlatformKey(d.Context(), store.PlatformKey{ID: "x", Secret: []byte("x"), WrappedBy: "m1"}, d.act("ada")), store.ErrNotFound)
+	d.wantErr(d.store.WrapPlatformKey(d.Context(), store.PlatformKey{ID: "x", Secret: []byte("x"), WrappedBy: "m1"}, d.act("ada")), sqldb.ErrNotFound)
 	for _, e := range d.wantActs("ada platform_key.add a", "ada platform_key.add b", "ada platform_key.add c", "ada platform_key.wrap a") {
 		wraps := e.Act == store.ActPlatformKeyWrap && e.Details == `{"purpose":"tenant","wrapped_by":"m1"}`
 		if e.Details != `{"purpose":"tenant"}` && e.Target != "c" && !wraps {
@@ -271,7 +272,7 @@ func platformKeyDeleted(d *serviceDriver) {
 	d.must(d.store.DeletePlatformKey(d.Context(), "b", d.act("bob")))
 	d.wantPlatformKeys("tenant", a)
 	for _, id := range []string{"b", "none"} {
-		d.wantErr(d.store.DeletePlatformKey(d.Context(), id, d.act("bob")), store.ErrNotFound)
+		d.wantErr(d.store.DeletePlatformKey(d.Context(), id, d.act("bob")), sqldb.ErrNotFound)
 	}
 	if err := d.store.AddPlatformKey(d.Context(), b, d.act("bob")); !errors.Is(err, store.ErrConflict) {
 		d.Errorf("the id of a deleted key is answered with %v", err)

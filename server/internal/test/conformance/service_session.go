@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/recoup-dev/recoup/server/internal/store"
+	"github.com/recoup-dev/recoup/server/internal/store/sqldb"
 )
 
 func sessionClauses() []serviceClause {
@@ -41,7 +42,7 @@ func (d *serviceDriver) wantSession(want store.Session) {
 func (d *serviceDriver) wantNoSession(s store.Session) {
 	d.Helper()
 	_, err := d.store.Session(d.Context(), s.Hash, true)
-	d.wantErr(err, store.ErrNotFound)
+	d.wantErr(err, sqldb.ErrNotFound)
 }
 
 func sessionKept(d *serviceDriver) {
@@ -116,7 +117,7 @@ func sessionLimit(d *serviceDriver) {
 	d.must(errors.Join(failed...))
 	for i, s := range all[3:] {
 		_, err := d.store.Session(d.Context(), s.Hash, false)
-		if gone := errors.Is(err, store.ErrNotFound); gone != (i < len(failed)) {
+		if gone := errors.Is(err, sqldb.ErrNotFound); gone != (i < len(failed)) {
 			d.Errorf("of %d sessions that are older, the one at %d is gone: %v (%v)", len(all)-3, i, gone, err)
 		}
 	}

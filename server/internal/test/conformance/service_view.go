@@ -9,6 +9,7 @@ import (
 
 	"github.com/recoup-dev/recoup"
 	"github.com/recoup-dev/recoup/server/internal/store"
+	"github.com/recoup-dev/recoup/server/internal/store/sqldb"
 )
 
 func viewClauses() []serviceClause {
@@ -48,7 +49,7 @@ func (d *serviceDriver) saved(v recoup.View, by recoup.Key) recoup.View {
 // viewsOf lists what somebody sees, on pages of a size.
 func (d *serviceDriver) viewsOf(who recoup.Key, hubs []string, size int) (all []recoup.View) {
 	d.Helper()
-	for p := (store.Page{Limit: size}); ; {
+	for p := (sqldb.Page{Limit: size}); ; {
 		list, next, err := d.store.Views(d.Context(), who.ID, hubs, p)
 		d.must(err)
 		all = append(all, list...)
@@ -93,7 +94,7 @@ func viewOwner(d *serviceDriver) {
 			return err
 		},
 	} {
-		d.wantErr(try(), store.ErrNotFound)
+		d.wantErr(try(), sqldb.ErrNotFound)
 	}
 	d.saved(d.view("mine", ""), same) // a name that is free
 	chain := []recoup.Key{first}
@@ -158,7 +159,7 @@ func viewLimit(d *serviceDriver) {
 			d.must(err)
 		}
 	}
-	if n := len(d.viewsOf(ada, nil, store.MaxPage)); n != recoup.MaxViews || full != len(failed)-1 {
+	if n := len(d.viewsOf(ada, nil, sqldb.MaxPage)); n != recoup.MaxViews || full != len(failed)-1 {
 		d.Errorf("there are %d views, and %d of %d were refused", n, full, len(failed))
 	}
 	d.saved(d.view("own", ""), ada) // which do not count
@@ -170,9 +171,9 @@ func viewChanged(d *serviceDriver) {
 	d.wait(time.Minute)
 	nobody := func(string) bool { return false }
 	_, err := d.store.ChangeView(d.Context(), v, nobody, d.actOf(bob))
-	d.wantErr(err, store.ErrNotFound)
+	d.wantErr(err, sqldb.ErrNotFound)
 	_, err = d.store.DeleteView(d.Context(), v.ID, nobody, d.actOf(bob))
-	d.wantErr(err, store.ErrNotFound)
+	d.wantErr(err, sqldb.ErrNotFound)
 	d.wait(time.Minute)
 	next := recoup.View{ID: v.ID, Name: "ours", Tokens: []string{"tier:2"}, Hub: "Platform"}
 	changed, err := d.store.ChangeView(d.Context(), next, anybody, d.actOf(bob))
@@ -185,7 +186,7 @@ func viewChanged(d *serviceDriver) {
 	wantSame(d, gone, next)
 	wantSame(d, d.viewsOf(ada, nil, 10), []recoup.View(nil))
 	_, err = d.store.DeleteView(d.Context(), v.ID, anybody, d.actOf(bob))
-	d.wantErr(err, store.ErrNotFound)
+	d.wantErr(err, sqldb.ErrNotFound)
 	entries, _, err := d.store.Audit(d.Context(), recoup.AuditFilter{}, store.AuditCursor{}, 10)
 	d.must(err)
 	var acts []string

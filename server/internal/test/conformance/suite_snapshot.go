@@ -11,6 +11,7 @@ import (
 
 	"github.com/recoup-dev/recoup"
 	"github.com/recoup-dev/recoup/server/internal/store"
+	"github.com/recoup-dev/recoup/server/internal/store/sqldb"
 )
 
 // Whole is a store with everything that a node asks of it.
@@ -116,7 +117,7 @@ func Snapshot(t TB, s Whole) string {
 		}
 		fmt.Fprintf(&text, "%s\t%s\n", of, line)
 	}
-	ctx, page := t.Context(), store.Page{Limit: store.MaxPage}
+	ctx, page := t.Context(), sqldb.Page{Limit: sqldb.MaxPage}
 	open := putErrors(ctx, s, put)
 	putLetters(ctx, s, put)
 	for _, e := range open {
@@ -144,7 +145,7 @@ func Snapshot(t TB, s Whole) string {
 type putter func(of string, got any, err error)
 
 func putErrors(ctx context.Context, s Whole, put putter) []recoup.Error {
-	page := store.Page{Limit: store.MaxPage}
+	page := sqldb.Page{Limit: sqldb.MaxPage}
 	open, _, err := s.Errors(ctx, store.Filter{}, page)
 	put("errors", open, err)
 	archived, _, err := s.Archived(ctx, dol, page)
@@ -161,7 +162,7 @@ func putErrors(ctx context.Context, s Whole, put putter) []recoup.Error {
 }
 
 func putLetters(ctx context.Context, s Whole, put putter) {
-	page := store.Page{Limit: store.MaxPage}
+	page := sqldb.Page{Limit: sqldb.MaxPage}
 	letters, _, err := s.DeadLetters(ctx, store.DeadLetterFilter{}, page)
 	put("dead letters", letters, err)
 	for _, l := range letters {
@@ -179,7 +180,7 @@ func putLetters(ctx context.Context, s Whole, put putter) {
 }
 
 func putService(ctx context.Context, s Whole, put putter) {
-	page := store.Page{Limit: store.MaxPage}
+	page := sqldb.Page{Limit: sqldb.MaxPage}
 	keys, _, err := s.Keys(ctx, page)
 	put("keys", keys, err)
 	audit, _, err := s.Audit(ctx, recoup.AuditFilter{}, store.AuditCursor{}, 100)

@@ -22,6 +22,7 @@ import (
 	"github.com/recoup-dev/recoup/server/internal/policy"
 	"github.com/recoup-dev/recoup/server/internal/recovery"
 	"github.com/recoup-dev/recoup/server/internal/store"
+	"github.com/recoup-dev/recoup/server/internal/store/sqldb"
 )
 
 // Ada may do everything.
@@ -118,7 +119,7 @@ func (n *Node) Read(id recoup.ID) recoup.Error {
 func (n *Node) Events() []store.Event {
 	n.Helper()
 	span := store.EventFilter{From: Epoch.AddDate(0, -1, 0), To: Epoch.AddDate(0, 2, 0)}
-	list, _, err := n.DB.Events(n.Context(), span, store.Page{Limit: store.MaxPage})
+	list, _, err := n.DB.Events(n.Context(), span, sqldb.Page{Limit: sqldb.MaxPage})
 	n.Must(err)
 	return list
 }

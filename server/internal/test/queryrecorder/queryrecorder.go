@@ -1,5 +1,5 @@
 // Package queryrecorder is a database that only records: it answers every query
-// with one empty row, so that tests can ask a verb for its statements and look at
+// with one empty row, so that tests can get the statements of an operation and check
 // their plans.
 package queryrecorder
 
@@ -9,20 +9,20 @@ import (
 
 	"github.com/recoup-dev/recoup"
 	"github.com/recoup-dev/recoup/server/internal/store"
-	"github.com/recoup-dev/recoup/server/internal/store/row"
-	"github.com/recoup-dev/recoup/server/internal/store/verb"
+	"github.com/recoup-dev/recoup/server/internal/store/sqldb"
+	"github.com/recoup-dev/recoup/server/internal/store/sqlops"
 )
 
-// Asked is a statement that a verb has run.
+// Asked is a statement that an operation has run.
 type Asked struct {
 	SQL  string
 	Args []any
 }
 
-// Of returns the statements of a verb, in order.
-func Of(do func(verb.Verbs)) []Asked {
+// Of returns the statements of an operation, in order.
+func Of(do func(sqlops.Ops)) []Asked {
 	var n notes
-	do(verb.On(&n))
+	do(sqlops.New(&n))
 	return n
 }
 
@@ -30,19 +30,21 @@ type notes []Asked
 
 func (n *notes) note(sql string, args []any) { *n = append(*n, Asked{sql, args}) }
 
-func (n *notes) Act(_ context.Context, _ string, at time.Time, do func(verb.Tx) error) error {
+func (n *notes) Act(_ context.Context, _ string, at time.Time, do func(sqlops.Tx) error) error {
 	return do(transaction{n, at})
 }
 
-func (n *notes) Read(_ context.Context, q *verb.Query, into row.Answer) error {
+func (n *notes) Read(_ context.Context, q *sqldb.Query, into sqldb.Answer) error {
 	n.note(q.SQL(), q.Args)
 	into.Next()
 	return nil
 }
 
-func (n *notes) Snapshot(ctx context.Context, _ string, do func(func(*verb.Query, row.Answer) error) error) error {
-	return do(func(q *verb.Query, into row.Answer) error { return n.Read(ctx, q, into) })
+func (n *notes) Snapshot(ctx context.Context, _ string, do func(func(*sqldb.Query, sqldb.Answer) error) error) error {
+	return do(func(q *sqldb.Query, into sqldb.Answer) error { return n.Read(ctx, q, into) })
 }
+
+func (*notes) Dialect() sqldb.Dialect { return sqldb.PostgreSQL }
 
 func (n *notes) Lanes(context.Context, int) ([]recoup.Lane, error) { return nil, nil }
 
@@ -66,9 +68,9 @@ type transaction struct {
 	now time.Time
 }
 
-func (t transaction) Query(q *verb.Query, into row.Answer) error { return t.QueryLater(q, into) }
-func (t transaction) Lock(q *verb.Query, into row.Answer) error  { return t.QueryLater(q, into) }
-func (t transaction) QueryLater(q *verb.Query, into row.Answer) error {
+func (t transaction) Query(q *sqldb.Query, into sqldb.Answer) error { return t.QueryLater(q, into) }
+func (t transaction) Lock(q *sqldb.Query, into sqldb.Answer) error  { return t.QueryLater(q, into) }
+func (t transaction) QueryLater(q *sqldb.Query, into sqldb.Answer) error {
 	return t.Read(context.Background(), q, into)
 }
 func (t transaction) Now() time.Time                   { return t.now }
@@ -87,14 +89,15 @@ func (t transaction) Change(sql string, args ...[]any) (int, error) {
 	return len(args), nil
 }
 
-func (transaction) Add(row.Batch) error                { return nil }
-func (transaction) InsertNew(row.Batch) (int, error)   { return 1, nil }
-func (transaction) InsertIgnore(row.Batch) error       { return nil }
-func (transaction) Upsert(row.Batch) error             { return nil }
-func (transaction) Update(row.Batch) error             { return nil }
-func (transaction) Turn(verb.AdvisoryLock, bool) error { return nil }
-func (transaction) Wake(string)                        {}
-func (transaction) SecureDelete()                      {}
+func (transaction) Add(sqldb.Batch) error                  { return nil }
+func (transaction) InsertNew(sqldb.Batch) (int, error)     { return 1, nil }
+func (transaction) InsertIgnore(sqldb.Batch) error         { return nil }
+func (transaction) Upsert(sqldb.Batch) error               { return nil }
+func (transaction) Update(sqldb.Batch) error               { return nil }
+func (t transaction) Copy(b sqldb.Batch) (int, error)      { return b.Len, nil }
+func (transaction) Acquire(sqldb.AdvisoryLock, bool) error { return nil }
+func (transaction) Wake(string)                            {}
+func (transaction) SecureDelete()                          {}
 
 func (t transaction) LoadReports([]store.Report) (*store.UnitOfWork, error) {
 	return store.NewUnitOfWork(t.now, nil), nil

@@ -1,0 +1,49 @@
+package sqldb
+
+import (
+	"context"
+	"time"
+
+	"github.com/recoup-dev/recoup"
+)
+
+// Place is a table in which ids are found by a part of them: by their end, of which the
+// table has an index, or by their beginning, by which its key is sorted.
+type Place struct {
+	rows         Repository[recoup.FoundID]
+	ends, begins string
+}
+
+// NewPlace returns a place of a table: the index of the ends of ids, the column of the
+// id, and the columns that describe a row and have its time.
+func NewPlace(table, index, key, of, what, at string) Place {
+	t := Table[recoup.FoundID]{Name: table, Columns: []Column[recoup.FoundID]{
+		ID(key, func(f *recoup.FoundID) *recoup.ID { return &f.ID }),
+		Text(of, func(f *recoup.FoundID) *string { return &f.Of }),
+		Text(what, func(f *recoup.FoundID) *string { return &f.What }),
+		Time(at, func(f *recoup.FoundID) *time.Time { return &f.At }),
+	}}
+	return Place{
+		rows:   NewRepository(t, "id"),
+		ends:   IndexedBy(index) + " where substr(uuid_send(" + key + "), 14) = $1 limit $2",
+		begins: "where " + key + " between $1 and $2 order by " + key + " desc limit $3",
+	}
+}
+
+// Find returns rows whose id ends or begins with a part, at most limit of each. A row
+// may be returned twice, and an id may match only in its indexed part.
+func (p Place) Find(ctx context.Context, db Reader, part recoup.IDPart, limit int) (found []recoup.FoundID, err error) {
+	const doing = "look for an id"
+	first, last := part.Span()
+	for _, q := range []*Query{
+		p.rows.Select(doing, p.ends, part.End(), Clamp(limit)),
+		p.rows.Select(doing, p.begins, first, last, Clamp(limit)),
+	} {
+		list, err := p.rows.List(ctx, db, q)
+		if err != nil {
+			return nil, err
+		}
+		found = append(found, list...)
+	}
+	return found, nil
+}

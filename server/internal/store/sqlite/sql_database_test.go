@@ -1,0 +1,13 @@
+package sqlite_test
+
+import (
+	"testing"
+
+	"github.com/recoup-dev/recoup/server/internal/store/sqldb"
+	"github.com/recoup-dev/recoup/server/internal/test/conformance"
+)
+
+func TestSQL(t *testing.T) {
+	t.Parallel()
+	conformance.RunSQL(t, open(t).SQL(), sqldb.SQLite)
+}

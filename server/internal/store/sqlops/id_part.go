@@ -1,0 +1,46 @@
+package sqlops
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"slices"
+
+	"github.com/recoup-dev/recoup"
+	"github.com/recoup-dev/recoup/server/internal/store/sqldb"
+)
+
+// places are the tables of the ids of each kind.
+var places = map[recoup.IDKind][]sqldb.Place{
+	recoup.ErrorIDs: {
+		sqldb.NewPlace("recoup.error", "error_id_end_idx", "error_id", "table_name", "code", "created_at"),
+		sqldb.NewPlace("recoup.error_archive", "error_archive_id_end_idx", "error_id", "table_name", "code", "created_at"),
+	},
+	recoup.DeadLetterIDs:      {sqldb.NewPlace("recoup.dead_letter", "dead_letter_id_end_idx", "error_id", "pipeline", "error_class", "created_at")},
+	recoup.DeadLetterGroupIDs: {sqldb.NewPlace("recoup.dead_letter_group", "dead_letter_group_id_end_idx", "group_id", "pipeline", "error_class", "last_seen_at")},
+	recoup.ReplayIDs:          {sqldb.NewPlace("recoup.replay", "replay_id_end_idx", "replay_id", "hub", "state", "created_at")},
+	recoup.OperationIDs:       {sqldb.NewPlace("recoup.operation", "operation_id_end_idx", "operation_id", "hub", "state", "created_at")},
+	recoup.IntakeIDs:          {sqldb.NewPlace("cl.gate_zero_intake", "gate_zero_intake_id_end_idx", "intake_id", "company_name", "status", "created_at")},
+	recoup.AlertIDs:           {sqldb.NewPlace("recoup.alert", "alert_id_end_idx", "alert_id", "rule", "state", "pending_at")},
+	recoup.SilenceIDs:         {sqldb.NewPlace("recoup.silence", "silence_id_end_idx", "silence_id", "rule", "scope", "created_at")},
+	recoup.NoticeIDs:          {sqldb.NewPlace("recoup.outbox", "outbox_id_end_idx", "notice_id", "recipient", "kind", "created_at")},
+	recoup.KeyIDs:             {sqldb.NewPlace("recoup.api_key", "api_key_id_end_idx", "key_id", "name", "role", "created_at")},
+}
+
+// FindIDs returns things of a kind whose id begins or ends with a part, at most limit by
+// each, the newest first.
+func (v Ops) FindIDs(ctx context.Context, kind recoup.IDKind, part recoup.IDPart, limit int) ([]recoup.FoundID, error) {
+	var found []recoup.FoundID
+	for _, p := range places[kind] {
+		list, err := p.Find(ctx, v.db, part, limit)
+		if err != nil {
+			return nil, err
+		}
+		found = append(found, list...)
+	}
+	found = slices.DeleteFunc(found, func(f recoup.FoundID) bool { return !part.Of(f.ID) })
+	slices.SortFunc(found, func(a, b recoup.FoundID) int {
+		return cmp.Or(b.At.Compare(a.At), bytes.Compare(b.ID[:], a.ID[:]))
+	})
+	return slices.CompactFunc(found, func(a, b recoup.FoundID) bool { return a.ID == b.ID }), nil
+}
