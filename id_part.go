@@ -4,7 +4,6 @@ import (
 	"encoding/hex"
 	"fmt"
 	"strings"
-	"time"
 )
 
 // IDPart is the beginning or the end of ids, in hexadecimal digits.
@@ -62,11 +61,3 @@ const (
 	NoticeIDs          IDKind = "notices"
 	KeyIDs             IDKind = "keys"
 )
-
-// FoundID is a thing that was found by a part of its id.
-type FoundID struct {
-	ID   ID        `json:"id" doc:"the whole id"`
-	Of   string    `json:"of,omitempty" doc:"what it belongs to: a table, pipeline, hub, rule, recipient, company or name"`
-	What string    `json:"what,omitempty" doc:"its code, class, state, kind or role"`
-	At   time.Time `json:"at" doc:"when it was made"`
-}

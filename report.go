@@ -77,17 +77,3 @@ type StateCount struct {
 	State State  `json:"state" doc:"the state"`
 	N     int64  `json:"n" doc:"how many"`
 }
-
-// ChangedObject is a dead letter, a group of them, a replay, an operation, an alert or a
-// silence that something has happened to.
-type ChangedObject struct {
-	Kind IDKind `json:"kind" enum:"dead-letters,dead-letter-groups,replays,operations,alerts,silences" doc:"what it is"`
-	ID   ID     `json:"id" doc:"which; of a dead letter, the id of its error"`
-}
-
-// Changed is an error that something has happened to, and what became of it.
-type Changed struct {
-	ErrorID ID     `json:"error_id" doc:"the error"`
-	Table   string `json:"table" doc:"its table"`
-	State   State  `json:"state" doc:"its state then"`
-}

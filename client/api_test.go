@@ -19,12 +19,11 @@ func TestRequests(t *testing.T) {
 	t.Parallel()
 	const e1 = "/v1/errors/00000000-0000-0000-0000-000000000001"
 	const r1 = "/v1/retries/00000000-0000-0000-0000-000000000001"
-	const k1 = "/v1/keys/00000000-0000-0000-0000-000000000001"
 	const lease = `"lease_token":"00000000-0000-0000-0000-000000000002"`
 	page := client.Page{Cursor: "c", Limit: 5}
-	act := client.Act{Reason: "why"}
-	result := client.Result{ErrorID: id(1), LeaseToken: id(2)}
-	days := client.Days{From: noon, To: noon.Add(time.Hour), Service: "s", Code: "TIMEOUT"}
+	act := recoup.Act{Reason: "why"}
+	result := recoup.RetryResult{ErrorID: id(1), LeaseToken: id(2)}
+	days := recoup.DayFilter{From: noon, To: noon.Add(time.Hour), Service: "s", Code: "TIMEOUT"}
 	const inDays = "code=TIMEOUT&from=2026-02-02T12%3A00%3A00Z&service=s&to=2026-02-02T13%3A00%3A00Z"
 	type ctx = context.Context
 	for want, call := range map[string]func(*client.Client, ctx) (any, error){
@@ -34,112 +33,71 @@ func TestRequests(t *testing.T) {
 		`POST /v1/errors/batch {"reports":[{"table":"t","code":"TIMEOUT","service":"s","region":"eu-1"}]}`: func(c *client.Client, x ctx) (any, error) {
 			return c.ReportBatch(x, []recoup.Report{{Table: "t", Code: "TIMEOUT", Service: "s"}})
 		},
-		`GET ` + e1:              func(c *client.Client, x ctx) (any, error) { return c.Error(x, id(1)) },
-		`GET ` + e1 + `/history`: func(c *client.Client, x ctx) (any, error) { return c.History(x, id(1)) },
-		`GET ` + e1 + `/explain`: func(c *client.Client, x ctx) (any, error) { return c.Explain(x, id(1)) },
+		`GET ` + e1:              func(c *client.Client, x ctx) (any, error) { return c.Errors.Get(x, id(1)) },
+		`GET ` + e1 + `/history`: func(c *client.Client, x ctx) (any, error) { return c.Errors.History(x, id(1)) },
+		`GET ` + e1 + `/explain`: func(c *client.Client, x ctx) (any, error) { return c.Errors.Explain(x, id(1)) },
 		`GET /v1/errors?cursor=c&limit=5&table=t`: func(c *client.Client, x ctx) (any, error) {
-			return c.Errors(x, client.Filter{Table: "t"}, page)
+			return c.Errors.List(x, recoup.ErrorFilter{Table: "t"}, page)
 		},
 		`GET /v1/errors/parked?hub=h&table=t`: func(c *client.Client, x ctx) (any, error) {
-			return c.Parked(x, client.ParkedFilter{Table: "t", Hub: "h"}, client.Page{})
+			return c.Errors.Parked(x, recoup.ParkedFilter{Table: "t", Hub: "h"}, client.Page{})
 		},
-		`GET /v1/errors/archived?cursor=c&limit=5&table=t`: func(c *client.Client, x ctx) (any, error) { return c.Archived(x, "t", page) },
-		`GET /v1/tables`:        func(c *client.Client, x ctx) (any, error) { return c.Tables(x) },
-		`GET /v1/workers`:       func(c *client.Client, x ctx) (any, error) { return c.Workers(x) },
-		`GET /v1/errors/counts`: func(c *client.Client, x ctx) (any, error) { return c.Counts(x) },
+		`GET /v1/errors/archived?cursor=c&limit=5&table=t`: func(c *client.Client, x ctx) (any, error) { return c.Errors.Archived(x, "t", page) },
+		`GET /v1/errors/counts`:                            func(c *client.Client, x ctx) (any, error) { return c.Errors.Counts(x) },
 
-		`POST ` + e1 + `/park {"reason":"why"}`:    func(c *client.Client, x ctx) (any, error) { return c.Park(x, id(1), act) },
-		`POST ` + e1 + `/unpark {"reason":"why"}`:  func(c *client.Client, x ctx) (any, error) { return c.Unpark(x, id(1), act) },
-		`POST ` + e1 + `/resolve {"reason":"why"}`: func(c *client.Client, x ctx) (any, error) { return c.Resolve(x, id(1), act) },
+		`POST ` + e1 + `/park {"reason":"why"}`:    func(c *client.Client, x ctx) (any, error) { return c.Errors.Park(x, id(1), act) },
+		`POST ` + e1 + `/unpark {"reason":"why"}`:  func(c *client.Client, x ctx) (any, error) { return c.Errors.Unpark(x, id(1), act) },
+		`POST ` + e1 + `/resolve {"reason":"why"}`: func(c *client.Client, x ctx) (any, error) { return c.Errors.Resolve(x, id(1), act) },
 		`POST ` + e1 + `/escalate {"reason":"why","tier":3}`: func(c *client.Client, x ctx) (any, error) {
-			return c.Escalate(x, id(1), client.Act{Reason: "why", Tier: 3})
+			return c.Errors.Escalate(x, id(1), recoup.Act{Reason: "why", Tier: 3})
 		},
-		`POST ` + e1 + `/archive {"reason":"why"}`: func(c *client.Client, x ctx) (any, error) { return c.Archive(x, id(1), act) },
-		`POST ` + e1 + `/assign {"to":"ada"}`:      func(c *client.Client, x ctx) (any, error) { return c.Assign(x, id(1), client.Act{To: "ada"}) },
-		`POST ` + e1 + `/review {}`:                func(c *client.Client, x ctx) (any, error) { return c.Review(x, id(1), client.Act{}) },
+		`POST ` + e1 + `/archive {"reason":"why"}`: func(c *client.Client, x ctx) (any, error) { return c.Errors.Archive(x, id(1), act) },
+		`POST ` + e1 + `/assign {"to":"ada"}`:      func(c *client.Client, x ctx) (any, error) { return c.Errors.Assign(x, id(1), recoup.Act{To: "ada"}) },
+		`POST ` + e1 + `/review {}`:                func(c *client.Client, x ctx) (any, error) { return c.Errors.Review(x, id(1), recoup.Act{}) },
 		`POST /v1/errors/unpark {"reason":"why","filter":{"table":"t","parked":false},"preview":true}`: func(c *client.Client, x ctx) (any, error) {
-			return c.Bulk(x, client.Unpark, client.Bulk{Act: act, Filter: client.Filter{Table: "t", Parked: new(false)}, Preview: true})
+			return c.Errors.ActOnIDs(x, recoup.ActUnpark, recoup.BulkAct{Act: act, Filter: recoup.ErrorFilter{Table: "t", Parked: new(false)}, Preview: true})
 		},
 
 		`POST /v1/retries/claim {"tables":["t"],"worker":"w","limit":5,"wait_seconds":20}`: func(c *client.Client, x ctx) (any, error) {
-			return c.Claim(x, recoup.RetryClaim{Tables: []string{"t"}, Worker: "w", Limit: 5, WaitSeconds: 20})
+			return c.Retries.Claim(x, recoup.RetryClaim{Tables: []string{"t"}, Worker: "w", Limit: 5, WaitSeconds: 20})
 		},
-		`POST ` + r1 + `/succeed {` + lease + `}`: func(c *client.Client, x ctx) (any, error) { return c.Succeed(x, result) },
+		`POST ` + r1 + `/succeed {` + lease + `}`: func(c *client.Client, x ctx) (any, error) { return c.Retries.Succeed(x, result) },
 		`POST ` + r1 + `/fail {` + lease + `,"code":"TIMEOUT"}`: func(c *client.Client, x ctx) (any, error) {
-			return c.Fail(x, client.Result{ErrorID: id(1), LeaseToken: id(2), Code: "TIMEOUT"})
+			return c.Retries.Fail(x, recoup.RetryResult{ErrorID: id(1), LeaseToken: id(2), Code: "TIMEOUT"})
 		},
 		`POST ` + r1 + `/extend {` + lease + `,"lease_seconds":60}`: func(c *client.Client, x ctx) (any, error) {
-			return c.Extend(x, client.Result{ErrorID: id(1), LeaseToken: id(2), LeaseSeconds: 60})
+			return c.Retries.Extend(x, recoup.RetryResult{ErrorID: id(1), LeaseToken: id(2), LeaseSeconds: 60})
 		},
 		`POST /v1/retries/results {"results":[{"error_id":"00000000-0000-0000-0000-000000000001",` + lease + `,"outcome":"succeed"}]}`: func(c *client.Client, x ctx) (any, error) {
 			r := result
-			r.Outcome = client.Succeeded
-			return c.Results(x, []client.Result{r})
+			r.Outcome = recoup.OutcomeSucceeded
+			return c.Retries.Results(x, []recoup.RetryResult{r})
 		},
 
-		`GET /v1/promotion/CO%2F1%20%3F`: func(c *client.Client, x ctx) (any, error) { return c.Gate(x, "CO/1 ?") },
+		`GET /v1/promotion/CO%2F1%20%3F`: func(c *client.Client, x ctx) (any, error) { return c.CheckPromotion(x, "CO/1 ?") },
 		`POST /v1/promotions {"entity_id":"CO-1","phase":"outreach"}`: func(c *client.Client, x ctx) (any, error) {
 			return c.Promote(x, recoup.Promotion{EntityID: "CO-1", Phase: "outreach"})
 		},
 		`POST /v1/processed {"counts":[{"minute":"2026-02-02T12:00:00Z","service":"renderdb","count":7,"failed":1,"duration_ms":20}]}`: func(c *client.Client, x ctx) (any, error) {
-			return nil, c.Processed(x, []client.Processed{{Minute: noon, Count: 7, Failed: 1, DurationMS: 20}})
+			return nil, c.CountProcessed(x, []recoup.Processed{{Minute: noon, Count: 7, Failed: 1, DurationMS: 20}})
 		},
 
 		`POST /v1/events {"event_id":"00000000-0000-0000-0000-000000000001","code":"TIMEOUT","service":"renderdb","region":"eu-1","ts":"2026-02-02T12:00:00Z"}` + "\n": func(c *client.Client, x ctx) (any, error) {
 			return c.SendEvents(x, []recoup.Event{{ID: id(1), Code: "TIMEOUT"}})
 		},
 		`GET /v1/events?code=TIMEOUT&correlation_id=00000000-0000-0000-0000-000000000003&cursor=c&from=2026-02-02T12%3A00%3A00Z&limit=5&service=s`: func(c *client.Client, x ctx) (any, error) {
-			return c.Events(x, client.EventFilter{CorrelationID: id(3), Service: "s", Code: "TIMEOUT", From: noon}, page)
+			return c.Events.List(x, recoup.EventFilter{CorrelationID: id(3), Service: "s", Code: "TIMEOUT", From: noon}, page)
 		},
-		`GET /v1/events/export?` + inDays:           func(c *client.Client, x ctx) (any, error) { return c.ExportCounts(x, days) },
-		`GET /v1/stats/top-codes?hours=24&limit=10`: func(c *client.Client, x ctx) (any, error) { return c.TopCodes(x, 24, 10) },
-		`GET /v1/stats/retryable-rate`:              func(c *client.Client, x ctx) (any, error) { return c.RetryableRates(x, client.Days{}) },
-		`GET /v1/stats/daily?` + inDays:             func(c *client.Client, x ctx) (any, error) { return c.Daily(x, days) },
-		`GET /v1/stats/drops?` + inDays:             func(c *client.Client, x ctx) (any, error) { return c.Drops(x, days) },
+		`GET /v1/events/export?` + inDays:           func(c *client.Client, x ctx) (any, error) { return c.Events.ExportCounts(x, days) },
+		`GET /v1/stats/top-codes?hours=24&limit=10`: func(c *client.Client, x ctx) (any, error) { return c.Events.TopCodes(x, 24, 10) },
+		`GET /v1/stats/retryable-rate`:              func(c *client.Client, x ctx) (any, error) { return c.Events.RetryableRates(x, recoup.DayFilter{}) },
+		`GET /v1/stats/daily?` + inDays:             func(c *client.Client, x ctx) (any, error) { return c.Events.DailyCounts(x, days) },
+		`GET /v1/stats/drops?` + inDays:             func(c *client.Client, x ctx) (any, error) { return c.Events.Drops(x, days) },
 
-		`GET /v1/codes`:         func(c *client.Client, x ctx) (any, error) { return c.Codes(x) },
-		`GET /v1/codes/TIMEOUT`: func(c *client.Client, x ctx) (any, error) { return c.Code(x, "TIMEOUT") },
+		`GET /v1/codes`:         func(c *client.Client, x ctx) (any, error) { return c.Codes.List(x) },
+		`GET /v1/codes/TIMEOUT`: func(c *client.Client, x ctx) (any, error) { return c.Codes.Get(x, "TIMEOUT") },
 		`POST /v1/classify {"status":429,"headers":{"Retry-After":"3"}}`: func(c *client.Client, x ctx) (any, error) {
-			return c.Classify(x, client.RawFailure{Status: 429, Headers: map[string]string{"Retry-After": "3"}})
-		},
-		`GET /v1/policy`:                       func(c *client.Client, x ctx) (any, error) { return c.Policy(x) },
-		`GET /v1/policy/versions?limit=5`:      func(c *client.Client, x ctx) (any, error) { return c.PolicyVersions(x, client.Page{Limit: 5}) },
-		`POST /v1/policy/plan {"text":"a: b"}`: func(c *client.Client, x ctx) (any, error) { return c.PlanPolicy(x, "a: b") },
-		`PUT /v1/policy {"text":"a"}`:          func(c *client.Client, x ctx) (any, error) { return c.ApplyPolicy(x, client.PolicyChange{Text: "a"}) },
-
-		`POST /v1/keys {"name":"n","role":"reader"}`: func(c *client.Client, x ctx) (any, error) {
-			return c.CreateKey(x, client.NewKey{Name: "n", Role: "reader"})
-		},
-		`GET /v1/keys?cursor=c&limit=5`:            func(c *client.Client, x ctx) (any, error) { return c.Keys(x, page) },
-		`POST ` + k1 + `/revoke {"reason":"lost"}`: func(c *client.Client, x ctx) (any, error) { return c.RevokeKey(x, id(1), "lost") },
-		`POST ` + k1 + `/rotate {"hours":2}`: func(c *client.Client, x ctx) (any, error) {
-			return c.RotateKey(x, id(1), client.KeyRotation{Hours: new(2)})
-		},
-		`GET /v1/adoptions`:              func(c *client.Client, x ctx) (any, error) { return c.Adoptions(x) },
-		`GET /v1/jobs`:                   func(c *client.Client, x ctx) (any, error) { return c.Jobs(x) },
-		`GET /v1/doctor`:                 func(c *client.Client, x ctx) (any, error) { return c.Doctor(x) },
-		`GET /v1/bus`:                    func(c *client.Client, x ctx) (any, error) { return c.Bus(x) },
-		`GET /v1/bus/quarantine?after=7`: func(c *client.Client, x ctx) (any, error) { return c.Quarantine(x, "7") },
-		`POST /v1/bus/quarantine/retry {"numbers":[3],"reason":"why"}`: func(c *client.Client, x ctx) (any, error) {
-			return c.RetryQuarantined(x, client.QuarantineAct{Numbers: []int{3}, Reason: "why"})
-		},
-		`POST /v1/bus/quarantine/drop {"numbers":[3],"reason":"why"}`: func(c *client.Client, x ctx) (any, error) {
-			return c.DropQuarantined(x, client.QuarantineAct{Numbers: []int{3}, Reason: "why"})
-		},
-		`GET /v1/receivers`: func(c *client.Client, x ctx) (any, error) { return c.Receivers(x) },
-		`POST /v1/jobs/ttl/run {"dry_run":true}`: func(c *client.Client, x ctx) (any, error) {
-			return c.RunJob(x, "ttl", client.JobRun{DryRun: true})
-		},
-		`GET /v1/notices?cursor=c&kind=ALERT&limit=5&state=GIVEN_UP&to=t`: func(c *client.Client, x ctx) (any, error) {
-			return c.Notices(x, recoup.NoticeFilter{State: recoup.NoticeGivenUp, To: "t", Kind: recoup.NoticeAlert}, page)
-		},
-		`POST /v1/notices/resend {"ids":["00000000-0000-0000-0000-000000000001"],"reason":"why"}`: func(c *client.Client, x ctx) (any, error) {
-			return c.ResendNotices(x, client.NoticeResend{IDs: []recoup.ID{id(1)}, Reason: "why"})
-		},
-		`GET /v1/channels`:                func(c *client.Client, x ctx) (any, error) { return c.Channels(x) },
-		`POST /v1/channels/a%2Fb/test {}`: func(c *client.Client, x ctx) (any, error) { return c.TestChannel(x, "a/b") },
-		`GET /v1/audit?act=key.create&actor=ada&target=k`: func(c *client.Client, x ctx) (any, error) {
-			return c.Audit(x, recoup.AuditFilter{Actor: "ada", Act: "key.create", Target: "k"}, client.Page{})
+			return c.Classify(x, fault.RawFailure{Status: 429, Headers: map[string]string{"Retry-After": "3"}})
 		},
 	} {
 		s := serve(t, reply(`{"items":[{}]}`))
@@ -163,17 +121,17 @@ func TestPutCode(t *testing.T) {
 		_, _ = w.Write(body[:n])
 	})
 	def, _ := fault.Default().Lookup(fault.CodeTimeout)
-	got, err := s.client(t).PutCode(t.Context(), *def)
+	got, err := s.client(t).Codes.Put(t.Context(), *def)
 	if err != nil || !reflect.DeepEqual(&got, def) || s.all()[0].target != "/v1/codes/TIMEOUT" {
 		t.Errorf("got %+v, %v from %s", got, err, s.all()[0].target)
 	}
 }
 
-// The verbs of acts are those of the API, each with a method.
-func TestVerbs(t *testing.T) {
+// The acts are those of the API, each with a method.
+func TestActNames(t *testing.T) {
 	t.Parallel()
-	c := reflect.TypeFor[*client.Client]()
-	for _, v := range client.Verbs() {
+	c := reflect.TypeFor[client.ErrorService]()
+	for _, v := range recoup.ActNames() {
 		name := strings.ToUpper(string(v[:1])) + string(v[1:])
 		if _, ok := c.MethodByName(name); !ok {
 			t.Errorf("there is no method %s", name)
@@ -184,16 +142,16 @@ func TestVerbs(t *testing.T) {
 // Every field of a filter reaches the server under the name that its tag says.
 func TestFilterIsSentWhole(t *testing.T) {
 	t.Parallel()
-	f := client.Filter{
+	f := recoup.ErrorFilter{
 		Table: "t", Hub: "h", State: recoup.Parked, EntityID: "e", Code: "c", AssignedTo: "a", Group: recoup.ID{1}, Text: "q",
 		Tier: 2, Blocking: new(true), Parked: new(true), Before: noon, After: noon.Add(-time.Hour),
 	}
 	s := serve(t, reply(`{}`))
-	if _, err := s.client(t).Errors(t.Context(), f, client.Page{}); err != nil {
+	if _, err := s.client(t).Errors.List(t.Context(), f, client.Page{}); err != nil {
 		t.Fatal(err)
 	}
 	var want, got []string
-	filter := reflect.TypeFor[client.Filter]()
+	filter := reflect.TypeFor[recoup.ErrorFilter]()
 	for i := range filter.NumField() {
 		want = append(want, filter.Field(i).Tag.Get("query"))
 		if reflect.ValueOf(f).Field(i).IsZero() {
@@ -231,7 +189,7 @@ func TestPages(t *testing.T) {
 		s := serve(t, row.handler)
 		var got []recoup.ID
 		failed := false
-		for e, err := range s.client(t).AllErrors(t.Context(), client.Filter{Table: "t"}) {
+		for e, err := range s.client(t).Errors.All(t.Context(), recoup.ErrorFilter{Table: "t"}) {
 			if err != nil {
 				failed = true
 				continue
@@ -253,14 +211,12 @@ func TestPages(t *testing.T) {
 // The other iterators ask their own lists.
 func TestOtherLists(t *testing.T) {
 	t.Parallel()
-	const row = `{"errors":[{}],"events":[{}],"entries":[{}],"notices":[{}]}`
+	const row = `{"errors":[{}],"events":[{}]}`
 	for want, walk := range map[string]func(*client.Client) int{
-		"/v1/errors/parked?limit=1000":           func(c *client.Client) int { return count(c.AllParked(t.Context(), client.ParkedFilter{})) },
-		"/v1/errors/archived?limit=1000&table=t": func(c *client.Client) int { return count(c.AllArchived(t.Context(), "t")) },
-		"/v1/events?limit=1000":                  func(c *client.Client) int { return count(c.AllEvents(t.Context(), client.EventFilter{})) },
-		"/v1/events/export?rows=true":            func(c *client.Client) int { return count(c.ExportEvents(t.Context(), client.Days{})) },
-		"/v1/notices?limit=1000":                 func(c *client.Client) int { return count(c.AllNotices(t.Context(), recoup.NoticeFilter{})) },
-		"/v1/audit?limit=1000":                   func(c *client.Client) int { return count(c.AllAudit(t.Context(), recoup.AuditFilter{})) },
+		"/v1/errors/parked?limit=1000":           func(c *client.Client) int { return count(c.Errors.AllParked(t.Context(), recoup.ParkedFilter{})) },
+		"/v1/errors/archived?limit=1000&table=t": func(c *client.Client) int { return count(c.Errors.AllArchived(t.Context(), "t")) },
+		"/v1/events?limit=1000":                  func(c *client.Client) int { return count(c.Events.All(t.Context(), recoup.EventFilter{})) },
+		"/v1/events/export?rows=true":            func(c *client.Client) int { return count(c.Events.Export(t.Context(), recoup.DayFilter{})) },
 	} {
 		s := serve(t, reply(row))
 		if n := walk(s.client(t)); n != 1 || s.all()[0].target != want {

@@ -3,8 +3,10 @@ package client_test
 import (
 	"context"
 	"errors"
+	"io"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
 	"reflect"
 	"strings"
 	"testing"
@@ -81,7 +83,7 @@ func TestTraceIsPassedOn(t *testing.T) {
 		t.Fatal(err)
 	}
 	handler := wrap(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
-		if _, err := c.Gate(r.Context(), "CO-1"); err != nil {
+		if _, err := c.CheckPromotion(r.Context(), "CO-1"); err != nil {
 			t.Error(err)
 		}
 	}))
@@ -124,20 +126,19 @@ func TestOnce(t *testing.T) {
 	t.Parallel()
 	overloaded := refuse(fault.New(fault.CodeServiceOverloaded, "too much to do"))
 	calls := map[string]func(*client.Client, context.Context) error{
-		"create": func(c *client.Client, ctx context.Context) error {
-			_, err := c.CreateKey(ctx, client.NewKey{Name: "n", Role: "reader"})
+		"replay": func(c *client.Client, ctx context.Context) error {
+			_, err := c.DeadLetters.Replay(ctx, id(1), recoup.SingleReplay{Reason: "why"})
 			return err
 		},
-		"rotate": func(c *client.Client, ctx context.Context) error {
-			_, err := c.RotateKey(ctx, id(1), client.KeyRotation{})
-			return err
+		"do": func(c *client.Client, ctx context.Context) error {
+			return c.Do(ctx, client.Request{Method: http.MethodPost, Path: "/v1/silences", Body: struct{}{}}, nil)
 		},
 		"bulk": func(c *client.Client, ctx context.Context) error {
-			_, err := c.Bulk(ctx, client.Escalate, client.Bulk{All: true})
+			_, err := c.Errors.ActOnIDs(ctx, recoup.ActEscalate, recoup.BulkAct{All: true})
 			return err
 		},
 		"processed": func(c *client.Client, ctx context.Context) error {
-			return c.Processed(ctx, []client.Processed{{Count: 1}})
+			return c.CountProcessed(ctx, []recoup.Processed{{Count: 1}})
 		},
 	}
 	for name, call := range calls {
@@ -206,7 +207,7 @@ func TestObserve(t *testing.T) {
 	o := s.options()
 	var verdicts []retry.Verdict
 	o.Observe = func(a retry.Attempt) { verdicts = append(verdicts, a.Verdict) }
-	if _, err := connect(t, o).Policy(t.Context()); err != nil || !reflect.DeepEqual(verdicts, []retry.Verdict{retry.Retry, retry.Succeeded}) {
+	if _, err := connect(t, o).Errors.Counts(t.Context()); err != nil || !reflect.DeepEqual(verdicts, []retry.Verdict{retry.Retry, retry.Succeeded}) {
 		t.Errorf("saw %v, %v", verdicts, err)
 	}
 }
@@ -278,13 +279,13 @@ func TestGivingUp(t *testing.T) {
 		return retry.Sleep(ctx, d)
 	}
 	c := connect(t, o)
-	_, err := c.Policy(ctx)
+	_, err := c.Errors.Counts(ctx)
 	for _, want := range []error{context.Canceled, reason, fault.New(fault.CodeRequestCancelled, ""), fault.New(fault.CodeServiceOverloaded, "")} {
 		if !errors.Is(err, want) {
 			t.Errorf("got %v, which is not %v", err, want)
 		}
 	}
-	if _, err := c.Policy(ctx); !errors.Is(err, fault.New(fault.CodeRequestCancelled, "")) || len(s.all()) != 1 {
+	if _, err := c.Errors.Counts(ctx); !errors.Is(err, fault.New(fault.CodeRequestCancelled, "")) || len(s.all()) != 1 {
 		t.Errorf("got %v after %d requests", err, len(s.all()))
 	}
 }
@@ -299,7 +300,7 @@ func TestTimeout(t *testing.T) {
 			<-r.Context().Done()
 		}))
 		start := time.Now()
-		_, err := c.Policy(t.Context())
+		_, err := c.Errors.Counts(t.Context())
 		if took := time.Since(start); took < 6*30*time.Second || took > 6*30*time.Second+5*time.Second {
 			t.Errorf("it took %v", took)
 		}
@@ -316,7 +317,7 @@ func TestLongPoll(t *testing.T) {
 		o := newRetryServer(time.Minute, 0)
 		c := bubble(t, o)
 		start := time.Now()
-		claimed, err := c.Claim(t.Context(), recoup.RetryClaim{Worker: "w", WaitSeconds: 60})
+		claimed, err := c.Retries.Claim(t.Context(), recoup.RetryClaim{Worker: "w", WaitSeconds: 60})
 		if err != nil || len(claimed) != 0 || time.Since(start) != time.Minute || len(o.claims) != 1 {
 			t.Errorf("%v, %v after %v and %d requests", claimed, err, time.Since(start), len(o.claims))
 		}
@@ -329,10 +330,10 @@ func TestMissingPathSegments(t *testing.T) {
 	s := serve(t, reply(`{}`))
 	c := s.client(t)
 	for name, call := range map[string]func() error{
-		"error":  func() error { _, err := c.Error(t.Context(), recoup.ID{}); return err },
-		"act":    func() error { _, err := c.Park(t.Context(), recoup.ID{}, client.Act{}); return err },
-		"entity": func() error { _, err := c.Gate(t.Context(), ""); return err },
-		"code":   func() error { _, err := c.Code(t.Context(), ""); return err },
+		"error":  func() error { _, err := c.Errors.Get(t.Context(), recoup.ID{}); return err },
+		"act":    func() error { _, err := c.Errors.Park(t.Context(), recoup.ID{}, recoup.Act{}); return err },
+		"entity": func() error { _, err := c.CheckPromotion(t.Context(), ""); return err },
+		"code":   func() error { _, err := c.Codes.Get(t.Context(), ""); return err },
 	} {
 		if err := call(); !errors.Is(err, fault.New(fault.CodeValidationError, "")) {
 			t.Errorf("%s: got %v", name, err)
@@ -340,5 +341,79 @@ func TestMissingPathSegments(t *testing.T) {
 	}
 	if n := len(s.all()); n != 0 {
 		t.Errorf("%d requests were made", n)
+	}
+}
+
+// Do makes any call: its method says whether it is repeated unless the request does, and the
+// answer is decoded where it is wanted.
+func TestDo(t *testing.T) {
+	t.Parallel()
+	type answer struct{ N int }
+	for name, row := range map[string]struct {
+		request  client.Request
+		requests int
+		key      bool
+	}{
+		"no method is GET":      {client.Request{Path: "/v1/x"}, 2, false},
+		"DELETE":                {client.Request{Method: http.MethodDelete, Path: "/v1/x"}, 2, false},
+		"POST":                  {client.Request{Method: http.MethodPost, Path: "/v1/x"}, 1, false},
+		"idempotent POST":       {client.Request{Method: http.MethodPost, Path: "/v1/x", Safety: client.Idempotent}, 2, false},
+		"POST with a key":       {client.Request{Method: http.MethodPost, Path: "/v1/x", Safety: client.IdempotentByKey}, 2, true},
+		"DELETE, but only once": {client.Request{Method: http.MethodDelete, Path: "/v1/x", Safety: client.NotIdempotent}, 1, false},
+	} {
+		s := serve(t, inTurn(cut, reply(`{"n":7}`)))
+		var got answer
+		err := s.client(t).Do(t.Context(), row.request, &got)
+		if n := len(s.all()); n != row.requests || (err == nil) != (n == 2) || (err == nil) != (got.N == 7) {
+			t.Errorf("%s: got %+v, %v after %d requests", name, got, err, n)
+		}
+		if key := s.all()[0].header.Get("Idempotency-Key"); (key != "") != row.key {
+			t.Errorf("%s: the idempotency key is %q", name, key)
+		}
+	}
+	s := serve(t, reply(`{"n":7}`))
+	r := client.Request{
+		Method: http.MethodPut, Path: "/v1/x", Query: url.Values{"a": {"b c"}}, Header: http.Header{"Accept": {"text/csv"}, "X-Own": {"1"}},
+		Body: client.RawBody{Media: "text/plain", Data: []byte("raw")},
+	}
+	if err := s.client(t).Do(t.Context(), r, nil, client.RequestID("own")); err != nil {
+		t.Fatal(err)
+	}
+	got := s.all()[0]
+	if got.method != http.MethodPut || got.target != "/v1/x?a=b+c" || got.body != "raw" {
+		t.Errorf("sent %s %s %s", got.method, got.target, got.body)
+	}
+	for name, want := range map[string]string{"Accept": "text/csv", "X-Own": "1", "Content-Type": "text/plain", "X-Request-Id": "own", "Authorization": "Bearer " + key} {
+		if got.header.Get(name) != want {
+			t.Errorf("%s is %q, want %q", name, got.header.Get(name), want)
+		}
+	}
+}
+
+// An answer that is read as it arrives is asked for once, and its failure is one of the contract.
+func TestDoReads(t *testing.T) {
+	t.Parallel()
+	read := ""
+	reader := func(resp *http.Response) error {
+		b, err := io.ReadAll(resp.Body)
+		read += string(b)
+		return err
+	}
+	s := serve(t, reply("as it is"))
+	if err := s.client(t).Do(t.Context(), client.Request{Path: "/v1/x"}, reader); err != nil || read != "as it is" {
+		t.Errorf("read %q, %v", read, err)
+	}
+	for name, row := range map[string]struct {
+		handler http.HandlerFunc
+		want    recoup.Code
+	}{
+		"cut":     {cut, fault.CodeConnectionReset},
+		"refused": {refuse(fault.New(fault.CodeServiceOverloaded, "")), fault.CodeServiceOverloaded},
+	} {
+		s := serve(t, row.handler)
+		err := s.client(t).Do(t.Context(), client.Request{Path: "/v1/x"}, reader)
+		if !errors.Is(err, fault.New(row.want, "")) || len(s.all()) != 1 {
+			t.Errorf("%s: got %v after %d requests", name, err, len(s.all()))
+		}
 	}
 }

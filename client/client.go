@@ -122,14 +122,26 @@ func (o Options) validate() error {
 	return nil
 }
 
-// Client is safe for concurrent use.
+// Client calls a server. The calls that every program needs are its methods; all others are
+// methods of its services. It is safe for concurrent use. [New] makes one.
 type Client struct {
+	Errors           ErrorService           // reads errors and acts on them
+	Retries          RetryService           // claims errors that are due and takes the results
+	Work             WorkService            // submits and claims staged work
+	DeadLetters      DeadLetterService      // reads dead letters and takes them through their workflow
+	DeadLetterGroups DeadLetterGroupService // does the same for a group
+	Replays          ReplayService          // sends many dead letters back to work
+	Operations       OperationService       // acts on many errors, in the background
+	ErrorGroups      ErrorGroupService      // reads groups of errors with the same cause
+	Events           EventService           // reads the ledger and its counts
+	Codes            CodeService            // reads the registry of codes and adds to it
+	Providers        ProviderService        // says which provider of a group is in use
+	GateZero         GateZeroService        // takes candidates in, and verifies them
+
 	o    Options
 	base string
 	http *http.Client
 	ids  *recoup.IDSource
-
-	providers providerCache
 }
 
 // New checks the options and reads the file of authorities. It makes no request.
@@ -153,10 +165,11 @@ func New(o Options) (*Client, error) {
 	if o.Trace == nil {
 		c.o.Trace = c.trace
 	}
+	c.serve()
 	return c, nil
 }
 
-// Close closes connections that nobody uses. Running calls are not affected, and
+// Close closes idle connections. Running calls are not affected, and
 // the client can still be used.
 func (c *Client) Close() { c.http.CloseIdleConnections() }
 

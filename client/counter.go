@@ -5,6 +5,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/recoup-dev/recoup"
 	"github.com/recoup-dev/recoup/fault"
 )
 
@@ -16,8 +17,8 @@ type counter struct {
 	mu     sync.Mutex
 	counts map[countKey]*count
 
-	sending chan struct{} // holds one while somebody sends
-	parcel  []Processed   // what could not be sent yet
+	sending chan struct{}      // holds one while somebody sends
+	parcel  []recoup.Processed // what could not be sent yet
 }
 
 type countKey struct {
@@ -102,7 +103,7 @@ func (k *counter) flush(ctx context.Context) error {
 		if len(k.parcel) == 0 {
 			return nil
 		}
-		err := k.c.Processed(ctx, k.parcel, NoRetry())
+		err := k.c.CountProcessed(ctx, k.parcel, NoRetry())
 		if err == nil || !k.c.o.Registry.Classify(err).Retryable(fault.NotIdempotent()) { // counts that come twice are counted twice
 			k.parcel = nil
 		}
@@ -112,12 +113,12 @@ func (k *counter) flush(ctx context.Context) error {
 	}
 }
 
-func (k *counter) take() []Processed {
+func (k *counter) take() []recoup.Processed {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	var list []Processed
+	var list []recoup.Processed
 	for key, at := range k.counts {
-		list = append(list, Processed{
+		list = append(list, recoup.Processed{
 			Minute: time.Unix(key.minute*60, 0).UTC(), Table: key.table,
 			Count: at.n, Failed: at.failed, DurationMS: at.took.Milliseconds(), FailedDurationMS: at.failedTook.Milliseconds(),
 		})

@@ -70,9 +70,9 @@ func (m *Emitter) post(ctx context.Context, b *batch, lines []byte) *fault.Error
 	}
 	r := eventsRequest(lines)
 	if b.dropped > 0 {
-		r.header["X-Recoup-Dropped"] = []string{strconv.FormatInt(b.dropped, 10)}
+		r.Header["X-Recoup-Dropped"] = []string{strconv.FormatInt(b.dropped, 10)}
 	}
-	answer, err := call[EventsAccepted](ctx, m.c, r, []CallOption{NoRetry(), IdempotencyKey(b.key)})
+	answer, err := call[recoup.EventsAccepted](ctx, m.c, r, []CallOption{NoRetry(), IdempotencyKey(b.key)})
 	if err != nil {
 		return m.c.failure(err)
 	}

@@ -79,7 +79,7 @@ func Example() {
 	}
 	fmt.Println(reported.Error.State)
 
-	gate, err := c.Gate(ctx, "CO-20260205-000001")
+	gate, err := c.CheckPromotion(ctx, "CO-20260205-000001")
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -118,7 +118,7 @@ func ExampleWorker() {
 		fmt.Println(err)
 		return
 	}
-	gate, err := c.Gate(context.Background(), "CO-20260205-000001")
+	gate, err := c.CheckPromotion(context.Background(), "CO-20260205-000001")
 	fmt.Println("blocked:", gate.Blocked, err)
 	// Output:
 	// looking up the filings of CO-20260205-000001 again

@@ -19,46 +19,46 @@ func TestGateZeroRequests(t *testing.T) {
 	type ctx = context.Context
 	for want, call := range map[string]func(*client.Client, ctx) (any, error){
 		`POST ` + at + `/intakes?batch_id=b {"company_name":"Acme"}`: func(c *client.Client, x ctx) (any, error) {
-			return c.CreateIntake(x, "b", client.NewIntake{CompanyName: "Acme"})
+			return c.GateZero.CreateIntake(x, "b", recoup.NewIntake{CompanyName: "Acme"})
 		},
 		`POST ` + at + `/intakes/import?batch_id=b {"company_name":"A"}` + "\n" + `{"import_key":"7","company_name":"B"}` + "\n": func(c *client.Client, x ctx) (any, error) {
-			return c.ImportIntakes(x, "b", []client.NewIntake{{CompanyName: "A"}, {CompanyName: "B", ImportKey: "7"}})
+			return c.GateZero.ImportIntakes(x, "b", []recoup.NewIntake{{CompanyName: "A"}, {CompanyName: "B", ImportKey: "7"}})
 		},
 		`POST ` + at + `/intakes/import?batch_id=b&first_line=12 name` + "\nA\n": func(c *client.Client, x ctx) (any, error) {
-			return c.ImportIntakeLines(x, "b", client.IntakeLines{Media: "text/csv", FirstLine: 12, Data: []byte("name\nA\n")})
+			return c.GateZero.ImportFile(x, "b", client.IntakeLines{Media: "text/csv", FirstLine: 12, Data: []byte("name\nA\n")})
 		},
 		`GET ` + at + `/intakes?batch_id=b&cursor=c&limit=5&status=PENDING`: func(c *client.Client, x ctx) (any, error) {
-			return c.Intakes(x, recoup.IntakeFilter{BatchID: "b", Status: "PENDING"}, page)
+			return c.GateZero.Intakes(x, recoup.IntakeFilter{BatchID: "b", Status: "PENDING"}, page)
 		},
-		`GET ` + at + `/intakes/` + one:            func(c *client.Client, x ctx) (any, error) { return c.IntakeStory(x, id(1)) },
-		`POST ` + at + `/batches {"batch_id":"b"}`: func(c *client.Client, x ctx) (any, error) { return c.CreateIntakeBatch(x, "b") },
+		`GET ` + at + `/intakes/` + one:            func(c *client.Client, x ctx) (any, error) { return c.GateZero.Intake(x, id(1)) },
+		`POST ` + at + `/batches {"batch_id":"b"}`: func(c *client.Client, x ctx) (any, error) { return c.GateZero.CreateBatch(x, "b") },
 		`POST ` + at + `/batches/b%2F1/complete {}`: func(c *client.Client, x ctx) (any, error) {
-			return c.CompleteIntakeBatch(x, "b/1", client.BatchAct{})
+			return c.GateZero.CompleteBatch(x, "b/1", recoup.IntakeBatchAct{})
 		},
-		`GET ` + at + `/batches?cursor=c&limit=5`: func(c *client.Client, x ctx) (any, error) { return c.IntakeBatches(x, page) },
-		`GET ` + at + `/batches/b%2F1`:            func(c *client.Client, x ctx) (any, error) { return c.IntakeBatch(x, "b/1") },
+		`GET ` + at + `/batches?cursor=c&limit=5`: func(c *client.Client, x ctx) (any, error) { return c.GateZero.Batches(x, page) },
+		`GET ` + at + `/batches/b%2F1`:            func(c *client.Client, x ctx) (any, error) { return c.GateZero.Batch(x, "b/1") },
 		`GET /cl/gate-zero/kill-switch?batch_id=b+1`: func(c *client.Client, x ctx) (any, error) {
-			return c.KillSwitch(x, "b 1")
+			return c.GateZero.KillSwitch(x, "b 1")
 		},
 		`POST /cl/gate-zero/kill-switch?batch_id=b {"reason":"why"}`: func(c *client.Client, x ctx) (any, error) {
-			return c.Kill(x, "b", client.BatchAct{Reason: "why"})
+			return c.GateZero.Kill(x, "b", recoup.IntakeBatchAct{Reason: "why"})
 		},
 		`DELETE /cl/gate-zero/kill-switch?batch_id=b {}`: func(c *client.Client, x ctx) (any, error) {
-			return c.Release(x, "b", client.BatchAct{})
+			return c.GateZero.Release(x, "b", recoup.IntakeBatchAct{})
 		},
 		`GET ` + at + `/recoveries?batch_id=b&cursor=c&limit=5&list=EXHAUSTED`: func(c *client.Client, x ctx) (any, error) {
-			return c.Recoveries(x, client.RecoveryFilter{List: client.Exhausted, BatchID: "b"}, page)
+			return c.GateZero.Recoveries(x, recoup.RecoveryFilter{List: recoup.ExhaustedRecoveries, BatchID: "b"}, page)
 		},
 		`GET ` + at + `/recoveries?limit=1000`: func(c *client.Client, x ctx) (any, error) {
-			return count(c.AllRecoveries(x, client.RecoveryFilter{})), nil
+			return count(c.GateZero.AllRecoveries(x, recoup.RecoveryFilter{})), nil
 		},
-		`GET ` + at + `/recoveries/` + one: func(c *client.Client, x ctx) (any, error) { return c.Recovery(x, id(1)) },
-		`GET ` + at + `/status`:            func(c *client.Client, x ctx) (any, error) { return c.GateZeroStatus(x) },
+		`GET ` + at + `/recoveries/` + one: func(c *client.Client, x ctx) (any, error) { return c.GateZero.Recovery(x, id(1)) },
+		`GET ` + at + `/status`:            func(c *client.Client, x ctx) (any, error) { return c.GateZero.Status(x) },
 		`POST ` + at + `/claim {"worker":"w","limit":5,"what":"intakes"}`: func(c *client.Client, x ctx) (any, error) {
-			return c.ClaimGateZero(x, recoup.GateZeroClaim{Worker: "w", Limit: 5, What: recoup.ClaimIntakes})
+			return c.GateZero.Claim(x, recoup.GateZeroClaim{Worker: "w", Limit: 5, What: recoup.ClaimIntakes})
 		},
 		`POST ` + at + `/results {"results":[{"intake_id":"` + one + `","recovery_id":"00000000-0000-0000-0000-000000000002","lease_token":"00000000-0000-0000-0000-000000000003","verdict":"FAIL","reason":"TIMEOUT"}]}`: func(c *client.Client, x ctx) (any, error) {
-			return c.GateZeroResults(x, []recoup.GateZeroResult{work.Result(recoup.VerdictFail, "TIMEOUT")})
+			return c.GateZero.Results(x, []recoup.GateZeroResult{work.Result(recoup.VerdictFail, "TIMEOUT")})
 		},
 	} {
 		s := serve(t, reply(`{"items":[{}]}`))

@@ -4,8 +4,15 @@ import (
 	"encoding/json"
 	"fmt"
 
+	"github.com/recoup-dev/recoup"
 	"github.com/recoup-dev/recoup/fault"
 )
+
+// Item is the answer to one item of a batch: a result, or a failure, which [Item.Get] decodes.
+type Item[T any] struct {
+	Result  *T // nil: it failed
+	Failure json.RawMessage
+}
 
 // Get returns what became of one item of a batch. The error is a *fault.Error.
 func (i Item[T]) Get() (T, error) {
@@ -22,11 +29,15 @@ func (i Item[T]) Get() (T, error) {
 	return *new(T), failure
 }
 
-// checkCount makes sure that every item of a batch was answered.
-func checkCount[T any](items []Item[T], want int) ([]Item[T], error) {
-	if len(items) == want {
-		return items, nil
+// itemsOf makes sure that every item of a batch was answered.
+func itemsOf[T any](answers []recoup.Item[T], want int) ([]Item[T], error) {
+	if len(answers) != want {
+		return nil, fault.Wrap(fmt.Errorf("%d answers to %d items", len(answers), want),
+			fault.CodeSchemaInvalid, "The server did not answer every item of the batch.")
 	}
-	return nil, fault.Wrap(fmt.Errorf("%d answers to %d items", len(items), want),
-		fault.CodeSchemaInvalid, "The server did not answer every item of the batch.")
+	items := make([]Item[T], len(answers))
+	for i, a := range answers {
+		items[i] = Item[T](a)
+	}
+	return items, nil
 }

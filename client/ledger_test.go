@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/recoup-dev/recoup"
-	"github.com/recoup-dev/recoup/client"
 	"github.com/recoup-dev/recoup/fault"
 )
 
@@ -49,7 +48,7 @@ func (l *ledger) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	l.keep(b)
-	_ = json.NewEncoder(w).Encode(client.EventsAccepted{Accepted: len(b.events), Durable: true})
+	_ = json.NewEncoder(w).Encode(recoup.EventsAccepted{Accepted: len(b.events), Durable: true})
 }
 
 func (l *ledger) keep(b batch) {

@@ -24,7 +24,7 @@ import (
 type eventServer struct {
 	*ledger
 	mu     sync.Mutex
-	counts [][]client.Processed
+	counts [][]recoup.Processed
 	refuse func(n int) *fault.Error // the n-th request for counts, from 0
 	n      int
 }
@@ -45,11 +45,11 @@ func (d *eventServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		fault.Write(w, r, err)
 		return
 	}
-	var batch client.ProcessedBatch
+	var batch recoup.ProcessedBatch
 	if err := json.NewDecoder(r.Body).Decode(&batch); err != nil {
 		panic(err)
 	}
-	slices.SortFunc(batch.Counts, func(a, b client.Processed) int { return a.Minute.Compare(b.Minute) })
+	slices.SortFunc(batch.Counts, func(a, b recoup.Processed) int { return a.Minute.Compare(b.Minute) })
 	d.counts = append(d.counts, batch.Counts)
 	_, _ = w.Write([]byte(`{"accepted":1}`))
 }
@@ -85,7 +85,7 @@ func TestMiddleware(t *testing.T) {
 				t.Errorf("emitted %+v", e)
 			}
 		}
-		want := client.Processed{Minute: time.Now().Truncate(time.Minute).UTC(), Service: "renderdb", Count: 3, Failed: 1, DurationMS: 30, FailedDurationMS: 10}
+		want := recoup.Processed{Minute: time.Now().Truncate(time.Minute).UTC(), Service: "renderdb", Count: 3, Failed: 1, DurationMS: 30, FailedDurationMS: 10}
 		if len(d.counts) != 1 || len(d.counts[0]) != 1 || d.counts[0][0] != want {
 			t.Errorf("counted %+v, want %+v", d.counts, want)
 		}

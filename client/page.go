@@ -4,10 +4,9 @@ import (
 	"context"
 	"iter"
 	"net/url"
-	"strconv"
-	"time"
 
 	"github.com/recoup-dev/recoup"
+	"github.com/recoup-dev/recoup/internal/query"
 )
 
 // Page says which part of a list is wanted. The zero Page is its beginning.
@@ -16,63 +15,15 @@ type Page struct {
 	Limit  int    // rows; default 100, at most 1000
 }
 
-func (p Page) query(q query) url.Values {
-	return q.text("cursor", p.Cursor).number("limit", p.Limit).values()
-}
-
-// query collects parameters. What is not set is left out.
-type query url.Values
-
-func (q query) values() url.Values { return url.Values(q) }
-
-func (q query) text(name, value string) query {
-	if value != "" {
-		q[name] = []string{value}
-	}
-	return q
-}
-
-func (q query) id(name string, id recoup.ID) query {
-	if id.IsZero() {
-		return q
-	}
-	return q.text(name, id.String())
-}
-
-func (q query) number(name string, n int) query {
-	if n == 0 {
-		return q
-	}
-	return q.text(name, strconv.Itoa(n))
-}
-
-func (q query) flag(name string, yes bool) query {
-	if !yes {
-		return q
-	}
-	return q.text(name, "true")
-}
-
-// either is a flag that may be asked for, excluded, or left open.
-func (q query) either(name string, is *bool) query {
-	if is == nil {
-		return q
-	}
-	return q.text(name, strconv.FormatBool(*is))
-}
-
-func (q query) time(name string, t time.Time) query {
-	if t.IsZero() {
-		return q
-	}
-	return q.text(name, t.UTC().Format(time.RFC3339Nano))
-}
+func pageQuery(p Page, v query.Values) url.Values { return v.Page(p.Cursor, p.Limit).URL() }
 
 // maxPage is the largest page that a server gives.
 const maxPage = 1000
 
-// all walks a list page by page. It ends with the first error.
-func all[T any](ctx context.Context, list func(context.Context, Page) ([]T, string, error)) iter.Seq2[T, error] {
+// Walk walks a list page by page, for lists that [Client.Do] reads. The function reads one page
+// and returns its rows and the cursor of the next; an empty cursor ends the list. Walk ends with
+// the first error.
+func Walk[T any](ctx context.Context, list func(context.Context, Page) ([]T, string, error)) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
 		page := Page{Limit: maxPage}
 		for {
@@ -94,16 +45,20 @@ func all[T any](ctx context.Context, list func(context.Context, Page) ([]T, stri
 	}
 }
 
-func (f Filter) query() query {
-	return query{}.text("table", f.Table).text("hub", f.Hub).text("state", string(f.State)).
-		text("entity_id", f.EntityID).text("code", f.Code).text("assigned_to", f.AssignedTo).id("group", f.Group).text("q", f.Text).
-		number("tier", f.Tier).either("blocking", f.Blocking).either("parked", f.Parked).
-		time("before", f.Before).time("after", f.After)
+func errorQuery(f recoup.ErrorFilter) query.Values {
+	return query.Values{}.Text("table", f.Table).Text("hub", f.Hub).Text("state", string(f.State)).
+		Text("entity_id", f.EntityID).Text("code", f.Code).Text("assigned_to", f.AssignedTo).ID("group", f.Group).Text("q", f.Text).
+		Number("tier", f.Tier).Either("blocking", f.Blocking).Either("parked", f.Parked).
+		Time("before", f.Before).Time("after", f.After)
 }
 
-// errorPages adapts a list of errors to [all].
-func errorPages(ctx context.Context, list func(context.Context, Page) (ErrorPage, error)) iter.Seq2[recoup.Error, error] {
-	return all(ctx, func(ctx context.Context, p Page) ([]recoup.Error, string, error) {
+func dayQuery(d recoup.DayFilter) query.Values {
+	return query.Values{}.Time("from", d.From).Time("to", d.To).Text("service", d.Service).Text("code", d.Code)
+}
+
+// errorPages adapts a list of errors to [Walk].
+func errorPages(ctx context.Context, list func(context.Context, Page) (recoup.ErrorPage, error)) iter.Seq2[recoup.Error, error] {
+	return Walk(ctx, func(ctx context.Context, p Page) ([]recoup.Error, string, error) {
 		page, err := list(ctx, p)
 		return page.Errors, page.Next, err
 	})

@@ -10,20 +10,9 @@ import (
 	"github.com/recoup-dev/recoup/fault"
 )
 
-// Providers is every group of providers.
-type Providers struct {
-	Providers []recoup.Provider `json:"providers" doc:"all of them"`
-}
-
-// ProviderSwitch asks to use another member of a group.
-type ProviderSwitch struct {
-	To     string `json:"to" maxLength:"100" doc:"the member of the group to use"`
-	Reason string `json:"reason" maxLength:"1000" doc:"why it is switched"`
-}
-
-// Providers returns the groups of providers, each with the member in use.
-func (c *Client) Providers(ctx context.Context, options ...CallOption) ([]recoup.Provider, error) {
-	answer, err := get[Providers](ctx, c, "/v1/providers", nil, options)
+// List returns the groups of providers, each with the member in use.
+func (s ProviderService) List(ctx context.Context, options ...CallOption) ([]recoup.Provider, error) {
+	answer, err := get[recoup.ProviderList](ctx, s.c, "/v1/providers", nil, options)
 	return answer.Providers, err
 }
 
@@ -40,15 +29,15 @@ type providerCache struct {
 	until time.Time
 }
 
-// ActiveProvider returns the member of a group to use now. Call it before every use:
+// Active returns the member of a group to use now. Call it before every use:
 // the answer is cached for a few seconds, and the last one is used while the server
 // is unreachable. An unknown group is NOT_FOUND.
-func (c *Client) ActiveProvider(ctx context.Context, group string) (string, error) {
-	b := &c.providers
+func (s ProviderService) Active(ctx context.Context, group string) (string, error) {
+	b := s.cache
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if now := c.o.Now(); b.known == nil || !now.Before(b.until) {
-		if err := b.refresh(ctx, c); err != nil && b.known == nil {
+	if now := s.c.o.Now(); b.known == nil || !now.Before(b.until) {
+		if err := b.refresh(ctx, s.c); err != nil && b.known == nil {
 			return "", err
 		}
 		b.until = now.Add(providerLife)
@@ -68,7 +57,7 @@ func (b *providerCache) refresh(ctx context.Context, c *Client) error {
 		defer cancel()
 		options = append(options, NoRetry())
 	}
-	list, err := c.Providers(ctx, options...)
+	list, err := c.Providers.List(ctx, options...)
 	if err == nil {
 		b.known = append([]recoup.Provider{}, list...)
 	}

@@ -28,7 +28,7 @@ func (d *directory) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	name, _ := d.active.Load().(string)
-	_ = json.NewEncoder(w).Encode(client.Providers{Providers: []recoup.Provider{{Group: "email_validation", Active: name}}})
+	_ = json.NewEncoder(w).Encode(recoup.ProviderList{Providers: []recoup.Provider{{Group: "email_validation", Active: name}}})
 }
 
 // A program asks before every use; the server is asked every few seconds, and its
@@ -48,13 +48,13 @@ func TestActiveProvider(t *testing.T) {
 	}
 	check := func(want string, asked int64) {
 		t.Helper()
-		got, err := c.ActiveProvider(t.Context(), "email_validation")
+		got, err := c.Providers.Active(t.Context(), "email_validation")
 		if err != nil || got != want || d.asked.Load() != asked {
 			t.Fatalf("%q is in use, %v, asked %d times; want %q and %d", got, err, d.asked.Load(), want, asked)
 		}
 	}
 	d.away.Store(true)
-	if got, err := c.ActiveProvider(t.Context(), "email_validation"); err == nil {
+	if got, err := c.Providers.Active(t.Context(), "email_validation"); err == nil {
 		t.Fatalf("without any answer %q is in use", got)
 	}
 	d.away.Store(false)
@@ -73,7 +73,7 @@ func TestActiveProvider(t *testing.T) {
 	d.away.Store(false)
 	d.active.Store("millionverifier")
 	check("millionverifier", 4)
-	if _, err := c.ActiveProvider(t.Context(), "sms"); fault.From(err).Code != fault.CodeNotFound {
+	if _, err := c.Providers.Active(t.Context(), "sms"); fault.From(err).Code != fault.CodeNotFound {
 		t.Errorf("a group that there is not: %v", err)
 	}
 }

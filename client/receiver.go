@@ -1,23 +1,10 @@
 package client
 
 import (
-	"context"
 	"time"
 
-	"github.com/recoup-dev/recoup"
 	"github.com/recoup-dev/recoup/internal/signature"
 )
-
-// Receivers are the addresses that a node pushes work to.
-type Receivers struct {
-	Node      string            `json:"node" doc:"the node that tells it: each has its own view"`
-	Receivers []recoup.Receiver `json:"receivers" doc:"all of them"`
-}
-
-// Receivers returns the state of the receivers of the node that answers.
-func (c *Client) Receivers(ctx context.Context, options ...CallOption) (Receivers, error) {
-	return get[Receivers](ctx, c, "/v1/receivers", nil, options)
-}
 
 const (
 	// SignatureHeader is the header with the signature of a delivery or a webhook

@@ -18,7 +18,7 @@ type resultSender struct {
 
 // pendingResult is one result on its way.
 type pendingResult struct {
-	result Result
+	result recoup.RetryResult
 	answer chan error // has room for one, so that the sender never blocks
 }
 
@@ -45,7 +45,7 @@ func decided(err error) bool {
 }
 
 // send hands in a result and waits for what the server says of it.
-func (k *resultSender) send(ctx context.Context, r Result) error {
+func (k *resultSender) send(ctx context.Context, r recoup.RetryResult) error {
 	l := pendingResult{r, make(chan error, 1)}
 	select {
 	case k.queue <- l:
@@ -87,11 +87,11 @@ func (k *resultSender) gather(first pendingResult) []pendingResult {
 
 // deliver sends what is pending in one request and answers each.
 func (k *resultSender) deliver(ctx context.Context, pending []pendingResult) {
-	results := make([]Result, len(pending))
+	results := make([]recoup.RetryResult, len(pending))
 	for i, l := range pending {
 		results[i] = l.result
 	}
-	items, err := k.client.Results(ctx, results, NoRetry(), Brief())
+	items, err := k.client.Retries.Results(ctx, results, NoRetry(), Brief())
 	for i, l := range pending {
 		if err != nil {
 			l.answer <- err

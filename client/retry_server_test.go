@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/recoup-dev/recoup"
-	"github.com/recoup-dev/recoup/client"
 	"github.com/recoup-dev/recoup/fault"
 )
 
@@ -22,10 +21,10 @@ type retryServer struct {
 	mu      sync.Mutex
 	due     []recoup.Error
 	claims  []recoup.RetryClaim
-	results []client.Result                           // all but extensions
+	results []recoup.RetryResult                      // all but extensions
 	extends []time.Time                               // when leases were extended
 	arrived chan struct{}                             // closed when something falls due
-	judge   func(client.Result) *fault.Error          // refuses a result
+	judge   func(recoup.RetryResult) *fault.Error     // refuses a result
 	fail    func(path string, n int) http.HandlerFunc // takes the place of the n-th request for a path, from 0
 	n       map[string]int
 }
@@ -39,7 +38,7 @@ func token(id recoup.ID) recoup.ID {
 func newRetryServer(lease time.Duration, due int) *retryServer {
 	o := &retryServer{
 		lease: lease, now: time.Now, arrived: make(chan struct{}), n: map[string]int{},
-		judge: func(client.Result) *fault.Error { return nil },
+		judge: func(recoup.RetryResult) *fault.Error { return nil },
 		fail:  func(string, int) http.HandlerFunc { return nil },
 	}
 	o.add(due)
@@ -102,29 +101,29 @@ func (o *retryServer) claim(w http.ResponseWriter, r *http.Request) {
 				return
 			}
 		}
-		_ = json.NewEncoder(w).Encode(client.Claimed{Errors: claimed})
+		_ = json.NewEncoder(w).Encode(recoup.RetryClaimed{Errors: claimed})
 		return
 	}
 }
 
 func (o *retryServer) result(w http.ResponseWriter, r *http.Request) {
-	var batch client.ResultBatch
+	var batch recoup.RetryResultBatch
 	if err := json.NewDecoder(r.Body).Decode(&batch); err != nil {
 		panic(err)
 	}
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	var answer client.ActedBatch
+	var answer recoup.ActResultBatch
 	for _, result := range batch.Results {
-		item := client.Item[client.Acted]{Result: &client.Acted{}}
+		item := recoup.Item[recoup.ActResult]{Result: &recoup.ActResult{}}
 		switch refusal := o.judge(result); {
 		case refusal != nil:
 			failure, err := json.Marshal(refusal)
 			if err != nil {
 				panic(err)
 			}
-			item = client.Item[client.Acted]{Failure: failure}
-		case result.Outcome == client.Extended:
+			item = recoup.Item[recoup.ActResult]{Failure: failure}
+		case result.Outcome == recoup.OutcomeExtended:
 			o.extends = append(o.extends, o.now())
 		default:
 			o.results = append(o.results, result)

@@ -87,7 +87,7 @@ type stageRun struct {
 // claim takes what is there, and waits if there is nothing.
 func (s *stageRun) claim(ctx context.Context, limit int) ([]recoup.ClaimedWork, error) {
 	claimed, err := claimTwice(ctx, s.pool, s.Poll, func(ctx context.Context, wait int) ([]recoup.ClaimedWork, error) {
-		return s.Client.ClaimWork(ctx, recoup.WorkClaim{Lanes: s.lanes, Worker: s.Name, Limit: limit, LeaseSeconds: seconds(s.Lease), WaitSeconds: wait}, NoRetry())
+		return s.Client.Work.Claim(ctx, recoup.WorkClaim{Lanes: s.lanes, Worker: s.Name, Limit: limit, LeaseSeconds: seconds(s.Lease), WaitSeconds: wait}, NoRetry())
 	})
 	return claimed[:min(len(claimed), limit)], err
 }
@@ -101,7 +101,7 @@ func (s *stageRun) work(w recoup.ClaimedWork, received time.Time) {
 	err := errNoResult // should a stage end its goroutine
 	lease := heldLease{of: "work_id", id: w.WorkID, lasts: w.LeaseEndsAt.Sub(w.LeasedAt), received: received,
 		extend: func(ctx context.Context, seconds int) error {
-			_, err := s.Client.WorkResult(ctx, recoup.WorkResult{WorkID: w.WorkID, LeaseToken: w.LeaseToken, Outcome: Extended, LeaseSeconds: seconds}, NoRetry())
+			_, err := s.Client.Work.Result(ctx, recoup.WorkResult{WorkID: w.WorkID, LeaseToken: w.LeaseToken, Outcome: recoup.OutcomeExtended, LeaseSeconds: seconds}, NoRetry())
 			if err != nil && !s.Client.o.Registry.Classify(err).Retryable(recoup.ConditionIdempotencyKey) {
 				return decision{err}
 			}
@@ -119,7 +119,7 @@ func (s *stageRun) run(ctx context.Context, w *recoup.ClaimedWork) error {
 	var progress recoup.WorkProgress
 	var err error
 	if w.Claims > 1 || !w.ReplayID.IsZero() {
-		if progress, err = s.Client.Progress(ctx, w.WorkID, w.LeaseToken); err != nil {
+		if progress, err = s.Client.Work.Progress(ctx, w.WorkID, w.LeaseToken); err != nil {
 			return err
 		}
 	}
@@ -142,17 +142,17 @@ func (s *stageRun) run(ctx context.Context, w *recoup.ClaimedWork) error {
 // result turns what the runner returned into a wire result. An error that is not a
 // final failure releases the work.
 func (s *stageRun) result(w *recoup.ClaimedWork, err error) recoup.WorkResult {
-	r := recoup.WorkResult{WorkID: w.WorkID, LeaseToken: w.LeaseToken, Outcome: Succeeded}
+	r := recoup.WorkResult{WorkID: w.WorkID, LeaseToken: w.LeaseToken, Outcome: recoup.OutcomeSucceeded}
 	var failed *recoup.StageFailure
 	switch {
 	case err == nil:
 	case errors.As(err, &failed):
 		failure := *failed
 		failure.WorkID = recoup.ID{} // the result has it
-		r.Outcome, r.Failure = Failed, &failure
+		r.Outcome, r.Failure = recoup.OutcomeFailed, &failure
 	default:
 		s.Logger.Warn("work is given back", "work_id", w.WorkID, "error", err)
-		r.Outcome = Released
+		r.Outcome = recoup.OutcomeReleased
 	}
 	return r
 }
@@ -163,7 +163,7 @@ func (s *stageRun) result(w *recoup.ClaimedWork, err error) recoup.WorkResult {
 func (s *stageRun) submit(r recoup.WorkResult) {
 	key := IdempotencyKey(r.WorkID.String() + "/" + r.LeaseToken.String() + "/" + r.Outcome)
 	for failures := 1; ; failures++ {
-		_, err := s.Client.WorkResult(s.all, r, key)
+		_, err := s.Client.Work.Result(s.all, r, key)
 		if err == nil || s.all.Err() != nil {
 			return
 		}

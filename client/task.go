@@ -21,7 +21,7 @@ func (s *workerRun) work(e recoup.Error, received time.Time) {
 	var err error
 	lease := heldLease{of: "error_id", id: e.ID, lasts: e.LeaseEndsAt.Sub(e.LeasedAt), received: received,
 		extend: func(ctx context.Context, seconds int) error {
-			return s.sender.send(ctx, Result{ErrorID: e.ID, LeaseToken: e.LeaseToken, Outcome: Extended, LeaseSeconds: seconds})
+			return s.sender.send(ctx, recoup.RetryResult{ErrorID: e.ID, LeaseToken: e.LeaseToken, Outcome: recoup.OutcomeExtended, LeaseSeconds: seconds})
 		}}
 	cause := s.holding(lease, func(ctx context.Context) { s.run(ctx, e, &err) })
 	if err != nil && errors.Is(cause, ErrLeaseLost) {
@@ -47,8 +47,8 @@ func (s *workerRun) run(ctx context.Context, e recoup.Error, err *error) {
 }
 
 // result turns what the handler returned into a wire result.
-func (s *workerRun) result(e *recoup.Error, err, cause error) Result {
-	r := Result{ErrorID: e.ID, LeaseToken: e.LeaseToken, Outcome: Succeeded}
+func (s *workerRun) result(e *recoup.Error, err, cause error) recoup.RetryResult {
+	r := recoup.RetryResult{ErrorID: e.ID, LeaseToken: e.LeaseToken, Outcome: recoup.OutcomeSucceeded}
 	if err == nil {
 		return r
 	}
@@ -59,7 +59,7 @@ func (s *workerRun) result(e *recoup.Error, err, cause error) Result {
 	} else if _, malformed := recoup.ParseCode(string(code)); malformed != nil {
 		code = fault.CodeInternalError
 	}
-	r.Outcome, r.Code, r.Reason, r.Proven = Failed, string(code), excerpt(err), s.Proven
+	r.Outcome, r.Code, r.Reason, r.Proven = recoup.OutcomeFailed, string(code), excerpt(err), s.Proven
 	r.RetryAfter = seconds(max(v.RetryAfter, 0))
 	return r
 }
@@ -82,7 +82,7 @@ func excerpt(err error) string {
 }
 
 // submit sends a result until the server has accepted or refused it.
-func (s *workerRun) submit(r Result) {
+func (s *workerRun) submit(r recoup.RetryResult) {
 	for failures := 1; ; failures++ {
 		err := s.sender.send(s.all, r)
 		if err == nil || s.all.Err() != nil {

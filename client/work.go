@@ -7,135 +7,90 @@ import (
 	"time"
 
 	"github.com/recoup-dev/recoup"
+	"github.com/recoup-dev/recoup/internal/query"
 )
-
-// NewWorkBatch is many pieces of work; each succeeds or fails on its own.
-type NewWorkBatch struct {
-	Work []recoup.NewWork `json:"work" minItems:"1" maxItems:"1000" doc:"the pieces of work; each succeeds or fails on its own"`
-}
-
-// WorkBatch answers a [NewWorkBatch], in its order.
-type WorkBatch struct {
-	Items []Item[recoup.Work] `json:"items" doc:"an answer for each, in their order"`
-}
-
-// WorkClaimed is what a claim leased.
-type WorkClaimed struct {
-	Work []recoup.ClaimedWork `json:"work" doc:"what was leased, each with its lease_token; empty: there is none"`
-}
-
-// Released is the outcome of work that its worker gives back unfinished. It does not
-// count as a failure.
-const Released = "release"
-
-// WorkResultBatch is many results; each succeeds or fails on its own.
-type WorkResultBatch struct {
-	Results []recoup.WorkResult `json:"results" minItems:"1" maxItems:"1000" doc:"the results; each succeeds or fails on its own"`
-}
-
-// WorkDoneBatch answers a [WorkResultBatch], in its order.
-type WorkDoneBatch struct {
-	Items []Item[recoup.WorkDone] `json:"items" doc:"an answer for each result, in their order"`
-}
-
-// WorkLease names work that a worker holds. Work that is not in the queue has no
-// token.
-type WorkLease struct {
-	LeaseToken recoup.ID `json:"lease_token,omitzero" doc:"of the claim"`
-}
-
-// NewCheckpoint is the output of a finished stage.
-type NewCheckpoint struct {
-	LeaseToken recoup.ID `json:"lease_token,omitzero" doc:"of work that was claimed"`
-	Output     []byte    `json:"output,omitempty" doc:"base64, at most 1 MiB; kept encrypted"`
-}
-
-// WorkPauses is what is paused, oldest first.
-type WorkPauses struct {
-	Pauses []recoup.WorkPause `json:"pauses" doc:"what is paused"`
-}
 
 // Submit enqueues work, at most 1000 pieces. Each succeeds or fails on its own; answers
 // are in the order of the work. See [Item.Get].
-func (c *Client) Submit(ctx context.Context, work []recoup.NewWork, options ...CallOption) ([]Item[recoup.Work], error) {
-	r := request{method: http.MethodPost, path: "/v1/work", body: NewWorkBatch{work}, safety: keyed}
-	answer, err := call[WorkBatch](ctx, c, r, options)
+func (s WorkService) Submit(ctx context.Context, work []recoup.NewWork, options ...CallOption) ([]Item[recoup.Work], error) {
+	r := Request{Method: http.MethodPost, Path: "/v1/work", Body: recoup.NewWorkBatch{Work: work}, Safety: IdempotentByKey}
+	answer, err := call[recoup.WorkBatch](ctx, s.c, r, options)
 	if err != nil {
 		return nil, err
 	}
-	return checkCount(answer.Items, len(work))
+	return itemsOf(answer.Items, len(work))
 }
 
-// ClaimWork leases work; with WaitSeconds it is a long poll. It may return none. If
+// Claim leases work; with WaitSeconds it is a long poll. It may return none. If
 // its answer is lost, what it leased can be claimed again when the leases expire.
 // [StageWorker] does all of this by itself.
-func (c *Client) ClaimWork(ctx context.Context, claim recoup.WorkClaim, options ...CallOption) ([]recoup.ClaimedWork, error) {
-	r := request{method: http.MethodPost, path: "/v1/work/claim", body: claim, wait: time.Duration(claim.WaitSeconds) * time.Second}
-	answer, err := call[WorkClaimed](ctx, c, r, options)
+func (s WorkService) Claim(ctx context.Context, claim recoup.WorkClaim, options ...CallOption) ([]recoup.ClaimedWork, error) {
+	r := Request{Method: http.MethodPost, Path: "/v1/work/claim", Body: claim, Wait: time.Duration(claim.WaitSeconds) * time.Second, Safety: Idempotent}
+	answer, err := call[recoup.WorkClaimed](ctx, s.c, r, options)
 	return answer.Work, err
 }
 
-// WorkResults submits results in bulk, at most 1000. Each succeeds or fails on its own;
+// Results submits results in bulk, at most 1000. Each succeeds or fails on its own;
 // answers are in the order of the results. See [Item.Get].
-func (c *Client) WorkResults(ctx context.Context, results []recoup.WorkResult, options ...CallOption) ([]Item[recoup.WorkDone], error) {
-	r := request{method: http.MethodPost, path: "/v1/work/results", body: WorkResultBatch{results}, safety: keyed}
-	answer, err := call[WorkDoneBatch](ctx, c, r, options)
+func (s WorkService) Results(ctx context.Context, results []recoup.WorkResult, options ...CallOption) ([]Item[recoup.WorkDone], error) {
+	r := Request{Method: http.MethodPost, Path: "/v1/work/results", Body: recoup.WorkResultBatch{Results: results}, Safety: IdempotentByKey}
+	answer, err := call[recoup.WorkDoneBatch](ctx, s.c, r, options)
 	if err != nil {
 		return nil, err
 	}
-	return checkCount(answer.Items, len(results))
+	return itemsOf(answer.Items, len(results))
 }
 
-// WorkResult submits the result of one piece of work. A failure whose class may be
+// Result submits the result of one piece of work. A failure whose class may be
 // retried, and that is not final, puts the work back into the queue at the stage that
 // failed, due after a back-off, until the stage has used the attempts of the policy; then,
 // and after any other failure, the work is a dead letter.
-func (c *Client) WorkResult(ctx context.Context, result recoup.WorkResult, options ...CallOption) (recoup.WorkDone, error) {
-	r := request{method: http.MethodPost, path: "/v1/work/" + result.WorkID.String() + "/" + result.Outcome, safety: keyed}
-	if result.Outcome == Extended {
-		r.safety = harmless
+func (s WorkService) Result(ctx context.Context, result recoup.WorkResult, options ...CallOption) (recoup.WorkDone, error) {
+	r := Request{Method: http.MethodPost, Path: "/v1/work/" + result.WorkID.String() + "/" + result.Outcome, Safety: IdempotentByKey}
+	if result.Outcome == recoup.OutcomeExtended {
+		r.Safety = Idempotent
 	}
 	result.WorkID, result.Outcome = recoup.ID{}, ""
-	r.body = result
-	return call[recoup.WorkDone](ctx, c, r, options)
+	r.Body = result
+	return call[recoup.WorkDone](ctx, s.c, r, options)
 }
 
 // Progress returns the outputs of the stages that are finished.
-func (c *Client) Progress(ctx context.Context, work, token recoup.ID, options ...CallOption) (recoup.WorkProgress, error) {
-	r := request{method: http.MethodPost, path: "/v1/work/" + work.String() + "/progress", body: WorkLease{token}}
-	return call[recoup.WorkProgress](ctx, c, r, options)
+func (s WorkService) Progress(ctx context.Context, work, token recoup.ID, options ...CallOption) (recoup.WorkProgress, error) {
+	r := Request{Method: http.MethodPost, Path: "/v1/work/" + work.String() + "/progress", Body: recoup.WorkLease{LeaseToken: token}, Safety: Idempotent}
+	return call[recoup.WorkProgress](ctx, s.c, r, options)
 }
 
 // SaveCheckpoint stores the output of a stage. When it returns nil the output is
 // durable.
-func (c *Client) SaveCheckpoint(ctx context.Context, work recoup.ID, stage string, n NewCheckpoint, options ...CallOption) error {
-	r := request{method: http.MethodPut, path: "/v1/work/" + work.String() + "/checkpoints/" + url.PathEscape(stage), body: n}
-	_, err := call[struct{}](ctx, c, r, options)
+func (s WorkService) SaveCheckpoint(ctx context.Context, work recoup.ID, stage string, n recoup.NewCheckpoint, options ...CallOption) error {
+	r := Request{Method: http.MethodPut, Path: "/v1/work/" + work.String() + "/checkpoints/" + url.PathEscape(stage), Body: n}
+	_, err := call[struct{}](ctx, s.c, r, options)
 	return err
 }
 
-// ForgetCheckpoints deletes the outputs of all stages of a piece of work.
-func (c *Client) ForgetCheckpoints(ctx context.Context, work, token recoup.ID, options ...CallOption) error {
-	r := request{method: http.MethodPost, path: "/v1/work/" + work.String() + "/forget", body: WorkLease{token}}
-	_, err := call[struct{}](ctx, c, r, options)
+// DeleteCheckpoints deletes the outputs of all stages of a piece of work.
+func (s WorkService) DeleteCheckpoints(ctx context.Context, work, token recoup.ID, options ...CallOption) error {
+	r := Request{Method: http.MethodPost, Path: "/v1/work/" + work.String() + "/forget", Body: recoup.WorkLease{LeaseToken: token}, Safety: Idempotent}
+	_, err := call[struct{}](ctx, s.c, r, options)
 	return err
 }
 
-// PauseWork keeps work from being claimed. It replaces an earlier pause of the same
+// Pause keeps work from being claimed. It replaces an earlier pause of the same
 // scope.
-func (c *Client) PauseWork(ctx context.Context, p recoup.NewPause, options ...CallOption) (recoup.WorkPause, error) {
-	return call[recoup.WorkPause](ctx, c, request{method: http.MethodPost, path: "/v1/pauses", body: p}, options)
+func (s WorkService) Pause(ctx context.Context, p recoup.NewPause, options ...CallOption) (recoup.WorkPause, error) {
+	return call[recoup.WorkPause](ctx, s.c, Request{Method: http.MethodPost, Path: "/v1/pauses", Body: p, Safety: Idempotent}, options)
 }
 
-// UnpauseWork ends the pause of exactly this pipeline, stage and class.
-func (c *Client) UnpauseWork(ctx context.Context, p recoup.NewPause, options ...CallOption) error {
-	q := query{}.text("pipeline", p.Pipeline).text("stage", p.Stage).text("error_class", string(p.Class)).text("reason", p.Reason)
-	_, err := call[struct{}](ctx, c, request{method: http.MethodDelete, path: "/v1/pauses", query: q.values()}, options)
+// Resume ends the pause of exactly this pipeline, stage and class.
+func (s WorkService) Resume(ctx context.Context, p recoup.NewPause, options ...CallOption) error {
+	q := query.Values{}.Text("pipeline", p.Pipeline).Text("stage", p.Stage).Text("error_class", string(p.Class)).Text("reason", p.Reason)
+	_, err := call[struct{}](ctx, s.c, Request{Method: http.MethodDelete, Path: "/v1/pauses", Query: q.URL()}, options)
 	return err
 }
 
-// WorkPauses lists what is paused, oldest first.
-func (c *Client) WorkPauses(ctx context.Context, options ...CallOption) ([]recoup.WorkPause, error) {
-	answer, err := get[WorkPauses](ctx, c, "/v1/pauses", nil, options)
+// Pauses lists what is paused, oldest first.
+func (s WorkService) Pauses(ctx context.Context, options ...CallOption) ([]recoup.WorkPause, error) {
+	answer, err := get[recoup.WorkPauses](ctx, s.c, "/v1/pauses", nil, options)
 	return answer.Pauses, err
 }

@@ -108,7 +108,7 @@ type workerRun struct {
 // claim takes what is due, and waits if nothing is.
 func (s *workerRun) claim(ctx context.Context, limit int) ([]recoup.Error, error) {
 	claimed, err := claimTwice(ctx, s.pool, s.Poll, func(ctx context.Context, wait int) ([]recoup.Error, error) {
-		return s.Client.Claim(ctx, recoup.RetryClaim{Tables: s.Tables, Worker: s.Name, Limit: limit, LeaseSeconds: seconds(s.Lease), WaitSeconds: wait}, NoRetry())
+		return s.Client.Retries.Claim(ctx, recoup.RetryClaim{Tables: s.Tables, Worker: s.Name, Limit: limit, LeaseSeconds: seconds(s.Lease), WaitSeconds: wait}, NoRetry())
 	})
 	// An error comes without a lease if the claim found that its last lease had
 	// expired, and recorded that instead.

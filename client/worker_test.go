@@ -93,7 +93,7 @@ func TestResults(t *testing.T) {
 			if r.LeaseToken != token(r.ErrorID) || len(r.Reason) > 1000 || strings.Contains(r.Reason, "\x00") {
 				t.Errorf("sent %+v", r)
 			}
-			if failed := r.Outcome == client.Failed; failed != slices.Equal(r.Proven, []recoup.Condition{recoup.ConditionIdempotencyKey}) || failed == (r.Reason == "") {
+			if failed := r.Outcome == recoup.OutcomeFailed; failed != slices.Equal(r.Proven, []recoup.Condition{recoup.ConditionIdempotencyKey}) || failed == (r.Reason == "") {
 				t.Errorf("sent %+v", r)
 			}
 			if r.ErrorID == id(2) && r.RetryAfter != 2 {
@@ -175,8 +175,8 @@ func TestLeaseIsLost(t *testing.T) {
 		after       time.Duration
 	}{
 		"the server says so": {func(o *retryServer) {
-			o.judge = func(r client.Result) *fault.Error {
-				if r.Outcome == client.Extended {
+			o.judge = func(r recoup.RetryResult) *fault.Error {
+				if r.Outcome == recoup.OutcomeExtended {
 					return lost
 				}
 				return nil
@@ -241,7 +241,7 @@ func TestLeaseSurvivesTrouble(t *testing.T) {
 			return nil
 		}
 		busy := fault.New(fault.CodeDatabaseBusy, "")
-		o.judge = func(r client.Result) *fault.Error { // once
+		o.judge = func(r recoup.RetryResult) *fault.Error { // once
 			answer := busy
 			busy = nil
 			return answer
@@ -349,8 +349,8 @@ func TestWorkerInTrouble(t *testing.T) {
 		o := newRetryServer(time.Minute, 2)
 		busy := fault.New(fault.CodeDatabaseBusy, "")
 		refusals := 2
-		o.judge = func(r client.Result) *fault.Error { // of one item, for the moment
-			if refusals--; r.Outcome == client.Succeeded && refusals >= 0 {
+		o.judge = func(r recoup.RetryResult) *fault.Error { // of one item, for the moment
+			if refusals--; r.Outcome == recoup.OutcomeSucceeded && refusals >= 0 {
 				return busy
 			}
 			return nil

@@ -65,7 +65,7 @@ func (p *pipeline) work(ctx context.Context, company string, retried waiting) er
 	}
 	e := reported.Error
 	if reported.Repeated { // much may have happened since
-		if e, err = p.client.Error(ctx, e.ID); err != nil {
+		if e, err = p.client.Errors.Get(ctx, e.ID); err != nil {
 			return fmt.Errorf("looking after %s: %w", company, err)
 		}
 	}
@@ -97,7 +97,7 @@ func (p *pipeline) promote(ctx context.Context, companies []string) (blocked []s
 
 // explain says what blocks a company, whose turn it is and until when.
 func (p *pipeline) explain(ctx context.Context, company string) {
-	gate, err := p.client.Gate(ctx, company)
+	gate, err := p.client.CheckPromotion(ctx, company)
 	if err != nil {
 		fmt.Fprintf(p.out, "%s blocked\n", company)
 		return

@@ -75,7 +75,7 @@ func submit(ctx context.Context, c *client.Client, pictures []string) error {
 	for _, picture := range pictures {
 		work = append(work, recoup.NewWork{Pipeline: pipelineName, Stage: "fetch", EntityID: path.Base(picture), Payload: []byte(picture)})
 	}
-	items, err := c.Submit(ctx, work)
+	items, err := c.Work.Submit(ctx, work)
 	for i := range items {
 		if items[i].Failure != nil {
 			return fmt.Errorf("submitting %s: %s", pictures[i], items[i].Failure)
@@ -87,7 +87,7 @@ func submit(ctx context.Context, c *client.Client, pictures []string) error {
 // codes is the registry with the codes that the policy defines, so that a stage knows
 // which of its failures are worth another attempt.
 func codes(ctx context.Context, c *client.Client) (*fault.Registry, error) {
-	defined, err := c.Codes(ctx)
+	defined, err := c.Codes.List(ctx)
 	if err != nil {
 		return nil, err
 	}

@@ -47,7 +47,7 @@ func (s *show) submit(ctx context.Context) error {
 	for _, page := range pages() {
 		batch = append(batch, recoup.NewWork{Pipeline: pipelineName, Stage: "fetch", Payload: []byte(page), PayloadRef: "pages/" + page})
 	}
-	items, err := s.Submit(ctx, batch)
+	items, err := s.Work.Submit(ctx, batch)
 	if err != nil {
 		return err
 	}
@@ -79,11 +79,11 @@ func (s *show) operate(ctx context.Context) error {
 			return err
 		}
 	}
-	seen, err := s.PreviewReplay(ctx, recoup.ReplaySelection{Pipeline: pipelineName})
+	seen, err := s.Replays.Preview(ctx, recoup.ReplaySelection{Pipeline: pipelineName})
 	if err != nil {
 		return err
 	}
-	replay, err := s.Replay(ctx, recoup.NewReplay{Token: seen.Token, Reason: "the upstreams are back", Plan: recoup.ReplayPlan{Rate: 50}})
+	replay, err := s.Replays.Start(ctx, recoup.NewReplay{Token: seen.Token, Reason: "the upstreams are back", Plan: recoup.ReplayPlan{Rate: 50}})
 	if err != nil {
 		return err
 	}
@@ -91,7 +91,7 @@ func (s *show) operate(ctx context.Context) error {
 		return err
 	}
 	for _, page := range slices.Sorted(maps.Keys(dead)) {
-		if _, err := s.Verify(ctx, dead[page].ErrorID, recoup.Verification{Outcome: "DELIVERED", Note: "the channel shows it"}); err != nil {
+		if _, err := s.DeadLetters.Verify(ctx, dead[page].ErrorID, recoup.Verification{Outcome: "DELIVERED", Note: "the channel shows it"}); err != nil {
 			return err
 		}
 	}
@@ -104,7 +104,7 @@ func (s *show) operate(ctx context.Context) error {
 // settled waits until every page is posted to the channel or a dead letter.
 func (s *show) settled(ctx context.Context) (map[string]recoup.DeadLetter, error) {
 	for {
-		list, err := s.DeadLetters(ctx, recoup.DeadLetterFilter{Pipeline: pipelineName}, client.Page{})
+		list, err := s.DeadLetters.List(ctx, recoup.DeadLetterFilter{Pipeline: pipelineName}, client.Page{})
 		if err != nil {
 			return nil, err
 		}
@@ -152,20 +152,20 @@ func (s *show) remedy(ctx context.Context, d recoup.DeadLetter) error {
 		triage.Cause = recoup.CauseAuthConfig
 		remedy = recoup.Remediation{Link: "INC-44", Fixed: "the bot was let into the channel"}
 	}
-	if _, err := s.Triage(ctx, d.ErrorID, triage); err != nil {
+	if _, err := s.DeadLetters.Triage(ctx, d.ErrorID, triage); err != nil {
 		return err
 	}
-	if _, err := s.Remediate(ctx, d.ErrorID, remedy); err != nil {
+	if _, err := s.DeadLetters.Remediate(ctx, d.ErrorID, remedy); err != nil {
 		return err
 	}
-	_, err := s.Validate(ctx, d.ErrorID, recoup.Validation{Idempotent: true, Note: "every stage hands its key on"})
+	_, err := s.DeadLetters.Validate(ctx, d.ErrorID, recoup.Validation{Idempotent: true, Note: "every stage hands its key on"})
 	return err
 }
 
 // watch waits until a replay has ended.
 func (s *show) watch(ctx context.Context, id recoup.ID) error {
 	for {
-		r, err := s.ReplayStatus(ctx, id)
+		r, err := s.Replays.Get(ctx, id)
 		if err != nil {
 			return err
 		}

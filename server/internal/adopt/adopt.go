@@ -13,6 +13,7 @@ import (
 
 	"github.com/recoup-dev/recoup"
 	"github.com/recoup-dev/recoup/server/internal/adopt/preset"
+	"github.com/recoup-dev/recoup/server/internal/wire"
 )
 
 // Source is an existing table, as the catalog describes it.
@@ -96,16 +97,16 @@ type Adoption struct {
 	ID         int
 	Role       string // login role as which nodes call its functions; empty: the owner of the schema recoup
 	Source     *Source
-	Mapping    recoup.Mapping
+	Mapping    wire.Mapping
 	Default    recoup.Disposition // of the policy's table, which new rows get
 	Conditions Conditions
-	Preset     *preset.Preset     // nil: none
-	MoveTo     string             // another table of the policy; empty: it stays under its own
-	Rules      recoup.SourceRules // which columns are kept with errors, and whether rows leave
+	Preset     *preset.Preset   // nil: none
+	MoveTo     string           // another table of the policy; empty: it stays under its own
+	Rules      wire.SourceRules // which columns are kept with errors, and whether rows leave
 
 	// Of an adoption that was begun before: steps that are done, and for which rules.
 	done   []string
-	agreed recoup.SourceRules
+	agreed wire.SourceRules
 	former string // login role that was created for another database, of which this one is a copy; empty: none
 }
 

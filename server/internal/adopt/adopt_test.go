@@ -10,9 +10,9 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"github.com/recoup-dev/recoup"
 	"github.com/recoup-dev/recoup/server/internal/adopt"
 	"github.com/recoup-dev/recoup/server/internal/store/postgres/pgtest"
+	"github.com/recoup-dev/recoup/server/internal/wire"
 )
 
 // world is a database with a policy's table and a table of somebody else's.
@@ -109,12 +109,12 @@ func (w *world) runner() *adopt.Runner {
 	}
 }
 
-func (w *world) adopt(source string, m recoup.Mapping) {
+func (w *world) adopt(source string, m wire.Mapping) {
 	w.t.Helper()
 	w.adoptAs("shop.errors", source, m)
 }
 
-func (w *world) adoptAs(table, source string, m recoup.Mapping) {
+func (w *world) adoptAs(table, source string, m wire.Mapping) {
 	w.t.Helper()
 	plan, err := adopt.MakePlan(w.t.Context(), w.owner, adopt.Request{Source: source, As: table, Mapping: m})
 	if err != nil {
@@ -147,7 +147,7 @@ func TestAnAdoptionIsReachedByItsFunctions(t *testing.T) {
 	w := newWorld(t, `create table shop.failures (id bigint generated always as identity primary key, order_id text, kind text, note text, at timestamptz default now());
 		insert into shop.failures (order_id, kind, note, at) select 'o' || n, 'timeout', 'it took too long', '2026-01-01' from generate_series(1, 5) n`)
 	before := w.dump()
-	w.adopt("shop.failures", recoup.Mapping{Entity: "order_id", Code: "kind", Message: "note", CreatedAt: "at", Disposition: "disposition", ArchivedAt: "archived_at"})
+	w.adopt("shop.failures", wire.Mapping{Entity: "order_id", Code: "kind", Message: "note", CreatedAt: "at", Disposition: "disposition", ArchivedAt: "archived_at"})
 	want := func(conn *pgx.Conn, sql, rows string) {
 		t.Helper()
 		if calls.MatchString(sql) {

@@ -10,8 +10,8 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 
-	"github.com/recoup-dev/recoup"
 	"github.com/recoup-dev/recoup/server/internal/adopt"
+	"github.com/recoup-dev/recoup/server/internal/wire"
 )
 
 // TestReleaseAfterChanges changes a table behind the back of its adoption: a release takes
@@ -30,7 +30,7 @@ func TestReleaseAfterChanges(t *testing.T) {
 			t.Parallel()
 			const ddl = "create table shop.failures (id bigint primary key, order_id text, note text)"
 			plain, w := newWorld(t, ddl), newWorld(t, ddl)
-			w.adopt("shop.failures", recoup.Mapping{Entity: "order_id", Code: "", Message: "note"})
+			w.adopt("shop.failures", wire.Mapping{Entity: "order_id", Code: "", Message: "note"})
 			w.exec(change.sql)
 			if forgotten, err := w.runner().Release(t.Context(), change.now); err != nil || !forgotten {
 				t.Fatalf("released: %t, %v", forgotten, err)
@@ -60,7 +60,7 @@ func TestReleaseOfADetachedPartition(t *testing.T) {
 		create table shop.a partition of shop.failures for values from (0) to (10); create table shop.b partition of shop.failures for values from (10) to (20); create table shop.c partition of shop.failures for values from (20) to (30)`
 	const change = "alter table shop.failures detach partition shop.a; drop table shop.b"
 	w := newWorld(t, ddl)
-	w.adopt("shop.failures", recoup.Mapping{})
+	w.adopt("shop.failures", wire.Mapping{})
 	w.as(change)
 	w.as("insert into shop.a values (1, 'a')")
 	if _, err := w.runner().Release(t.Context(), "shop.failures"); err != nil {
@@ -136,7 +136,7 @@ func TestWritersOutliveChanges(t *testing.T) {
 			t.Parallel()
 			w := newWorld(t, "create table shop.failures (id bigint primary key, spare text, order_id text, note text)")
 			before := w.dump()
-			w.adopt("shop.failures", recoup.Mapping{Entity: "order_id", Message: "note"})
+			w.adopt("shop.failures", wire.Mapping{Entity: "order_id", Message: "note"})
 			seasoned := connect(t, w.url)
 			write(t, seasoned, "shop.failures", "id order_id note")
 			_, err := w.owner.Exec(t.Context(), c.sql, pgx.QueryExecModeSimpleProtocol)
@@ -174,7 +174,7 @@ func TestWritersOutliveChanges(t *testing.T) {
 func TestWritersWithAnOldSnapshot(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, "create table shop.failures (id bigint primary key, order_id text, note text)")
-	w.adopt("shop.failures", recoup.Mapping{Entity: "order_id", Message: "note"})
+	w.adopt("shop.failures", wire.Mapping{Entity: "order_id", Message: "note"})
 	writer := connect(t, w.url)
 	for _, sql := range []string{"insert into shop.failures values (0, 'a')", "begin isolation level repeatable read", "select"} {
 		if _, err := writer.Exec(t.Context(), sql); err != nil {
@@ -217,7 +217,7 @@ func TestWritersOutliveATypesChanges(t *testing.T) {
 func TestWritersOutliveARename(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, "create table shop.failures (id bigint primary key, order_id text)")
-	w.adopt("shop.failures", recoup.Mapping{Entity: "order_id"})
+	w.adopt("shop.failures", wire.Mapping{Entity: "order_id"})
 	admin := connect(t, strings.Replace(w.url, "recoup_owner@", "postgres@", 1))
 	was := w.role
 	w.role += "_renamed"

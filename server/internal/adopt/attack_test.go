@@ -5,8 +5,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/recoup-dev/recoup"
 	"github.com/recoup-dev/recoup/server/internal/adopt"
+	"github.com/recoup-dev/recoup/server/internal/wire"
 )
 
 // traps are places where code of a table's owner runs when its rows are read or written.
@@ -14,7 +14,7 @@ import (
 // to sequences stays when a transaction is rolled back.
 var traps = map[string]struct {
 	ddl     string
-	mapping recoup.Mapping
+	mapping wire.Mapping
 }{
 	"cast of an enum": {ddl: `create type shop.level as enum ('fatal', 'meh');
 		create function shop.level_text(shop.level) returns text language plpgsql as $f$ begin perform shop.trap(); return 'x'; end $f$;
@@ -22,10 +22,10 @@ var traps = map[string]struct {
 		create table shop.failures (id int primary key, order_id text, code shop.level); insert into shop.failures values (1, 'a', 'fatal')`},
 	"immutable function in a condition": {ddl: `create function shop.always(int) returns boolean language plpgsql immutable as $f$ begin perform shop.trap(); return true; end $f$;
 		create table shop.failures (id int primary key, order_id text); insert into shop.failures values (1, 'a')`,
-		mapping: recoup.Mapping{GovernedWhen: "shop.always(1) and shop.always(id)"}},
+		mapping: wire.Mapping{GovernedWhen: "shop.always(1) and shop.always(id)"}},
 	"check of a domain": {ddl: `create function shop.fits(text) returns boolean language plpgsql as $f$ begin perform shop.trap(); return true; end $f$;
 		create domain shop.short as text check (shop.fits(value)); create table shop.failures (id int primary key, order_id shop.short); insert into shop.failures values (1, 'a')`,
-		mapping: recoup.Mapping{ResolvedWhen: "order_id = 'x'::shop.short"}},
+		mapping: wire.Mapping{ResolvedWhen: "order_id = 'x'::shop.short"}},
 	"trigger, when a key is filled": {ddl: `create function shop.on_update() returns trigger language plpgsql as $f$ begin perform shop.trap(); return new; end $f$;
 		create function shop.at_commit() returns trigger language plpgsql as $f$ begin perform shop.trap(); return null; end $f$;
 		create table shop.failures (order_id text); insert into shop.failures values ('a'); create trigger a before update on shop.failures for each row execute function shop.on_update();
@@ -74,7 +74,7 @@ func TestAdoptRunsNothingAsAdministrator(t *testing.T) {
 func TestReleasedRoleCannotLogIn(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, "create table shop.failures (id int primary key, order_id text); create table shop.held (n int)")
-	w.adopt("shop.failures", recoup.Mapping{})
+	w.adopt("shop.failures", wire.Mapping{})
 	role := one(t, w, "select role from recoup.adoption_login")
 	w.as("grant select on shop.held to " + role)
 	var notes []string
@@ -98,7 +98,7 @@ func TestReleaseOfMovedObjects(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, "create table shop.failures (id int primary key, order_id text)")
 	before := w.dump()
-	w.adopt("shop.failures", recoup.Mapping{})
+	w.adopt("shop.failures", wire.Mapping{})
 	w.as("create view shop.dep as select * from recoup.adopted_1_recoup_release_first")
 	_, err := w.runner().Release(t.Context(), "shop.failures")
 	if err == nil || !strings.Contains(err.Error(), "something of yours uses the view recoup.adopted_1_recoup_release_first: view shop.dep depends on") {
@@ -108,7 +108,7 @@ func TestReleaseOfMovedObjects(t *testing.T) {
 	if _, err := w.runner().Release(t.Context(), "shop.failures"); err != nil {
 		t.Fatal(err)
 	}
-	w.adopt("shop.failures", recoup.Mapping{})
+	w.adopt("shop.failures", wire.Mapping{})
 	w.as(`alter function recoup.adopted_2_read(text[]) set schema shop; alter function recoup.adopted_2_insert() set schema shop;
 		alter function shop.adopted_2_read(text[]) rename to mine; alter view recoup.adopted_2_recoup_release_first set schema shop`)
 	forgotten, err := w.runner().Release(t.Context(), "shop.failures")
@@ -125,7 +125,7 @@ func TestReleaseOfMovedObjects(t *testing.T) {
 func TestReleaseBesideAProcedure(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, "create table shop.failures (id int primary key, order_id text)")
-	w.adopt("shop.failures", recoup.Mapping{})
+	w.adopt("shop.failures", wire.Mapping{})
 	w.as(`set check_function_bodies = off; do $d$ begin execute format('create procedure shop.p() language plpgsql as %L',
 		(select prosrc from pg_proc where proname = 'adopted_1_insert')); end $d$; reset check_function_bodies`)
 	forgotten, err := w.runner().Release(t.Context(), "shop.failures")

@@ -6,8 +6,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/recoup-dev/recoup"
 	"github.com/recoup-dev/recoup/server/internal/adopt"
+	"github.com/recoup-dev/recoup/server/internal/wire"
 )
 
 // victim is a table with columns that have the names of those that adoptions add.
@@ -38,7 +38,7 @@ func TestOwnerCannotRebindTheAdoption(t *testing.T) {
 			t.Run(name+", of "+owner, func(t *testing.T) {
 				t.Parallel()
 				w := newWorld(t, "create table shop.failures (id int primary key, order_id text)")
-				w.adopt("shop.failures", recoup.Mapping{Entity: "order_id"})
+				w.adopt("shop.failures", wire.Mapping{Entity: "order_id"})
 				admin := connect(t, strings.Replace(w.url, "recoup_owner@", owner+"@", 1))
 				other := func(sql string) {
 					t.Helper()
@@ -93,7 +93,7 @@ func TestOwnerCannotRebindTheAdoption(t *testing.T) {
 func TestAdoptionOfATableThatWasGiven(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, "create table shop.failures (id int primary key, order_id text)")
-	w.adopt("shop.failures", recoup.Mapping{Entity: "order_id"})
+	w.adopt("shop.failures", wire.Mapping{Entity: "order_id"})
 	w.exec("alter table shop.failures owner to recoup_owner")
 	plan, err := adopt.MakePlan(t.Context(), w.owner, adopt.Request{Source: "shop.failures"})
 	if err != nil {
@@ -121,7 +121,7 @@ func TestAdoptionOfATableThatWasGiven(t *testing.T) {
 		t.Error("a column of the new owner was dropped")
 	}
 	w.exec("alter table shop.failures drop column disposition, drop column archived_at")
-	w.adopt("shop.failures", recoup.Mapping{Entity: "order_id"})
+	w.adopt("shop.failures", wire.Mapping{Entity: "order_id"})
 }
 
 // TestSeveralAdoptionsOfOneTable binds two adoptions to one table. Which of them is meant is not guessed:
@@ -131,8 +131,8 @@ func TestSeveralAdoptionsOfOneTable(t *testing.T) {
 	w := newWorld(t, "create table shop.failures (id int primary key, order_id text); create table shop.others (id int primary key, order_id text)")
 	w.exec(`insert into recoup.error_table (table_name, hub, entity_column, dispositions, default_disposition, ttl, blocks, policy_version)
 		values ('shop.second', 'shop', 'order_id', '{RETRY,PARKED,ARCHIVE,RESOLVED}', 'RETRY', '30 days', true, '1.0.0')`)
-	w.adopt("shop.failures", recoup.Mapping{Entity: "order_id"})
-	w.adoptAs("shop.second", "shop.others", recoup.Mapping{Entity: "order_id"})
+	w.adopt("shop.failures", wire.Mapping{Entity: "order_id"})
+	w.adoptAs("shop.second", "shop.others", wire.Mapping{Entity: "order_id"})
 	w.exec("drop view recoup.adopted_1_source; alter table shop.failures rename to gone; alter table shop.others rename to failures")
 	_, err := adopt.MakePlan(t.Context(), w.owner, adopt.Request{Source: "shop.failures"})
 	if err == nil || !strings.Contains(err.Error(), "adoptions 1 (shop.failures) and 2 (shop.others)") {

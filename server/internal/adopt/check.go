@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/recoup-dev/recoup"
 	"github.com/recoup-dev/recoup/server/internal/adopt/preset"
+	"github.com/recoup-dev/recoup/server/internal/wire"
 )
 
 // refuseKind says why a relation cannot be adopted at all.
@@ -48,7 +48,7 @@ func (p *Plan) refuseKind() {
 	case !s.OwnerUses:
 		refuse(fmt.Sprintf("%s owns %s and may not use the schema %s: its functions would not reach the table", s.Owner, s, s.Schema),
 			fmt.Sprintf("run GRANT USAGE ON SCHEMA %s TO %s as %s", quote(s.Schema), quote(s.Owner), s.SchemaOwner))
-	case p.Adopted != nil && p.Adopted.State == recoup.AdoptionReleasing:
+	case p.Adopted != nil && p.Adopted.State == wire.AdoptionReleasing:
 		refuse(s.String()+" is being released, and its open errors are not ended yet", "run recoup adopt release again while a node runs, then adopt it")
 	}
 	p.refuseOthers()

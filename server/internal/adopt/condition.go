@@ -10,9 +10,9 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 
-	"github.com/recoup-dev/recoup"
 	"github.com/recoup-dev/recoup/server/internal/adopt/preset"
 	"github.com/recoup-dev/recoup/server/internal/pgsession"
+	"github.com/recoup-dev/recoup/server/internal/wire"
 )
 
 // conditionColumn is that of a temporary copy of the source, for a condition.
@@ -22,7 +22,7 @@ const conditionColumn = "recoup_condition"
 const notImmutable = "42P17"
 
 // readConditions checks the conditions of a mapping against the source.
-func readConditions(ctx context.Context, conn *pgx.Conn, path []string, s *Source, m recoup.Mapping, p *preset.Preset) (c Conditions, err error) {
+func readConditions(ctx context.Context, conn *pgx.Conn, path []string, s *Source, m wire.Mapping, p *preset.Preset) (c Conditions, err error) {
 	for _, part := range []struct {
 		name, text string
 		to         *string

@@ -6,8 +6,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/recoup-dev/recoup"
 	"github.com/recoup-dev/recoup/server/internal/adopt"
+	"github.com/recoup-dev/recoup/server/internal/wire"
 )
 
 // TestConditions shows which conditions of an owner are taken, and that nothing is done
@@ -38,7 +38,7 @@ func TestConditions(t *testing.T) {
 		"true; true":               "expected one SQL condition",
 		"row_number() over () = 1": "window",
 	} {
-		_, err := adopt.MakePlan(t.Context(), w.owner, adopt.Request{Source: "shop.failures", As: "shop.errors", Mapping: recoup.Mapping{ResolvedWhen: condition}})
+		_, err := adopt.MakePlan(t.Context(), w.owner, adopt.Request{Source: "shop.failures", As: "shop.errors", Mapping: wire.Mapping{ResolvedWhen: condition}})
 		switch {
 		case refused == "" && err != nil:
 			t.Errorf("%s: %v", condition, err)
@@ -94,14 +94,14 @@ func TestRefusals(t *testing.T) {
 // of the same table of the policy.
 func TestAnAdoptedTableIsNotAdoptedOtherwise(t *testing.T) {
 	w := newWorld(t, "create table shop.failures (id int primary key, order_id text, other_id text); create table shop.more (id int primary key, order_id text)")
-	w.adopt("shop.failures", recoup.Mapping{})
+	w.adopt("shop.failures", wire.Mapping{})
 	for source, r := range map[string]struct {
 		entity, why string
 	}{
 		"shop.failures": {"other_id", `was adopted with "order_id"`},
 		"shop.more":     {"", "governs shop.failures already"},
 	} {
-		plan, err := adopt.MakePlan(t.Context(), w.owner, adopt.Request{Source: source, As: "shop.errors", Mapping: recoup.Mapping{Entity: r.entity}})
+		plan, err := adopt.MakePlan(t.Context(), w.owner, adopt.Request{Source: source, As: "shop.errors", Mapping: wire.Mapping{Entity: r.entity}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -143,7 +143,7 @@ func TestBothOwnersAreNeeded(t *testing.T) {
 // planned: the plan says what fails.
 func TestConditionThatFailsOnARow(t *testing.T) {
 	w := newWorld(t, `create table shop.failures (id int primary key, order_id text, n int); insert into shop.failures values (1, 'o1', 1), (2, 'o2', 0)`)
-	plan, err := adopt.MakePlan(t.Context(), w.owner, adopt.Request{Source: "shop.failures", As: "shop.errors", Mapping: recoup.Mapping{Entity: "order_id", ResolvedWhen: "1 / n = 2"}})
+	plan, err := adopt.MakePlan(t.Context(), w.owner, adopt.Request{Source: "shop.failures", As: "shop.errors", Mapping: wire.Mapping{Entity: "order_id", ResolvedWhen: "1 / n = 2"}})
 	if err != nil || len(plan.Refusals) > 0 {
 		t.Fatalf("%v, refused: %v", err, plan.Refusals)
 	}

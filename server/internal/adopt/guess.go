@@ -4,7 +4,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/recoup-dev/recoup"
+	"github.com/recoup-dev/recoup/server/internal/wire"
 )
 
 // The names that columns have, likeliest first.
@@ -19,7 +19,7 @@ var (
 
 // Guess completes a mapping: what nobody has said is guessed from names, types and a
 // sample. What cannot be guessed stays empty.
-func Guess(s *Source, sample Sample, said recoup.Mapping, entityColumn string) recoup.Mapping {
+func Guess(s *Source, sample Sample, said wire.Mapping, entityColumn string) wire.Mapping {
 	g := guesser{source: s, sample: sample}
 	m := said
 	for _, name := range []string{m.Entity, m.Code, m.Message, m.Severity, m.CreatedAt, m.LastSeen} {

@@ -3,7 +3,7 @@ package adopt_test
 import (
 	"testing"
 
-	"github.com/recoup-dev/recoup"
+	"github.com/recoup-dev/recoup/server/internal/wire"
 )
 
 // TestFunctionsGoByTheIndex calls what nodes call on a table of 100,000 rows: none of it
@@ -19,7 +19,7 @@ func TestFunctionsGoByTheIndex(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t, ddl)
-			w.adopt("shop.failures", recoup.Mapping{})
+			w.adopt("shop.failures", wire.Mapping{})
 			tx, err := w.owner.Begin(t.Context())
 			if err != nil {
 				t.Fatal(err)

@@ -5,9 +5,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/recoup-dev/recoup"
 	"github.com/recoup-dev/recoup/retry"
 	"github.com/recoup-dev/recoup/server/internal/adopt"
+	"github.com/recoup-dev/recoup/server/internal/wire"
 )
 
 // TestRoleIsLimited repairs a login role whose number of connections has no limit any more.
@@ -20,14 +20,14 @@ func TestRoleIsLimited(t *testing.T) {
 			t.Errorf("%s: the role may have %s connections", when, got)
 		}
 	}
-	w.adopt("shop.failures", recoup.Mapping{})
+	w.adopt("shop.failures", wire.Mapping{})
 	limit("adopted")
 	role := one(t, w, "select role from recoup.adoption_login")
 	w.exec("alter role " + role + " connection limit -1")
-	w.adopt("shop.failures", recoup.Mapping{})
+	w.adopt("shop.failures", wire.Mapping{})
 	limit("adopted again")
 	w.exec("alter role " + role + " nologin connection limit -1")
-	w.adopt("shop.failures", recoup.Mapping{})
+	w.adopt("shop.failures", wire.Mapping{})
 	limit("repaired")
 	if _, err := w.node().Exec(t.Context(), "alter role current_user connection limit 100"); err == nil {
 		t.Error("the role can lift its limit")

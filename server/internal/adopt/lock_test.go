@@ -12,8 +12,8 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"github.com/recoup-dev/recoup"
 	"github.com/recoup-dev/recoup/server/internal/adopt"
+	"github.com/recoup-dev/recoup/server/internal/wire"
 )
 
 // TestALockThatIsHeld has somebody hold the table while it is adopted and released: the
@@ -113,10 +113,10 @@ func TestTwoTablesOfAnOwner(t *testing.T) {
 func TestAPartitionThatIsAttachedLater(t *testing.T) {
 	w := newWorld(t, "create table shop.failures (id int primary key, order_id text) partition by range (id); create table shop.a partition of shop.failures for values from (0) to (10)")
 	before := w.dump()
-	w.adopt("shop.failures", recoup.Mapping{})
+	w.adopt("shop.failures", wire.Mapping{})
 	w.exec("update recoup.adoption set state = 'GOVERNED', scanned_to = '9', turn = 7")
 	w.as("create table shop.b partition of shop.failures for values from (10) to (20)")
-	w.adopt("shop.failures", recoup.Mapping{})
+	w.adopt("shop.failures", wire.Mapping{})
 	w.as("insert into shop.b values (11, 'x')")
 	if got := ask(t, w.app, "select state, scanned_to, turn, (select count(*) from recoup.adopted_change) as changes from recoup.adoption"); got != `{"state":"BACKFILLING","scanned_to":null,"turn":8,"changes":1}` {
 		t.Errorf("the adoption is %s", got)
@@ -160,7 +160,7 @@ func TestWritersGoOn(t *testing.T) {
 			}
 		})
 	}
-	w.adopt("shop.failures", recoup.Mapping{})
+	w.adopt("shop.failures", wire.Mapping{})
 	stop()
 	writers.Wait()
 	t.Logf("the longest that a writer waited: %s", time.Duration(longest.Load()))
@@ -176,7 +176,7 @@ func TestWritersGoOn(t *testing.T) {
 func TestReleaseNamesWhatUsesItsColumns(t *testing.T) {
 	w := newWorld(t, "create table shop.failures (id int primary key, order_id text)")
 	before := w.dump()
-	w.adopt("shop.failures", recoup.Mapping{})
+	w.adopt("shop.failures", wire.Mapping{})
 	w.as("create view shop.blocked as select order_id from shop.failures where disposition = 'RETRY'")
 	if _, err := w.runner().Release(t.Context(), "shop.failures"); err == nil || !strings.Contains(err.Error(), "view shop.blocked") {
 		t.Errorf("want a refusal that names the view, got %v", err)
@@ -188,7 +188,7 @@ func TestReleaseNamesWhatUsesItsColumns(t *testing.T) {
 	if after := w.dump(); after != before {
 		t.Errorf("after the release:\n%s", difference(before, after))
 	}
-	w.adopt("shop.failures", recoup.Mapping{})
+	w.adopt("shop.failures", wire.Mapping{})
 	w.as("drop table shop.failures cascade")
 	if forgotten, err := w.runner().Release(t.Context(), "shop.failures"); err != nil || !forgotten {
 		t.Errorf("a table that is gone: %v %v", forgotten, err)

@@ -14,16 +14,17 @@ import (
 
 	"github.com/recoup-dev/recoup"
 	"github.com/recoup-dev/recoup/server/internal/adopt/preset"
+	"github.com/recoup-dev/recoup/server/internal/wire"
 )
 
 // Request is what a person asks for.
 type Request struct {
-	Source   string         // as written
-	As       string         // the policy's table; empty: that of the same name
-	Mapping  recoup.Mapping // what is said of it; the rest is guessed
-	NoMirror bool           // the source gets no columns
-	Preset   string         // whose table it is; see package preset
-	Path     []string       // the schemas in which names without one are looked up, in the source and in conditions
+	Source   string       // as written
+	As       string       // the policy's table; empty: that of the same name
+	Mapping  wire.Mapping // what is said of it; the rest is guessed
+	NoMirror bool         // the source gets no columns
+	Preset   string       // whose table it is; see package preset
+	Path     []string     // the schemas in which names without one are looked up, in the source and in conditions
 
 	// SchemaOwner is the owner of the schema recoup, if the user states it: see [pgsession.Owner].
 	SchemaOwner string
@@ -31,21 +32,21 @@ type Request struct {
 
 // Plan is all that adopting a table would do.
 type Plan struct {
-	Source   string         `json:"source"`
-	Table    Table          `json:"table"`
-	Preset   string         `json:"preset,omitempty"`
-	Key      []string       `json:"key"`
-	Mapping  recoup.Mapping `json:"mapping"`
-	Guessed  []string       `json:"guessed"` // parts of the mapping that nobody has said
-	Filled   []string       `json:"filled"`  // parts of the mapping that are the preset's
-	Reading  []Reading      `json:"reading"` // how columns are read
-	Zone     *Zone          `json:"time_zone,omitempty"`
-	Rows     Count          `json:"rows"`
-	Notes    []string       `json:"notes"`
-	Refusals []Refusal      `json:"refusals"`
-	Steps    []Step         `json:"steps"`
-	Adopted  *Record        `json:"adopted,omitempty"` // what was begun before
-	Moves    bool           `json:"moves,omitempty"`   // to another table of the policy
+	Source   string       `json:"source"`
+	Table    Table        `json:"table"`
+	Preset   string       `json:"preset,omitempty"`
+	Key      []string     `json:"key"`
+	Mapping  wire.Mapping `json:"mapping"`
+	Guessed  []string     `json:"guessed"` // parts of the mapping that nobody has said
+	Filled   []string     `json:"filled"`  // parts of the mapping that are the preset's
+	Reading  []Reading    `json:"reading"` // how columns are read
+	Zone     *Zone        `json:"time_zone,omitempty"`
+	Rows     Count        `json:"rows"`
+	Notes    []string     `json:"notes"`
+	Refusals []Refusal    `json:"refusals"`
+	Steps    []Step       `json:"steps"`
+	Adopted  *Record      `json:"adopted,omitempty"` // what was begun before
+	Moves    bool         `json:"moves,omitempty"`   // to another table of the policy
 
 	Facts    *Source `json:"-"`
 	adoption *Adoption
@@ -73,7 +74,7 @@ type Table struct {
 	Blocks         bool               `json:"blocks"`
 	EntityRequired bool               `json:"entity_required"`
 	Policy         string             `json:"policy"` // its version
-	Source         recoup.SourceRules `json:"source"`
+	Source         wire.SourceRules   `json:"source"`
 }
 
 // MakePlan reads a table and says what adopting it would do. It changes nothing. A
@@ -171,7 +172,7 @@ func (p *Plan) make(ctx context.Context, tx pgx.Tx, request Request) error {
 }
 
 // complete guesses what nobody has said, and names the columns that are added.
-func (p *Plan) complete(sample Sample, said recoup.Mapping, noMirror bool) recoup.Mapping {
+func (p *Plan) complete(sample Sample, said wire.Mapping, noMirror bool) wire.Mapping {
 	m := Guess(p.Facts, sample, said, p.Table.EntityColumn)
 	for _, part := range []struct{ name, said, now string }{
 		{"entity", said.Entity, m.Entity},
@@ -189,7 +190,7 @@ func (p *Plan) complete(sample Sample, said recoup.Mapping, noMirror bool) recou
 }
 
 // mirrored names the columns that are added, if any are.
-func (p *Plan) mirrored(m recoup.Mapping, noMirror bool) recoup.Mapping {
+func (p *Plan) mirrored(m wire.Mapping, noMirror bool) wire.Mapping {
 	m.Disposition, m.ArchivedAt = "", ""
 	if !noMirror {
 		m.Disposition, m.ArchivedAt = p.Facts.free("disposition"), p.Facts.free("archived_at")

@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/recoup-dev/recoup"
 	"github.com/recoup-dev/recoup/server/internal/adopt/preset"
+	"github.com/recoup-dev/recoup/server/internal/wire"
 )
 
 // shape is the columns of the source, as presets compare them.
@@ -36,7 +36,7 @@ func (p *Plan) refusePreset() {
 }
 
 // fill completes a mapping by the preset. What people say stands.
-func (p *Plan) fill(said recoup.Mapping, noMirror bool) recoup.Mapping {
+func (p *Plan) fill(said wire.Mapping, noMirror bool) wire.Mapping {
 	queue, _ := preset.Named(p.Preset)
 	m, by := said, queue.Mapping
 	for _, part := range []struct {

@@ -4,9 +4,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/recoup-dev/recoup"
 	"github.com/recoup-dev/recoup/server/internal/adopt"
 	"github.com/recoup-dev/recoup/server/internal/adopt/preset/presettest"
+	"github.com/recoup-dev/recoup/server/internal/wire"
 )
 
 // TestPresets adopts the tables of queues, which are told by their columns alone: only jobs
@@ -18,7 +18,7 @@ func TestPresets(t *testing.T) {
 			t.Parallel()
 			w := newWorld(t, q.DDL)
 			before := w.dump()
-			request := adopt.Request{Source: q.Table, As: "shop.errors", Preset: q.Preset, Mapping: recoup.Mapping{Entity: q.Entity}, NoMirror: true}
+			request := adopt.Request{Source: q.Table, As: "shop.errors", Preset: q.Preset, Mapping: wire.Mapping{Entity: q.Entity}, NoMirror: true}
 			plan, err := adopt.MakePlan(t.Context(), w.owner, request)
 			if err != nil || len(plan.Refusals) > 0 || plan.Rows.Rows != 2 || plan.Rows.Governed != 1 || plan.Rows.NoEntity != 0 {
 				t.Fatalf("%v %+v", err, plan)
@@ -93,12 +93,12 @@ func TestPresetIsRefused(t *testing.T) {
 		t.Errorf("without a preset: %v %v", err, plan.Notes)
 	}
 	for _, entity := range []string{"payload", "payload->>'order'", "payload -> 'a' ->> 'it''s'", `"payload"->>'x'`} {
-		if plan, err = adopt.MakePlan(t.Context(), w.owner, adopt.Request{Source: "shop._private_jobs", As: "shop.errors", Preset: "graphile-worker", Mapping: recoup.Mapping{Entity: entity}}); err != nil || len(plan.Refusals) > 0 {
+		if plan, err = adopt.MakePlan(t.Context(), w.owner, adopt.Request{Source: "shop._private_jobs", As: "shop.errors", Preset: "graphile-worker", Mapping: wire.Mapping{Entity: entity}}); err != nil || len(plan.Refusals) > 0 {
 			t.Errorf("--entity %s: %v %v", entity, err, plan.Refusals)
 		}
 	}
 	for _, entity := range []string{"payload[last]->>'x'", "last_error->>'x'", "payload->>'x' || now()::text", "payload->>'x'; drop", `payload->>'\'`} {
-		if plan, err = adopt.MakePlan(t.Context(), w.owner, adopt.Request{Source: "shop._private_jobs", As: "shop.errors", Preset: "graphile-worker", Mapping: recoup.Mapping{Entity: entity}}); err != nil || len(plan.Refusals) == 0 {
+		if plan, err = adopt.MakePlan(t.Context(), w.owner, adopt.Request{Source: "shop._private_jobs", As: "shop.errors", Preset: "graphile-worker", Mapping: wire.Mapping{Entity: entity}}); err != nil || len(plan.Refusals) == 0 {
 			t.Errorf("--entity %s is not refused: %v", entity, err)
 		}
 	}

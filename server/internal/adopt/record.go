@@ -8,12 +8,12 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"github.com/recoup-dev/recoup"
+	"github.com/recoup-dev/recoup/server/internal/wire"
 )
 
 // Record is a row of recoup.adoption.
 type Record struct {
-	recoup.Adoption
+	wire.Adoption
 
 	OID   uint32 // of the source as it is now; zero: it is gone
 	Sure  bool   // the source is the table that was adopted, and not only one of its name

@@ -11,7 +11,7 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 
-	"github.com/recoup-dev/recoup"
+	"github.com/recoup-dev/recoup/server/internal/wire"
 )
 
 // ErrNotAdopted is returned to who releases what is not adopted.
@@ -174,7 +174,7 @@ func (o *release) part(ctx context.Context, name string, do func(context.Context
 func (o *release) begin(ctx context.Context, tx pgx.Tx) error {
 	_, err := tx.Exec(ctx, `with begun as (update recoup.adoption set state = $2 where adoption_id = $1 and state <> $2 returning source, table_name)
 		insert into recoup.audit (at, actor, act, target, details)
-		select recoup.clock(), $3, 'table.release', source, json_build_object('table', table_name) from begun`, o.record.ID, recoup.AdoptionReleasing, o.Actor)
+		select recoup.clock(), $3, 'table.release', source, json_build_object('table', table_name) from begun`, o.record.ID, wire.AdoptionReleasing, o.Actor)
 	return err
 }
 
@@ -362,7 +362,7 @@ func needed(err error, what string) error {
 func (o *release) revoke(ctx context.Context, tx pgx.Tx) error {
 	var heir *int
 	err := tx.QueryRow(ctx, `select min(adoption_id) from recoup.adoption where owner = $1 and adoption_id <> $2 and state <> $3`,
-		o.record.Owner, o.record.ID, recoup.AdoptionReleasing).Scan(&heir)
+		o.record.Owner, o.record.ID, wire.AdoptionReleasing).Scan(&heir)
 	if err != nil {
 		return err
 	}

@@ -8,9 +8,9 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"github.com/recoup-dev/recoup"
 	"github.com/recoup-dev/recoup/server/internal/adopt"
 	"github.com/recoup-dev/recoup/server/internal/store/postgres/pgtest"
+	"github.com/recoup-dev/recoup/server/internal/wire"
 )
 
 // replication is a database whose tables are subscribed to by another one.
@@ -109,7 +109,7 @@ func TestReplicatedRowsAreNoted(t *testing.T) {
 	r := newReplication(t, replicatedTable)
 	r.publish("insert into shop.failures values (1, 'a', 'X')")
 	before := r.dump()
-	r.adopt("shop.failures", recoup.Mapping{Entity: "order_id", Code: "code"})
+	r.adopt("shop.failures", wire.Mapping{Entity: "order_id", Code: "code"})
 	r.subscribe("shop.failures", "")
 	r.arrives("id = 1")
 	await(t, r.super, "", "initial copy", "select bool_and(srsubstate = 'r') from pg_subscription_rel")
@@ -153,7 +153,7 @@ func TestReplicatedRowsAreNoted(t *testing.T) {
 func TestReplicationChecksWhoNotesChanges(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, replicatedTable)
-	w.adopt("shop.failures", recoup.Mapping{Entity: "order_id", Code: "code"})
+	w.adopt("shop.failures", wire.Mapping{Entity: "order_id", Code: "code"})
 	super := connect(t, asSuper(w.url))
 	_, err := super.Exec(t.Context(), "set session_replication_role = replica; set role "+w.role+"; insert into recoup.adopted_change (adoption_id, numbers) values (77, '{1}')", pgx.QueryExecModeSimpleProtocol)
 	if err == nil || !strings.Contains(err.Error(), "does not own") {
@@ -173,7 +173,7 @@ func TestReplicatedPartitionsAreNoted(t *testing.T) {
 				create table shop.failures_1 partition of shop.failures for values from (0) to (10);
 				create table shop.failures_2 partition of shop.failures for values from (10) to (20) partition by range (id);
 				create table shop.failures_2a partition of shop.failures_2 for values from (10) to (15)`)
-			r.adopt("shop.failures", recoup.Mapping{Entity: "order_id", Code: "code"})
+			r.adopt("shop.failures", wire.Mapping{Entity: "order_id", Code: "code"})
 			const later = `create table shop.failures_2b partition of shop.failures_2 default; create table shop.failures_3 (like shop.failures including all);
 				alter table shop.failures attach partition shop.failures_3 for values from (20) to (30)`
 			r.as(later)

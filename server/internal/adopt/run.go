@@ -10,8 +10,8 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 
-	"github.com/recoup-dev/recoup"
 	"github.com/recoup-dev/recoup/server/internal/pgsession"
+	"github.com/recoup-dev/recoup/server/internal/wire"
 )
 
 // How steps wait. Whoever waits for a lock keeps out everybody behind it, so none
@@ -133,7 +133,7 @@ func (r *Runner) enter(ctx context.Context, tx pgx.Tx, p *Plan, step string) (bo
 		return false, err
 	case record == nil:
 		return false, errors.New("the adoption is gone: it was released meanwhile")
-	case record.State == recoup.AdoptionReleasing:
+	case record.State == wire.AdoptionReleasing:
 		return false, ErrReleasing
 	}
 	_, err = tx.Exec(ctx, leaveRole)

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/recoup-dev/recoup"
+	"github.com/recoup-dev/recoup/server/internal/wire"
 )
 
 // shape is a table that people might have.
@@ -14,7 +14,7 @@ type shape struct {
 	name    string
 	source  string // default: shop.failures
 	ddl     string
-	mapping recoup.Mapping
+	mapping wire.Mapping
 	rows    string // all that its functions return, after what is written below
 	write   string // by its writers
 	changed string // what the triggers noted of that
@@ -109,7 +109,7 @@ var shapes = []shape{
 		name: "a queue of jobs, of which few have failed",
 		ddl: `create table shop.failures (id int primary key, order_id text, code text, state text not null);
 			insert into shop.failures values (1, 'a', 'x', 'discarded'), (2, 'b', 'x', 'done')`,
-		mapping: recoup.Mapping{GovernedWhen: "state = 'discarded'"},
+		mapping: wire.Mapping{GovernedWhen: "state = 'discarded'"},
 		write:   "insert into shop.failures values (3, 'c', 'x', 'done'); do 'begin if exists (select from shop.failures where disposition is not null) then raise exception $$too early$$; end if; end'; update shop.failures set state = 'discarded' where id = 3",
 		changed: "{3} {c}; {3} {c}",
 		rows:    "1 a x - -; 2 b x - - over; 3 c x - -",
@@ -118,7 +118,7 @@ var shapes = []shape{
 		name: "mixed case, quotes and reserved words", source: `shop."Order ""Failures"""`,
 		ddl: `create table shop."Order ""Failures""" ("Id" int, "order" text, "select" text, "Mess'age" text, "when" timestamptz, keys text, s text, "k" text, primary key ("Id", "order"));
 			insert into shop."Order ""Failures""" values (1, 'a', 'x', 'm', '2026-01-01Z')`,
-		mapping: recoup.Mapping{Entity: "order", Code: "select", Message: "Mess'age", CreatedAt: "when", ResolvedWhen: `keys = 'done' or "k" = 'it''s'`},
+		mapping: wire.Mapping{Entity: "order", Code: "select", Message: "Mess'age", CreatedAt: "when", ResolvedWhen: `keys = 'done' or "k" = 'it''s'`},
 		write:   `insert into shop."Order ""Failures""" values (2, 'b', 'x', 'm', '2026-01-01Z', 'done'); update shop."Order ""Failures""" set "k" = 'it''s' where "Id" = 1; update shop."Order ""Failures""" set s = 'x'`,
 		changed: `{"[\"2\", \"b\"]"} {b}; {"[\"1\", \"a\"]"} {a}`,
 		rows:    `["1", "a"] a x - 2026-01-01 over; ["2", "b"] b x - 2026-01-01 over`,
@@ -127,7 +127,7 @@ var shapes = []shape{
 		name: "names that end quotations",
 		ddl: `create table shop.failures ("$recoup$" int primary key, order_id text, "$recoup1$; a'b""c\d" text, "two
 lines" text); insert into shop.failures values (1, 'a', 'x', 'y')`,
-		mapping: recoup.Mapping{Code: `$recoup1$; a'b"c\d`, Message: "two\nlines", ResolvedWhen: `order_id = '$recoup$'`},
+		mapping: wire.Mapping{Code: `$recoup1$; a'b"c\d`, Message: "two\nlines", ResolvedWhen: `order_id = '$recoup$'`},
 		write: `insert into shop.failures values (2, 'b', 'x'); alter table shop.failures rename "$recoup$" to "a%Ib'"; insert into shop.failures values (3, 'c', 'x');
 			update shop.failures set order_id = '1' where "a%Ib'" = 3; delete from shop.failures where "a%Ib'" = 3; alter table shop.failures rename "a%Ib'" to "$recoup$"`,
 		changed: "{2} {b}; {3} {c}; {3} {1}; {3} -",

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/recoup-dev/recoup"
+	"github.com/recoup-dev/recoup/server/internal/wire"
 )
 
 const (
@@ -42,7 +42,7 @@ func (a *Adoption) columns() string {
 
 // whole is a row as its owner has it, without what Recoup has added, if it is moved.
 func (a *Adoption) whole() string {
-	if a.Rules.AtEnd != recoup.SourceMove {
+	if a.Rules.AtEnd != wire.SourceMove {
 		return "null::jsonb"
 	}
 	var ours []string
@@ -68,7 +68,7 @@ func (a *Adoption) take() Function {
 		where += " and (" + a.Conditions.Governed + ") is true"
 	}
 	columns := a.whole()
-	if a.Rules.AtEnd == recoup.SourceMove {
+	if a.Rules.AtEnd == wire.SourceMove {
 		columns = fmt.Sprintf("case when octet_length(%[1]s::text) > %[2]d then to_jsonb(octet_length(%[1]s::text)) else %[1]s end", columns, maxMoved)
 	}
 	return a.function("take", "keys text[]", "text[]", "setof recoup.source_row", " set plan_cache_mode = force_generic_plan"+a.stableText(), fmt.Sprintf(`begin
@@ -147,8 +147,8 @@ func (a *Adoption) describe(r Rights) []string {
 }
 
 // sameRules reports whether two rules are the same; the default may be said or not.
-func sameRules(a, b recoup.SourceRules) bool {
-	for _, r := range []*recoup.SourceRules{&a, &b} {
+func sameRules(a, b wire.SourceRules) bool {
+	for _, r := range []*wire.SourceRules{&a, &b} {
 		if !r.Removes() {
 			r.AtEnd = ""
 		}
@@ -184,9 +184,9 @@ func (p *Plan) noteRules() {
 		notef("A job whose error the policy parks becomes a dead letter, and a replay of that sets the job off again.")
 	}
 	switch rules.AtEnd {
-	case recoup.SourceMove:
+	case wire.SourceMove:
 		notef("Rows move with their errors into the archive, whole and encrypted. A release does not put them back.")
-	case recoup.SourceDelete:
+	case wire.SourceDelete:
 		notef("Rows are deleted when the archive has kept their errors for its retention.")
 	}
 	if rules.Removes() && len(p.Facts.Referrers) > 0 {

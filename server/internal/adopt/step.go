@@ -6,8 +6,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/recoup-dev/recoup"
 	"github.com/recoup-dev/recoup/server/internal/pgsession"
+	"github.com/recoup-dev/recoup/server/internal/wire"
 )
 
 // Step is a part of an adoption's definition: a transaction of its own that is done
@@ -100,7 +100,7 @@ func (a *Adoption) Steps(r Rights) []Step {
 	steps = append(steps, Step{
 		Name: stepBackfill, Does: "lets nodes read the rows that are there, in batches",
 		SQL: as(r.SchemaOwner, r, fmt.Sprintf("update recoup.adoption set state = '%s' where adoption_id = %d and state = '%s'",
-			recoup.AdoptionBackfilling, a.ID, recoup.AdoptionAdopting)),
+			wire.AdoptionBackfilling, a.ID, wire.AdoptionAdopting)),
 	})
 	if a.MoveTo != "" {
 		steps = append(steps, a.stepMove(r))
@@ -193,7 +193,7 @@ func (a *Adoption) stepMove(r Rights) Step {
 	}
 	s.SQL = append(s.SQL, as(r.SchemaOwner, r,
 		fmt.Sprintf("update recoup.adoption set table_name = %s, state = case state when '%s' then '%s' else state end, scanned_to = null, scan_end = null, scanned = 0, turn = turn + 1 where adoption_id = %d",
-			literal(a.MoveTo), recoup.AdoptionGoverned, recoup.AdoptionBackfilling, a.ID),
+			literal(a.MoveTo), wire.AdoptionGoverned, wire.AdoptionBackfilling, a.ID),
 		fmt.Sprintf("insert into recoup.audit (at, actor, act, target, details) values (recoup.clock(), session_user, 'table.adopt', %s, json_build_object('table', %s))",
 			literal(a.Source.Quoted()), literal(a.MoveTo)))...)
 	return s
@@ -208,7 +208,7 @@ func (a *Adoption) stepFunctions(r Rights) Step {
 		Name: stepFunctions, SQL: a.asOwnerInSchema(r, made),
 		Does: fmt.Sprintf("creates the view and the functions by which nodes reach the table; they belong to %s", a.Source.Owner),
 	}
-	if !sameRules(a.Rules, recoup.SourceRules{}) {
+	if !sameRules(a.Rules, wire.SourceRules{}) {
 		s.SQL = append(s.SQL, a.agree(r)...)
 	}
 	s.SQL = append(s.SQL, a.describe(r)...)
@@ -258,5 +258,5 @@ func (a *Adoption) stepTriggers(table string, r Rights) Step {
 // readAgain returns the statement that has nodes read all rows again, which also sets what is given.
 func (a *Adoption) readAgain(r Rights, set string) []string {
 	return as(r.SchemaOwner, r, fmt.Sprintf("update recoup.adoption set state = '%s', scanned_to = null, scan_end = null, scanned = 0, turn = turn + 1%s where adoption_id = %d",
-		recoup.AdoptionBackfilling, set, a.ID))
+		wire.AdoptionBackfilling, set, a.ID))
 }

@@ -7,8 +7,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/recoup-dev/recoup"
 	"github.com/recoup-dev/recoup/server/internal/adopt"
+	"github.com/recoup-dev/recoup/server/internal/wire"
 )
 
 // TestFillingWaitsForABusyServer gives a table a key while more sessions run than the
@@ -37,7 +37,7 @@ func TestFillingWaitsForABusyServer(t *testing.T) {
 		}
 		return nil
 	}
-	plan, err := adopt.MakePlan(t.Context(), w.owner, adopt.Request{Source: "shop.failures", As: "shop.errors", Mapping: recoup.Mapping{Entity: "order_id"}})
+	plan, err := adopt.MakePlan(t.Context(), w.owner, adopt.Request{Source: "shop.failures", As: "shop.errors", Mapping: wire.Mapping{Entity: "order_id"}})
 	if err == nil {
 		err = r.Apply(t.Context(), plan)
 	}

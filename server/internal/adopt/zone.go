@@ -10,8 +10,8 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"github.com/recoup-dev/recoup"
 	"github.com/recoup-dev/recoup/server/internal/adopt/preset"
+	"github.com/recoup-dev/recoup/server/internal/wire"
 )
 
 // Zone is the time zone in which a source's times without one are read, and how it was chosen.
@@ -31,14 +31,14 @@ type TimeSample struct {
 func (a *Adoption) zone() string { return cmp.Or(a.Mapping.TimeZone, "UTC") }
 
 // needsZone reports whether times of the mapping can lack a time zone.
-func (s *Source) needsZone(m recoup.Mapping) bool {
+func (s *Source) needsZone(m wire.Mapping) bool {
 	c, ok := s.field(m.CreatedAt)
 	return ok && m.CreatedAt != "" && c.Base != typeInstant && c.Category != "N"
 }
 
 // chooseZone completes the time zone of a mapping: what was asked for, the preset's, or the setting
 // TimeZone that sessions of the source's owner begin with.
-func (p *Plan) chooseZone(ctx context.Context, tx pgx.Tx, asked string, m recoup.Mapping) (recoup.Mapping, error) {
+func (p *Plan) chooseZone(ctx context.Context, tx pgx.Tx, asked string, m wire.Mapping) (wire.Mapping, error) {
 	if !p.Facts.needsZone(m) {
 		if asked != "" {
 			p.Refusals = append(p.Refusals, Refusal{"--time-zone " + asked + ": no column of the mapping has times without a time zone", "leave the flag out"})

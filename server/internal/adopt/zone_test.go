@@ -5,9 +5,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/recoup-dev/recoup"
 	"github.com/recoup-dev/recoup/server/internal/adopt"
 	"github.com/recoup-dev/recoup/server/internal/adopt/preset/presettest"
+	"github.com/recoup-dev/recoup/server/internal/wire"
 )
 
 // plan is the plan for the table of a world.
@@ -61,7 +61,7 @@ func TestTimesAreReadInTheZoneOfTheOwner(t *testing.T) {
 	w.exec("alter role " + w.role + " in database " + database + " set timezone = 'Europe/Berlin'")
 	look(adopt.Request{})
 	want("Europe/Berlin", "setting TimeZone of the role "+w.role+" of this database", berlin)
-	look(adopt.Request{Mapping: recoup.Mapping{TimeZone: "america/new_york"}})
+	look(adopt.Request{Mapping: wire.Mapping{TimeZone: "america/new_york"}})
 	want("America/New_York", "--time-zone", "[{2026-01-01 12:00:00 2026-01-01 17:00:00} {2026-07-01 12:00:00 2026-07-01 16:00:00} {2026-03-29 02:30:00 2026-03-29 06:30:00}]")
 }
 
@@ -82,7 +82,7 @@ func TestTimeZoneIsKept(t *testing.T) {
 				t.Helper()
 				return one(t, w, `select string_agg(to_char(created_at at time zone 'UTC', 'YYYY-MM-DD HH24:MI'), ', ' order by key) from recoup.adopted_1_read('{1,2,3,4}')`)
 			}
-			w.adopt("shop.failures", recoup.Mapping{TimeZone: "Europe/Berlin"})
+			w.adopt("shop.failures", wire.Mapping{TimeZone: "Europe/Berlin"})
 			if got := read(); got != c.rows {
 				t.Errorf("times %s, want %s", got, c.rows)
 			}
@@ -93,10 +93,10 @@ func TestTimeZoneIsKept(t *testing.T) {
 			if got := read(); got != c.rows {
 				t.Errorf("times after they were made anew: %s, want %s", got, c.rows)
 			}
-			if plan := w.plan(adopt.Request{Mapping: recoup.Mapping{TimeZone: "europe/berlin"}}); len(plan.Refusals) > 0 {
+			if plan := w.plan(adopt.Request{Mapping: wire.Mapping{TimeZone: "europe/berlin"}}); len(plan.Refusals) > 0 {
 				t.Errorf("%+v", plan.Refusals)
 			}
-			if plan := w.plan(adopt.Request{Mapping: recoup.Mapping{TimeZone: "UTC"}}); len(plan.Refusals) == 0 || !strings.Contains(plan.Refusals[0].Why, `was adopted with "Europe/Berlin"`) {
+			if plan := w.plan(adopt.Request{Mapping: wire.Mapping{TimeZone: "UTC"}}); len(plan.Refusals) == 0 || !strings.Contains(plan.Refusals[0].Why, `was adopted with "Europe/Berlin"`) {
 				t.Errorf("%+v", plan.Refusals)
 			}
 		})
@@ -108,7 +108,7 @@ func TestTimeZoneIsKept(t *testing.T) {
 func TestTimeZonesAreRefused(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, zoned)
-	refused := func(why string, m recoup.Mapping) {
+	refused := func(why string, m wire.Mapping) {
 		t.Helper()
 		plan := w.plan(adopt.Request{Mapping: m})
 		if len(plan.Refusals) == 0 || !strings.Contains(plan.Refusals[0].Why, why) {
@@ -116,13 +116,13 @@ func TestTimeZonesAreRefused(t *testing.T) {
 		}
 	}
 	for _, name := range []string{"Europe/Atlantis", "UTC-5", "+03", "localtime", "UTC'; drop table shop.failures; --"} {
-		refused(`times in created_at have no time zone, and "`+name, recoup.Mapping{TimeZone: name})
+		refused(`times in created_at have no time zone, and "`+name, wire.Mapping{TimeZone: name})
 	}
 	w.as("alter table shop.failures alter created_at type timestamptz")
-	refused("no column of the mapping has times without a time zone", recoup.Mapping{TimeZone: "UTC"})
+	refused("no column of the mapping has times without a time zone", wire.Mapping{TimeZone: "UTC"})
 	w.as("alter table shop.failures alter created_at type timestamp")
 	w.exec("alter role " + w.role + " set timezone = '<+03>-3'")
-	refused(`"<+03>-3" (setting TimeZone of the role`, recoup.Mapping{})
+	refused(`"<+03>-3" (setting TimeZone of the role`, wire.Mapping{})
 }
 
 // TestPresetsStateTheirTimeZone reads times of Oban as UTC, which it writes whatever the setting is.

@@ -24,6 +24,7 @@ import (
 	"github.com/recoup-dev/recoup/server/internal/engine"
 	"github.com/recoup-dev/recoup/server/internal/store"
 	"github.com/recoup-dev/recoup/server/internal/store/sqldb"
+	"github.com/recoup-dev/recoup/server/internal/wire"
 )
 
 const (
@@ -207,11 +208,11 @@ func (s *Service) state(adoption int) *state {
 // pending reports whether there is something to do at an adoption.
 func (s *Service) pending(a *store.Adoption, st *state) bool {
 	switch a.State {
-	case recoup.AdoptionReleasing:
+	case wire.AdoptionReleasing:
 		return true
-	case recoup.AdoptionBackfilling:
+	case wire.AdoptionBackfilling:
 		return s.tends(a, st) || a.Changed || a.Moved || !s.Now().Before(st.slow) || s.retriesDue(a, st) || s.refusedDue(a)
-	case recoup.AdoptionGoverned:
+	case wire.AdoptionGoverned:
 		return s.tends(a, st) || a.Changed || a.Moved || s.retriesDue(a, st) || s.sweeps(a, st) || s.refusedDue(a)
 	}
 	return false

@@ -8,12 +8,12 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"github.com/recoup-dev/recoup"
 	"github.com/recoup-dev/recoup/retry"
 	"github.com/recoup-dev/recoup/server/internal/adopt"
 	"github.com/recoup-dev/recoup/server/internal/store"
 	"github.com/recoup-dev/recoup/server/internal/store/postgres/pgtest"
 	"github.com/recoup-dev/recoup/server/internal/test/node"
+	"github.com/recoup-dev/recoup/server/internal/wire"
 )
 
 // intruder is what an owner of a table runs where he can: it inserts an admin key, and writes
@@ -150,7 +150,7 @@ func (w *world) other() string {
 	w.exec(`create schema other; create table other.failures (id bigint primary key, order_id text, kind text); insert into other.failures values (1, 'secret', 'X')`)
 	plan, err := adopt.MakePlan(w.Context(), w.owner, adopt.Request{
 		Source: "other.failures", As: w.ask("select min(table_name) from recoup.error_table where table_name <> 'outreach.dol_errors' and not retired and not dead_letter"),
-		Mapping: recoup.Mapping{Entity: "order_id", Disposition: "disposition", ArchivedAt: "archived_at"},
+		Mapping: wire.Mapping{Entity: "order_id", Disposition: "disposition", ArchivedAt: "archived_at"},
 	})
 	w.Must(err)
 	if len(plan.Refusals) > 0 {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/recoup-dev/recoup"
 	"github.com/recoup-dev/recoup/server/internal/store"
+	"github.com/recoup-dev/recoup/server/internal/wire"
 )
 
 const (
@@ -77,8 +78,8 @@ func (s *Service) announce(ctx context.Context, a *store.Adoption) error {
 	if !known {
 		table = p.OrphanTable
 	}
-	_, err = s.Store.AddNotices(ctx, s.Now(), []recoup.Notice{{
-		Kind: recoup.NoticeAdopted, To: table.Owner(1), Key: fmt.Sprintf("adopted:%d:%d", a.ID, a.BegunAt.UnixMicro()), Body: recoup.EncodeJSON(map[string]any{"adopted": sum}),
+	_, err = s.Store.AddNotices(ctx, s.Now(), []wire.Notice{{
+		Kind: wire.NoticeAdopted, To: table.Owner(1), Key: fmt.Sprintf("adopted:%d:%d", a.ID, a.BegunAt.UnixMicro()), Body: recoup.EncodeJSON(map[string]any{"adopted": sum}),
 	}})
 	return err
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/recoup-dev/recoup/server/internal/engine"
 	"github.com/recoup-dev/recoup/server/internal/lifecycle"
 	"github.com/recoup-dev/recoup/server/internal/store/sqldb"
+	"github.com/recoup-dev/recoup/server/internal/wire"
 )
 
 // What brings the error of a source row where a change of the row finds it.
@@ -236,7 +237,7 @@ func TestAChangeFoundLateIsSilent(t *testing.T) {
 	if got := w.one(1); got.State != recoup.Parked || got.Severity != recoup.Critical {
 		t.Errorf("%+v", got)
 	}
-	notices, _, err := w.db.Notices(t.Context(), recoup.NoticeFilter{}, sqldb.Page{})
+	notices, _, err := w.db.Notices(t.Context(), wire.NoticeFilter{}, sqldb.Page{})
 	w.Must(err)
 	for _, n := range notices {
 		t.Errorf("notified: %+v", n)

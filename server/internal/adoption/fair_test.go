@@ -8,9 +8,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/recoup-dev/recoup"
 	"github.com/recoup-dev/recoup/server/internal/adopt"
 	"github.com/recoup-dev/recoup/server/internal/adoption"
+	"github.com/recoup-dev/recoup/server/internal/wire"
 )
 
 // more adopts another table, as the first table of the policy that has no adoption yet.
@@ -20,7 +20,7 @@ func (w *world) more(table, owner string) {
 	plan, err := adopt.MakePlan(w.Context(), w.owner, adopt.Request{
 		Source: table, As: w.ask(`select min(table_name) from recoup.error_table t where table_name <> 'outreach.dol_errors' and not retired and not dead_letter
 			and not exists (select from recoup.adoption a where a.table_name = t.table_name)`),
-		Mapping: recoup.Mapping{Entity: "order_id"}, NoMirror: true,
+		Mapping: wire.Mapping{Entity: "order_id"}, NoMirror: true,
 	})
 	w.Must(err)
 	if len(plan.Refusals) > 0 {

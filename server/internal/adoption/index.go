@@ -5,8 +5,8 @@ import (
 	"errors"
 	"time"
 
-	"github.com/recoup-dev/recoup"
 	"github.com/recoup-dev/recoup/server/internal/store"
+	"github.com/recoup-dev/recoup/server/internal/wire"
 )
 
 const (
@@ -42,7 +42,7 @@ func (s *Service) late(list []store.Adoption) (late []int) {
 		a := &list[i]
 		st := s.state(a.ID)
 		switch {
-		case !a.Changed || a.State == recoup.AdoptionReleasing:
+		case !a.Changed || a.State == wire.AdoptionReleasing:
 			st.waiting = time.Time{}
 		case st.waiting.IsZero():
 			st.waiting = now

@@ -13,6 +13,7 @@ import (
 	"github.com/recoup-dev/recoup/server/internal/engine"
 	"github.com/recoup-dev/recoup/server/internal/store"
 	"github.com/recoup-dev/recoup/server/internal/store/sqldb"
+	"github.com/recoup-dev/recoup/server/internal/wire"
 )
 
 // The places beside an error that have something encrypted.
@@ -26,10 +27,10 @@ const maxReason = 2000
 
 // rules are what the policy in force says of the rows of an adoption. What their owner has
 // not agreed to, the source does not give.
-func (s *Service) rules(a *store.Adoption) recoup.SourceRules {
+func (s *Service) rules(a *store.Adoption) wire.SourceRules {
 	t, ok := s.Engine.Policies.Current().Table(a.Table)
 	if !ok {
-		return recoup.SourceRules{}
+		return wire.SourceRules{}
 	}
 	return t.Source
 }
@@ -83,7 +84,7 @@ func (s *Service) detail(ctx context.Context, c engine.Caller, id recoup.ID) (st
 
 // DecryptSource returns what of it is encrypted. The read is audited first; if that
 // fails, so does the read.
-func (s *Service) DecryptSource(ctx context.Context, c engine.Caller, id recoup.ID, reason string) (out recoup.DecryptedSource, err error) {
+func (s *Service) DecryptSource(ctx context.Context, c engine.Caller, id recoup.ID, reason string) (out wire.DecryptedSource, err error) {
 	var f check.Fields
 	reason = strings.TrimSpace(f.RequiredText("reason", reason, maxReason))
 	if err := f.Err(); err != nil {

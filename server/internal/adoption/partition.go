@@ -4,8 +4,8 @@ import (
 	"context"
 	"time"
 
-	"github.com/recoup-dev/recoup"
 	"github.com/recoup-dev/recoup/server/internal/store"
+	"github.com/recoup-dev/recoup/server/internal/wire"
 )
 
 // tendEvery is how often the partitions of a source are looked at.
@@ -13,7 +13,7 @@ const tendEvery = 15 * time.Second
 
 // tends reports whether it is time to look at the partitions of a source.
 func (s *Service) tends(a *store.Adoption, st *state) bool {
-	return a.Partitioned && a.State != recoup.AdoptionReleasing && s.Now().Sub(st.tended) >= tendEvery
+	return a.Partitioned && a.State != wire.AdoptionReleasing && s.Now().Sub(st.tended) >= tendEvery
 }
 
 // tend adds triggers to partitions that were created or attached since the last look.

@@ -7,10 +7,10 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"github.com/recoup-dev/recoup"
 	"github.com/recoup-dev/recoup/server/internal/adopt"
 	"github.com/recoup-dev/recoup/server/internal/store"
 	"github.com/recoup-dev/recoup/server/internal/test/node"
+	"github.com/recoup-dev/recoup/server/internal/wire"
 )
 
 // partitioned is a table with a partition and a partition of a partition, of a role that is not the
@@ -26,7 +26,7 @@ func newPartitioned(t *testing.T) *world {
 	t.Helper()
 	w := openWorldOf(t)
 	w.exec(strings.ReplaceAll(partitioned, "shop_owner", "shop_"+w.owner.Config().Database))
-	w.adopt(recoup.Mapping{Entity: "order_id", Code: "kind"})
+	w.adopt(wire.Mapping{Entity: "order_id", Code: "kind"})
 	w.settle()
 	return w
 }
@@ -75,17 +75,17 @@ func TestPartitionsThatCome(t *testing.T) {
 		t.Errorf("%+v", f)
 	}
 	w.want("select cardinality(partitions), unseen, unseen_since, state from recoup.adoption", "5 [] - GOVERNED")
-	w.adopt(recoup.Mapping{})
+	w.adopt(wire.Mapping{})
 	w.settle()
 	w.want("select state from recoup.adoption", "GOVERNED")
 	w.exec(role + `drop table shop.failures_2b; create table shop.failures_2b partition of shop.failures_2 default; reset role`)
-	w.adopt(recoup.Mapping{}) // the partition has the name of one that had triggers
+	w.adopt(wire.Mapping{}) // the partition has the name of one that had triggers
 	if f := w.inspected(); len(f.Missing) > 0 {
 		t.Errorf("%q", f.Missing)
 	}
 	w.exec(role + "alter table shop.failures_1 disable trigger adopted_1_insert; reset role") // the owner's decision stands
 	w.look()
-	w.adopt(recoup.Mapping{})
+	w.adopt(wire.Mapping{})
 	if f := w.inspected(); len(f.Missing) != 1 || !f.UnseenSince.IsZero() {
 		t.Errorf("%+v", f)
 	}

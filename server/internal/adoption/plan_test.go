@@ -16,6 +16,7 @@ import (
 	"github.com/recoup-dev/recoup/server/internal/store/postgres/pgtest"
 	"github.com/recoup-dev/recoup/server/internal/store/sqldb"
 	"github.com/recoup-dev/recoup/server/internal/test/node"
+	"github.com/recoup-dev/recoup/server/internal/wire"
 )
 
 // longLife is an adoption as a long life leaves it: every row of the source has a pair, a
@@ -129,7 +130,7 @@ func probes(rows int, turn store.Turn) []probe {
 			return err
 		}},
 		{"source rows", func(t *testing.T, s *postgres.Store) error {
-			_, err := s.SourceRows(t.Context(), 1, keys, recoup.SourceRules{})
+			_, err := s.SourceRows(t.Context(), 1, keys, wire.SourceRules{})
 			return err
 		}},
 		{"pairs", func(t *testing.T, s *postgres.Store) error { _, err := s.Pairs(t.Context(), 1, keys); return err }},

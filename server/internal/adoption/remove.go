@@ -7,6 +7,7 @@ import (
 
 	"github.com/recoup-dev/recoup"
 	"github.com/recoup-dev/recoup/server/internal/store"
+	"github.com/recoup-dev/recoup/server/internal/wire"
 )
 
 const (
@@ -38,7 +39,7 @@ func (s *Service) sweeps(a *store.Adoption, st *state) bool {
 // removeRows looks at a batch of the pairs of an adoption, and removes the rows whose
 // errors are over. Like the backfill it takes at most half of the time.
 func (s *Service) removeRows(ctx context.Context, a *store.Adoption, turn store.Turn, st *state) (more bool, err error) {
-	if a.State != recoup.AdoptionGoverned || !s.sweeps(a, st) {
+	if a.State != wire.AdoptionGoverned || !s.sweeps(a, st) {
 		return false, nil
 	}
 	begun := s.Now()
@@ -52,7 +53,7 @@ func (s *Service) removeRows(ctx context.Context, a *store.Adoption, turn store.
 	if err != nil {
 		return false, err
 	}
-	move := a.Agreed.AtEnd == recoup.SourceMove
+	move := a.Agreed.AtEnd == wire.SourceMove
 	ended = slices.DeleteFunc(ended, func(e store.EndedRow) bool { return e.Archived != move })
 	for part := range slices.Chunk(ended, removeBatch) {
 		if s.spent(st) {

@@ -7,48 +7,48 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/recoup-dev/recoup"
 	"github.com/recoup-dev/recoup/server/internal/adopt"
 	"github.com/recoup-dev/recoup/server/internal/adopt/preset/presettest"
 	"github.com/recoup-dev/recoup/server/internal/store"
 	"github.com/recoup-dev/recoup/server/internal/store/postgres/pgtest"
 	"github.com/recoup-dev/recoup/server/internal/test/node"
+	"github.com/recoup-dev/recoup/server/internal/wire"
 )
 
 // messy are tables as people have them: names that need quotation marks, a composite key, partitions,
 // types of their owner, no key at all, an own column disposition, and the table of a queue.
 var messy = []struct {
 	source, as, preset string
-	mapping            recoup.Mapping
+	mapping            wire.Mapping
 	insert             string // a failed row of the entity %s
 	disposition        string // column in which Recoup writes
 }{
 	{
-		source: `"Shop Floor"."Failed Orders"`, as: "outreach.dol_errors", mapping: recoup.Mapping{Entity: "orderId", Code: "Error Code"}, disposition: "disposition",
+		source: `"Shop Floor"."Failed Orders"`, as: "outreach.dol_errors", mapping: wire.Mapping{Entity: "orderId", Code: "Error Code"}, disposition: "disposition",
 		insert: `insert into "Shop Floor"."Failed Orders" ("orderId", "Error Code") values ('%s', 'VALIDATION_ERROR')`,
 	},
 	{
-		source: "shop.lines", as: "outreach.company_target_errors", mapping: recoup.Mapping{Entity: "order_id", Code: "code"}, disposition: "disposition",
+		source: "shop.lines", as: "outreach.company_target_errors", mapping: wire.Mapping{Entity: "order_id", Code: "code"}, disposition: "disposition",
 		insert: "insert into shop.lines select 'eu', coalesce(max(no), 0) + 1, '%s', 'VALIDATION_ERROR' from shop.lines",
 	},
 	{
-		source: "shop.parts", as: "people.people_errors", mapping: recoup.Mapping{Entity: "order_id", Code: "code"}, disposition: "disposition",
+		source: "shop.parts", as: "people.people_errors", mapping: wire.Mapping{Entity: "order_id", Code: "code"}, disposition: "disposition",
 		insert: "insert into shop.parts select coalesce(max(id), 0) + 1, '2026-01-01', '%s', 'VALIDATION_ERROR' from shop.parts",
 	},
 	{
-		source: "shop.typed", as: "company.url_discovery_failures", mapping: recoup.Mapping{Entity: "order_id", Code: "code", Severity: "lvl", Message: "data->>'why'", ResolvedWhen: "lvl = 'low'"}, disposition: "disposition",
+		source: "shop.typed", as: "company.url_discovery_failures", mapping: wire.Mapping{Entity: "order_id", Code: "code", Severity: "lvl", Message: "data->>'why'", ResolvedWhen: "lvl = 'low'"}, disposition: "disposition",
 		insert: `insert into shop.typed (order_id, lvl, data, code) values ('%s', 'high', '{"why": "no answer"}', 'VALIDATION_ERROR')`,
 	},
 	{
-		source: "shop.keyless", as: "public.shq_error_log", mapping: recoup.Mapping{Entity: "order_id", Code: "code"}, disposition: "disposition",
+		source: "shop.keyless", as: "public.shq_error_log", mapping: wire.Mapping{Entity: "order_id", Code: "code"}, disposition: "disposition",
 		insert: "insert into shop.keyless (order_id, code) values ('%s', 'VALIDATION_ERROR')",
 	},
 	{
-		source: "shop.mine", as: "public.shq_orphan_errors", mapping: recoup.Mapping{Entity: "order_id", Code: "code"}, disposition: "recoup_disposition",
+		source: "shop.mine", as: "public.shq_orphan_errors", mapping: wire.Mapping{Entity: "order_id", Code: "code"}, disposition: "recoup_disposition",
 		insert: "insert into shop.mine (id, order_id, code) select coalesce(max(id), 0) + 1, '%s', 'VALIDATION_ERROR' from shop.mine",
 	},
 	{
-		source: "shop.river_job", as: "public.shq_master_error_log", preset: "river", mapping: recoup.Mapping{Entity: "args->>'order'"},
+		source: "shop.river_job", as: "public.shq_master_error_log", preset: "river", mapping: wire.Mapping{Entity: "args->>'order'"},
 		insert: `insert into shop.river_job (state, attempt, max_attempts, finalized_at, args, kind) values ('discarded', 3, 3, '2026-02-02 08:59Z', '{"order": "%s"}', 'charge')`,
 	},
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/recoup-dev/recoup/server/internal/adopt/preset/presettest"
 	"github.com/recoup-dev/recoup/server/internal/engine"
 	"github.com/recoup-dev/recoup/server/internal/lifecycle"
+	"github.com/recoup-dev/recoup/server/internal/wire"
 )
 
 // newQueue is the world with a queue whose job o2 has failed for good, adopted as outreach.dol_errors.
@@ -25,7 +26,7 @@ func newQueueOf(t *testing.T, q presettest.Queue, code string) *world {
 	w.exec(q.DDL)
 	plan, err := adopt.MakePlan(w.Context(), w.owner, adopt.Request{
 		Source: q.Table, As: "outreach.dol_errors", Preset: q.Preset, NoMirror: true,
-		Mapping: recoup.Mapping{Entity: q.Entity, CodeValue: code},
+		Mapping: wire.Mapping{Entity: q.Entity, CodeValue: code},
 	})
 	w.Must(err)
 	w.Must(w.runner().Apply(w.Context(), plan))

@@ -3,7 +3,7 @@ package adoption_test
 import (
 	"testing"
 
-	"github.com/recoup-dev/recoup"
+	"github.com/recoup-dev/recoup/server/internal/wire"
 )
 
 // TestWritersSettings writes rows whose entity is of a type that settings of a session print in different ways. The
@@ -20,7 +20,7 @@ func TestWritersSettings(t *testing.T) {
 			t.Parallel()
 			w := newWorld(t)
 			w.exec("alter table shop.failures drop column order_id, add column order_id " + entity.column)
-			w.adopt(recoup.Mapping{Entity: "order_id", Code: "kind"})
+			w.adopt(wire.Mapping{Entity: "order_id", Code: "kind"})
 			w.settle()
 			w.exec(entity.settings + "; insert into shop.failures (order_id, kind) values (" + entity.value + ", 'TIMEOUT')")
 			w.want("select recoup.is_blocked('"+entity.text+"')", "true")
@@ -35,7 +35,7 @@ func TestWritersSettings(t *testing.T) {
 func TestWritersStringSyntax(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	w.adopt(recoup.Mapping{Entity: "order_id", Code: "kind"})
+	w.adopt(wire.Mapping{Entity: "order_id", Code: "kind"})
 	w.settle()
 	w.exec("set standard_conforming_strings = off; set escape_string_warning = off; insert into shop.failures (order_id, kind) values ('o1', 'TIMEOUT')")
 	w.exec("alter table shop.failures rename column order_id to o; insert into shop.failures (o, kind) values ('o2', 'TIMEOUT'); reset standard_conforming_strings")

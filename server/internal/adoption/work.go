@@ -6,8 +6,8 @@ import (
 	"slices"
 	"time"
 
-	"github.com/recoup-dev/recoup"
 	"github.com/recoup-dev/recoup/server/internal/store"
+	"github.com/recoup-dev/recoup/server/internal/wire"
 )
 
 // work does a batch of everything that there is to do at an adoption, in the order of
@@ -20,7 +20,7 @@ func (s *Service) work(ctx context.Context, a *store.Adoption, st *state) (more 
 	if err != nil || !held {
 		return false, err
 	}
-	if a.State == recoup.AdoptionReleasing {
+	if a.State == wire.AdoptionReleasing {
 		return s.release(ctx, a, turn)
 	}
 	defer s.Store.LeaveSource(ctx, a.ID)
@@ -46,7 +46,7 @@ func (s *Service) work(ctx context.Context, a *store.Adoption, st *state) (more 
 		}
 	}
 	filling := false
-	if a.State == recoup.AdoptionBackfilling {
+	if a.State == wire.AdoptionBackfilling {
 		if filling, err = s.backfill(ctx, a, turn, st); err != nil {
 			return false, err
 		}

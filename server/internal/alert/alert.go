@@ -16,6 +16,7 @@ import (
 	"github.com/recoup-dev/recoup"
 	"github.com/recoup-dev/recoup/server/internal/policy"
 	"github.com/recoup-dev/recoup/server/internal/store"
+	"github.com/recoup-dev/recoup/server/internal/wire"
 )
 
 // Sample is the value of a metric for one scope: a hub, a table, a service, a
@@ -34,9 +35,9 @@ type Read func(rule *policy.Alert) []Sample
 type Situation struct {
 	Policy    *policy.Policy
 	Read      Read
-	Open      []recoup.Alert // those that are not resolved
-	Earlier   []recoup.Alert // those before them of what holds now and has not been notified
-	Silences  []recoup.Silence
+	Open      []wire.Alert // those that are not resolved
+	Earlier   []wire.Alert // those before them of what holds now and has not been notified
+	Silences  []wire.Silence
 	Providers []recoup.Provider
 	Resolved  map[string]time.Time // when the last alert that switches a provider ended, by provider
 	Now       time.Time
@@ -54,8 +55,8 @@ type evaluation struct {
 // subject is one alert: as it was, and as it will be.
 type subject struct {
 	rule   *policy.Alert // nil: the policy has it no longer
-	before recoup.Alert  // the zero alert if it is new
-	next   recoup.Alert
+	before wire.Alert    // the zero alert if it is new
+	next   wire.Alert
 	few    bool // a rate with too few samples says nothing
 }
 
@@ -83,7 +84,7 @@ type key struct{ rule, scope string }
 // begin than can be looked at together.
 func (j *evaluation) compare() {
 	room := store.MaxOpenAlerts - len(j.Open)
-	open := make(map[key]recoup.Alert, len(j.Open))
+	open := make(map[key]wire.Alert, len(j.Open))
 	for _, a := range j.Open {
 		open[key{a.Rule, a.Scope}] = a
 	}
@@ -100,7 +101,7 @@ func (j *evaluation) compare() {
 			delete(open, at)
 		}
 	}
-	left := make([]recoup.Alert, 0, len(open))
+	left := make([]wire.Alert, 0, len(open))
 	for _, a := range open {
 		left = append(left, a)
 	}
@@ -112,7 +113,7 @@ func (j *evaluation) compare() {
 	}
 }
 
-func byRule(a, b recoup.Alert) int {
+func byRule(a, b wire.Alert) int {
 	return cmp.Or(cmp.Compare(a.Rule, b.Rule), cmp.Compare(a.Scope, b.Scope))
 }
 
@@ -130,23 +131,23 @@ func (j *evaluation) rule(name string) *policy.Alert {
 // A rate with too few samples begins nothing and says nothing. One that fires
 // already goes on firing without a notification while the few that there are still hold, so that
 // it does not end and begin again with every sample that comes and goes.
-func (j *evaluation) step(rule *policy.Alert, before recoup.Alert, s Sample) *subject {
+func (j *evaluation) step(rule *policy.Alert, before wire.Alert, s Sample) *subject {
 	m := &subject{rule: rule, before: before, next: before, few: few(j.Policy, rule, s.Samples)}
 	holds := rule.Compare.Holds(s.Value, rule.Value) && (s.Samples > 0 || !kindOf(j.Policy, rule.Metric).Relative())
 	switch {
-	case !holds || m.few && before.State != recoup.AlertFiring:
+	case !holds || m.few && before.State != wire.AlertFiring:
 		if before.State == "" {
 			return nil
 		}
 		j.resolve(m)
 		return m
 	case before.State == "":
-		m.next = recoup.Alert{ID: j.IDs.New(j.Now), Rule: rule.Name, Scope: s.Scope, State: recoup.AlertPending, PendingAt: j.Now}
+		m.next = wire.Alert{ID: j.IDs.New(j.Now), Rule: rule.Name, Scope: s.Scope, State: wire.AlertPending, PendingAt: j.Now}
 	}
 	m.next.Severity, m.next.Action, m.next.Condition = rule.Severity, action(rule, before.Action), rule.Condition()
 	m.next.Value, m.next.Samples = s.Value, s.Samples
-	if m.next.State == recoup.AlertPending && j.Now.Sub(m.next.PendingAt) >= rule.For {
-		m.next.State, m.next.FiredAt = recoup.AlertFiring, j.Now
+	if m.next.State == wire.AlertPending && j.Now.Sub(m.next.PendingAt) >= rule.For {
+		m.next.State, m.next.FiredAt = wire.AlertFiring, j.Now
 	}
 	return m
 }
@@ -154,8 +155,8 @@ func (j *evaluation) step(rule *policy.Alert, before recoup.Alert, s Sample) *su
 // action is what an alert does. One that has paged the platform because there was
 // no provider to switch to stays such a one, so that its end is notified as its
 // beginning was.
-func action(rule *policy.Alert, before recoup.AlertAction) recoup.AlertAction {
-	if rule.Action == recoup.SwitchProvider && before == recoup.PagePlatformOnCall {
+func action(rule *policy.Alert, before wire.AlertAction) wire.AlertAction {
+	if rule.Action == wire.SwitchProvider && before == wire.PagePlatformOnCall {
 		return before
 	}
 	return rule.Action
@@ -164,7 +165,7 @@ func action(rule *policy.Alert, before recoup.AlertAction) recoup.AlertAction {
 // resolve ends an alert, for good. A clock that was set back does not end it
 // before it began.
 func (j *evaluation) resolve(m *subject) {
-	m.next.State, m.next.ResolvedAt = recoup.AlertResolved, j.Now
+	m.next.State, m.next.ResolvedAt = wire.AlertResolved, j.Now
 	for _, began := range []time.Time{m.next.PendingAt, m.next.FiredAt} {
 		if m.next.ResolvedAt.Before(began) {
 			m.next.ResolvedAt = began
@@ -186,6 +187,6 @@ func kindOf(p *policy.Policy, metric string) policy.MetricKind {
 }
 
 // silenced reports whether somebody has asked not to hear of an alert for now.
-func (j *evaluation) silenced(a *recoup.Alert) bool {
-	return slices.ContainsFunc(j.Silences, func(s recoup.Silence) bool { return s.Covers(a, j.Now) })
+func (j *evaluation) silenced(a *wire.Alert) bool {
+	return slices.ContainsFunc(j.Silences, func(s wire.Silence) bool { return s.Covers(a, j.Now) })
 }

@@ -7,10 +7,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/recoup-dev/recoup"
 	"github.com/recoup-dev/recoup/server/internal/alert"
 	"github.com/recoup-dev/recoup/server/internal/policy"
 	"github.com/recoup-dev/recoup/server/internal/store"
+	"github.com/recoup-dev/recoup/server/internal/wire"
 )
 
 // The hubs of spec 000.
@@ -31,19 +31,19 @@ func TestAlertGoesThroughItsStates(t *testing.T) {
 		t.Fatalf("a pending alert is notified: %+v", got)
 	}
 	pending := s.only(t, "parked", dolHub)
-	if pending.State != recoup.AlertPending || pending.Condition != "parked_errors > 10 for 10m" || pending.Value != 11 || !pending.PendingAt.Equal(s.now) {
+	if pending.State != wire.AlertPending || pending.Condition != "parked_errors > 10 for 10m" || pending.Value != 11 || !pending.PendingAt.Equal(s.now) {
 		t.Errorf("pending is %+v", pending)
 	}
 	s.set("parked_errors", dolHub, 12)
-	if got := s.after(t, 9*time.Minute+59*time.Second); len(got) != 0 || s.only(t, "parked", dolHub).State != recoup.AlertPending {
+	if got := s.after(t, 9*time.Minute+59*time.Second); len(got) != 0 || s.only(t, "parked", dolHub).State != wire.AlertPending {
 		t.Fatalf("it fires before its time: %+v", got)
 	}
 	got := s.after(t, time.Second)
 	fired := s.only(t, "parked", dolHub)
-	if fired.State != recoup.AlertFiring || fired.ID != pending.ID || !fired.FiredAt.Equal(s.now) || fired.Value != 12 || fired.Notified != 1 {
+	if fired.State != wire.AlertFiring || fired.ID != pending.ID || !fired.FiredAt.Equal(s.now) || fired.Value != 12 || fired.Notified != 1 {
 		t.Errorf("firing is %+v", fired)
 	}
-	if len(got) != 1 || got[0].Kind != recoup.NoticeAlert || got[0].To != "dol-filings-team" || got[0].Key != "alert:"+fired.ID.String()+":1" || got[0].Page {
+	if len(got) != 1 || got[0].Kind != wire.NoticeAlert || got[0].To != "dol-filings-team" || got[0].Key != "alert:"+fired.ID.String()+":1" || got[0].Page {
 		t.Fatalf("notified %+v", got)
 	}
 	if l := got[0].Alerts; len(l) != 1 || l[0].Rule != "parked" || l[0].Scope != dolHub || l[0].Value != 12 || !l[0].Since.Equal(pending.PendingAt) || l[0].Notified != 1 {
@@ -52,10 +52,10 @@ func TestAlertGoesThroughItsStates(t *testing.T) {
 	s.set("parked_errors", dolHub, 3)
 	got = s.after(t, time.Minute)
 	over := s.alerts[fired.ID]
-	if over.State != recoup.AlertResolved || !over.ResolvedAt.Equal(s.now) || over.Value != 12 || len(s.open()) != 0 {
+	if over.State != wire.AlertResolved || !over.ResolvedAt.Equal(s.now) || over.Value != 12 || len(s.open()) != 0 {
 		t.Errorf("over is %+v", over)
 	}
-	if len(got) != 1 || got[0].Kind != recoup.NoticeAlertResolved || got[0].Key != "alert:"+fired.ID.String()+":resolved" || !got[0].Alerts[0].Until.Equal(s.now) {
+	if len(got) != 1 || got[0].Kind != wire.NoticeAlertResolved || got[0].Key != "alert:"+fired.ID.String()+":resolved" || !got[0].Alerts[0].Until.Equal(s.now) {
 		t.Errorf("notified %+v", got)
 	}
 	if again := s.after(t, time.Minute); len(again) != 0 {
@@ -71,7 +71,7 @@ func TestPendingEndsUntold(t *testing.T) {
 	s.after(t, 0)
 	id := s.only(t, "parked", dolHub).ID
 	s.set("parked_errors", dolHub, 1)
-	if got := s.after(t, time.Minute); len(got) != 0 || s.alerts[id].State != recoup.AlertResolved || !s.alerts[id].FiredAt.IsZero() {
+	if got := s.after(t, time.Minute); len(got) != 0 || s.alerts[id].State != wire.AlertResolved || !s.alerts[id].FiredAt.IsZero() {
 		t.Errorf("notified %+v, the alert is %+v", got, s.alerts[id])
 	}
 }
@@ -92,7 +92,7 @@ func TestGrouping(t *testing.T) {
 	}
 	s.set("blocking_errors", dolHub, 1)
 	got = s.after(t, 4*time.Hour)
-	if len(got) != 3 || len(got[0].Alerts) != 1 || got[0].Kind != recoup.NoticeAlert || got[0].Alerts[0].Notified != 2 || got[2].Kind != recoup.NoticeAlertResolved {
+	if len(got) != 3 || len(got[0].Alerts) != 1 || got[0].Kind != wire.NoticeAlert || got[0].Alerts[0].Notified != 2 || got[2].Kind != wire.NoticeAlertResolved {
 		t.Errorf("notified %+v", got)
 	}
 }
@@ -113,7 +113,7 @@ func TestPagesStandAlone(t *testing.T) {
 func TestGroupsAreBounded(t *testing.T) {
 	t.Parallel()
 	rule := policy.Alert{Name: "requests", Metric: "request_error_rate", Compare: policy.Above, Value: .05, Window: 5 * time.Minute,
-		Per: policy.PerService, Severity: recoup.AlertWarning, Action: recoup.SlackAlert}
+		Per: policy.PerService, Severity: wire.AlertWarning, Action: wire.SlackAlert}
 	s := newScene(ruled(rule))
 	for i := range 60 {
 		s.set("request_error_rate", fmt.Sprintf("service-%02d", i), 1)
@@ -129,11 +129,11 @@ func TestSilence(t *testing.T) {
 	s := newScene(ruled(level("parked")))
 	s.set("parked_errors", dolHub, 11)
 	s.set("parked_errors", peopleHub, 11)
-	s.silences = []recoup.Silence{{Rule: "parked", Scope: dolHub, Until: epoch.Add(time.Hour)}}
+	s.silences = []wire.Silence{{Rule: "parked", Scope: dolHub, Until: epoch.Add(time.Hour)}}
 	if got := s.after(t, 0); len(got) != 1 || got[0].To != "people-intelligence-team" {
 		t.Fatalf("notified %+v", got)
 	}
-	if a := s.only(t, "parked", dolHub); a.State != recoup.AlertFiring || a.Notified != 0 {
+	if a := s.only(t, "parked", dolHub); a.State != wire.AlertFiring || a.Notified != 0 {
 		t.Errorf("a silenced alert does not fire: %+v", a)
 	}
 	if got := s.after(t, 59*time.Minute); len(got) != 0 {
@@ -144,7 +144,7 @@ func TestSilence(t *testing.T) {
 	}
 	s.silences[0].Until = s.now.Add(24 * time.Hour)
 	s.values = map[point]alert.Sample{}
-	if got := s.after(t, time.Minute); len(got) != 2 || got[0].Kind != recoup.NoticeAlertResolved || got[1].Kind != recoup.NoticeAlertResolved || len(s.open()) != 0 {
+	if got := s.after(t, time.Minute); len(got) != 2 || got[0].Kind != wire.NoticeAlertResolved || got[1].Kind != wire.NoticeAlertResolved || len(s.open()) != 0 {
 		t.Errorf("who heard that it fires hears that it is over, silenced or not: %+v", got)
 	}
 }
@@ -154,7 +154,7 @@ func TestSilencedFromItsBeginning(t *testing.T) {
 	t.Parallel()
 	s := newScene(ruled(level("parked")))
 	s.set("parked_errors", dolHub, 11)
-	s.silences = []recoup.Silence{{Until: epoch.Add(time.Hour)}}
+	s.silences = []wire.Silence{{Until: epoch.Add(time.Hour)}}
 	s.evaluate(t)
 	s.set("parked_errors", dolHub, 0)
 	if got := s.after(t, time.Minute); len(got) != 0 || len(s.open()) != 0 {
@@ -176,7 +176,7 @@ func TestFlapping(t *testing.T) {
 		from := len(s.sent)
 		s.evaluate(t)
 		for _, heard := range s.sent[from:] {
-			if heard.Kind == recoup.NoticeAlert {
+			if heard.Kind == wire.NoticeAlert {
 				beginnings = append(beginnings, s.now.Sub(epoch))
 			} else {
 				ends++
@@ -196,7 +196,7 @@ func TestFlapping(t *testing.T) {
 	s.set("parked_errors", dolHub, 0)
 	s.evaluate(t)
 	s.set("parked_errors", dolHub, 11)
-	if got := s.after(t, 5*time.Hour); len(got) != 1 || got[0].Kind != recoup.NoticeAlert {
+	if got := s.after(t, 5*time.Hour); len(got) != 1 || got[0].Kind != wire.NoticeAlert {
 		t.Errorf("hours later: %+v", got)
 	}
 }
@@ -207,7 +207,7 @@ func TestRepeatAfterSilence(t *testing.T) {
 	s := newScene(ruled(level("parked")))
 	s.set("parked_errors", dolHub, 11)
 	s.after(t, 0)
-	s.silences = []recoup.Silence{{Until: epoch.Add(5 * time.Hour)}, {Until: epoch.Add(9 * time.Hour), EndedAt: epoch}}
+	s.silences = []wire.Silence{{Until: epoch.Add(5 * time.Hour)}, {Until: epoch.Add(9 * time.Hour), EndedAt: epoch}}
 	for _, step := range []struct {
 		after   time.Duration
 		notices int
@@ -223,7 +223,7 @@ func TestRepeatAfterSilence(t *testing.T) {
 func TestFewSamples(t *testing.T) {
 	t.Parallel()
 	rate := policy.Alert{Name: "rate", Metric: "park_rate", Compare: policy.Above, Value: .2, Window: 24 * time.Hour,
-		Per: policy.PerHub, Severity: recoup.AlertWarning, Action: recoup.ReviewParkQueue}
+		Per: policy.PerHub, Severity: wire.AlertWarning, Action: wire.ReviewParkQueue}
 	later := rate
 	later.Name, later.For = "later", time.Hour
 	s := newScene(ruled(rate, later))
@@ -236,11 +236,11 @@ func TestFewSamples(t *testing.T) {
 		t.Fatalf("20 samples: notified %+v", got)
 	}
 	s.few("park_rate", dolHub, .5, 3)
-	if got := s.after(t, 5*time.Hour); len(got) != 0 || len(s.open()) != 1 || s.only(t, "rate", dolHub).State != recoup.AlertFiring {
+	if got := s.after(t, 5*time.Hour); len(got) != 0 || len(s.open()) != 1 || s.only(t, "rate", dolHub).State != wire.AlertFiring {
 		t.Fatalf("notified %+v, open are %+v", got, s.open())
 	}
 	s.few("park_rate", dolHub, .1, 3)
-	if got := s.after(t, time.Minute); len(got) != 1 || got[0].Kind != recoup.NoticeAlertResolved || len(s.open()) != 0 {
+	if got := s.after(t, time.Minute); len(got) != 1 || got[0].Kind != wire.NoticeAlertResolved || len(s.open()) != 0 {
 		t.Errorf("notified %+v, open are %+v", got, s.open())
 	}
 }
@@ -249,7 +249,7 @@ func TestFewSamples(t *testing.T) {
 // rate does not hold because there is nothing to hold it.
 func TestNoSamples(t *testing.T) {
 	t.Parallel()
-	below := policy.Alert{Name: "idle", Metric: "park_rate", Compare: policy.Below, Value: .2, Window: 24 * time.Hour, Per: policy.PerHub, Action: recoup.NotifyHubTeam}
+	below := policy.Alert{Name: "idle", Metric: "park_rate", Compare: policy.Below, Value: .2, Window: 24 * time.Hour, Per: policy.PerHub, Action: wire.NotifyHubTeam}
 	for name, left := range map[string]func(*scene){
 		"none":    func(s *scene) { s.few("park_rate", dolHub, 0, 0) },
 		"unknown": func(s *scene) { clear(s.values) },
@@ -271,12 +271,12 @@ func TestRuleThatIsGone(t *testing.T) {
 	s := newScene(ruled(level("parked"), level("other", func(a *policy.Alert) { a.Value = 5 })))
 	s.set("parked_errors", dolHub, 11)
 	s.after(t, 0)
-	s.policy = ruled(level("other", func(a *policy.Alert) { a.Value, a.Severity = 7, recoup.AlertHigh }))
+	s.policy = ruled(level("other", func(a *policy.Alert) { a.Value, a.Severity = 7, wire.AlertHigh }))
 	got := s.after(t, time.Minute)
-	if len(got) != 1 || got[0].To != "dol-filings-team" || got[0].Kind != recoup.NoticeAlertResolved || got[0].Alerts[0].Rule != "parked" {
+	if len(got) != 1 || got[0].To != "dol-filings-team" || got[0].Kind != wire.NoticeAlertResolved || got[0].Alerts[0].Rule != "parked" {
 		t.Errorf("notified %+v", got)
 	}
-	if a := s.only(t, "other", dolHub); a.Condition != "parked_errors > 7" || a.Severity != recoup.AlertHigh {
+	if a := s.only(t, "other", dolHub); a.Condition != "parked_errors > 7" || a.Severity != wire.AlertHigh {
 		t.Errorf("a changed rule leaves %+v", a)
 	}
 }
@@ -285,23 +285,23 @@ func TestRuleThatIsGone(t *testing.T) {
 func TestRecipients(t *testing.T) {
 	t.Parallel()
 	for _, row := range []struct {
-		action recoup.AlertAction
+		action wire.AlertAction
 		per    policy.Scope
 		scope  string
 		to     string
 		page   bool
 	}{
-		{recoup.NotifyHubTeam, policy.PerHub, dolHub, "dol-filings-team", false},
-		{recoup.PageOnCall, policy.PerHub, dolHub, "dol-filings-lead", true},
-		{recoup.PageOnCall, policy.PerPlatform, "", "platform-lead", true},
-		{recoup.PageOnCall, policy.PerService, dolHub, "platform-lead", true}, // a service of that name is no hub
-		{recoup.ReviewParkQueue, policy.PerHub, peopleHub, "people-intelligence-team", false},
-		{recoup.ReviewParkQueue, policy.PerPlatform, "", "platform-team", false},
-		{recoup.EscalateToPlatform, policy.PerPlatform, "", "platform-team", false},
-		{recoup.EscalateToPlatform, policy.PerHub, dolHub, "platform-team", false},
-		{recoup.PagePlatformOnCall, policy.PerPlatform, "", "platform-team", true},
-		{recoup.SlackAlert, policy.PerService, "api", "platform-team", false},
-		{recoup.SwitchProvider, policy.PerProvider, "nobody's", "platform-team", false},
+		{wire.NotifyHubTeam, policy.PerHub, dolHub, "dol-filings-team", false},
+		{wire.PageOnCall, policy.PerHub, dolHub, "dol-filings-lead", true},
+		{wire.PageOnCall, policy.PerPlatform, "", "platform-lead", true},
+		{wire.PageOnCall, policy.PerService, dolHub, "platform-lead", true}, // a service of that name is no hub
+		{wire.ReviewParkQueue, policy.PerHub, peopleHub, "people-intelligence-team", false},
+		{wire.ReviewParkQueue, policy.PerPlatform, "", "platform-team", false},
+		{wire.EscalateToPlatform, policy.PerPlatform, "", "platform-team", false},
+		{wire.EscalateToPlatform, policy.PerHub, dolHub, "platform-team", false},
+		{wire.PagePlatformOnCall, policy.PerPlatform, "", "platform-team", true},
+		{wire.SlackAlert, policy.PerService, "api", "platform-team", false},
+		{wire.SwitchProvider, policy.PerProvider, "nobody's", "platform-team", false},
 	} {
 		s := newScene(ruled(level("r", func(a *policy.Alert) { a.Action, a.Per = row.action, row.per })))
 		s.set("parked_errors", row.scope, 11)
@@ -321,7 +321,7 @@ func TestClockSetBack(t *testing.T) {
 	id := s.only(t, "parked", dolHub).ID
 	clear(s.values)
 	s.after(t, -time.Hour)
-	if a := s.alerts[id]; a.State != recoup.AlertResolved || a.ResolvedAt.Before(a.FiredAt) {
+	if a := s.alerts[id]; a.State != wire.AlertResolved || a.ResolvedAt.Before(a.FiredAt) {
 		t.Errorf("the alert is %+v", a)
 	}
 }

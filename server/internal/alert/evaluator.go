@@ -10,6 +10,7 @@ import (
 	"github.com/recoup-dev/recoup/server/internal/policy"
 	"github.com/recoup-dev/recoup/server/internal/store"
 	"github.com/recoup-dev/recoup/server/internal/store/sqldb"
+	"github.com/recoup-dev/recoup/server/internal/wire"
 )
 
 // Store is what an evaluation reads and writes.
@@ -91,19 +92,19 @@ const maxEarlier = 10
 
 // earlier returns the last alerts that were notified, and are over, of each rule and
 // scope that holds and of which nobody has been notified yet.
-func (e *Evaluator) earlier(ctx context.Context, s *Situation) ([]recoup.Alert, error) {
+func (e *Evaluator) earlier(ctx context.Context, s *Situation) ([]wire.Alert, error) {
 	notified := map[key]bool{}
 	for _, a := range s.Open {
 		notified[key{a.Rule, a.Scope}] = a.Notified > 0
 	}
-	var all []recoup.Alert
+	var all []wire.Alert
 	for i := range s.Policy.Alerts {
 		rule := &s.Policy.Alerts[i]
 		for _, sample := range s.Read(rule) {
 			if notified[key{rule.Name, sample.Scope}] || !rule.Compare.Holds(sample.Value, rule.Value) {
 				continue
 			}
-			list, _, err := e.Store.Alerts(ctx, store.AlertFilter{States: []recoup.AlertState{recoup.AlertResolved}, Rule: rule.Name, Scope: sample.Scope, Notified: true},
+			list, _, err := e.Store.Alerts(ctx, store.AlertFilter{States: []wire.AlertState{wire.AlertResolved}, Rule: rule.Name, Scope: sample.Scope, Notified: true},
 				sqldb.Page{Limit: maxEarlier})
 			if err != nil {
 				return nil, err
@@ -114,8 +115,8 @@ func (e *Evaluator) earlier(ctx context.Context, s *Situation) ([]recoup.Alert, 
 	return all, nil
 }
 
-func (e *Evaluator) silences(ctx context.Context, now time.Time) ([]recoup.Silence, error) {
-	var all []recoup.Silence
+func (e *Evaluator) silences(ctx context.Context, now time.Time) ([]wire.Silence, error) {
+	var all []wire.Silence
 	page := sqldb.Page{Limit: sqldb.MaxPage}
 	for {
 		list, next, err := e.Store.Silences(ctx, now, page)
@@ -137,11 +138,11 @@ func (e *Evaluator) resolved(ctx context.Context, s *Situation) (map[string]time
 			continue
 		}
 		for _, rule := range s.Policy.Alerts {
-			if rule.Action != recoup.SwitchProvider {
+			if rule.Action != wire.SwitchProvider {
 				continue
 			}
 			for _, member := range group.Members {
-				list, _, err := e.Store.Alerts(ctx, store.AlertFilter{States: []recoup.AlertState{recoup.AlertResolved}, Rule: rule.Name, Scope: member}, sqldb.Page{Limit: 1})
+				list, _, err := e.Store.Alerts(ctx, store.AlertFilter{States: []wire.AlertState{wire.AlertResolved}, Rule: rule.Name, Scope: member}, sqldb.Page{Limit: 1})
 				if err != nil {
 					return nil, err
 				}

@@ -12,6 +12,7 @@ import (
 	"github.com/recoup-dev/recoup/server/internal/policy"
 	"github.com/recoup-dev/recoup/server/internal/store"
 	"github.com/recoup-dev/recoup/server/internal/test/node"
+	"github.com/recoup-dev/recoup/server/internal/wire"
 )
 
 var epoch = node.Epoch
@@ -22,8 +23,8 @@ type scene struct {
 	now       time.Time
 	ids       *recoup.IDSource
 	values    map[point]alert.Sample
-	alerts    map[recoup.ID]recoup.Alert
-	silences  []recoup.Silence
+	alerts    map[recoup.ID]wire.Alert
+	silences  []wire.Silence
 	providers map[string]recoup.Provider
 	sent      []received
 }
@@ -41,14 +42,14 @@ type failer interface {
 // received is a notice as its recipient reads it.
 type received struct {
 	at time.Time
-	recoup.Notice
+	wire.Notice
 	alert.Body
 }
 
 func newScene(p *policy.Policy) *scene {
 	return &scene{
 		policy: p, now: epoch, ids: recoup.NewIDSource(rand.NewChaCha8([32]byte{1})), values: map[point]alert.Sample{},
-		alerts: map[recoup.ID]recoup.Alert{}, providers: map[string]recoup.Provider{},
+		alerts: map[recoup.ID]wire.Alert{}, providers: map[string]recoup.Provider{},
 	}
 }
 
@@ -83,10 +84,10 @@ func (s *scene) read(rule *policy.Alert) []alert.Sample {
 }
 
 // open lists the alerts that are not resolved, by rule and scope.
-func (s *scene) open() []recoup.Alert {
+func (s *scene) open() []wire.Alert {
 	list := slices.Collect(maps.Values(s.alerts))
-	list = slices.DeleteFunc(list, func(a recoup.Alert) bool { return a.State == recoup.AlertResolved })
-	slices.SortFunc(list, func(a, b recoup.Alert) int {
+	list = slices.DeleteFunc(list, func(a wire.Alert) bool { return a.State == wire.AlertResolved })
+	slices.SortFunc(list, func(a, b wire.Alert) int {
 		return slices.Compare([]string{a.Rule, a.Scope}, []string{b.Rule, b.Scope})
 	})
 	return list
@@ -102,7 +103,7 @@ func (s *scene) situation() alert.Situation {
 	return alert.Situation{
 		Policy: s.policy, Read: s.read, Open: s.open(), Silences: s.silences, Now: s.now, IDs: s.ids,
 		Providers: slices.Collect(maps.Values(s.providers)), Resolved: resolved,
-		Earlier: slices.DeleteFunc(slices.Collect(maps.Values(s.alerts)), func(a recoup.Alert) bool { return a.State != recoup.AlertResolved }),
+		Earlier: slices.DeleteFunc(slices.Collect(maps.Values(s.alerts)), func(a wire.Alert) bool { return a.State != wire.AlertResolved }),
 	}
 }
 
@@ -143,7 +144,7 @@ func (s *scene) after(t failer, d time.Duration) []received {
 }
 
 // only returns the one alert of a rule and a scope that is not resolved.
-func (s *scene) only(t failer, rule, scope string) recoup.Alert {
+func (s *scene) only(t failer, rule, scope string) wire.Alert {
 	t.Helper()
 	for _, a := range s.open() {
 		if a.Rule == rule && a.Scope == scope {
@@ -151,14 +152,14 @@ func (s *scene) only(t failer, rule, scope string) recoup.Alert {
 		}
 	}
 	t.Fatalf("there is no alert of %s for %q: %+v", rule, scope, s.open())
-	return recoup.Alert{}
+	return wire.Alert{}
 }
 
 // level is a rule about a number.
 func level(name string, change ...func(*policy.Alert)) policy.Alert {
 	a := policy.Alert{
 		Name: name, Metric: "parked_errors", Compare: policy.Above, Value: 10, Per: policy.PerHub,
-		Severity: recoup.AlertWarning, Action: recoup.NotifyHubTeam,
+		Severity: wire.AlertWarning, Action: wire.NotifyHubTeam,
 	}
 	for _, c := range change {
 		c(&a)

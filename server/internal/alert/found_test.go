@@ -4,8 +4,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/recoup-dev/recoup"
 	"github.com/recoup-dev/recoup/server/internal/policy"
+	"github.com/recoup-dev/recoup/server/internal/wire"
 )
 
 // What random runs have found once, each as the smallest run that shows it.
@@ -15,7 +15,7 @@ func crossed(name string, change ...func(*policy.Alert)) policy.Alert {
 	return level(name, append([]func(*policy.Alert){func(a *policy.Alert) { a.Value, a.Repeat = 0, time.Minute }}, change...)...)
 }
 
-func switching(a *policy.Alert) { a.Action = recoup.SwitchProvider }
+func switching(a *policy.Alert) { a.Action = wire.SwitchProvider }
 
 // grouped is a scene in which two hubs stand in for each other.
 func grouped(rules ...policy.Alert) *scene {
@@ -31,7 +31,7 @@ func TestSilenceHoldsForEveryLineOfANotice(t *testing.T) {
 	s.few("parked_errors", dolHub, .5, 0)
 	s.minute(t)
 	heard := len(s.sent)
-	s.silences = []recoup.Silence{{Until: s.now.Add(time.Minute)}}
+	s.silences = []wire.Silence{{Until: s.now.Add(time.Minute)}}
 	s.minute(t)
 	if heard == 0 || len(s.sent) != heard {
 		t.Errorf("notified %d times before the silence, %d after", heard, len(s.sent))
@@ -46,7 +46,7 @@ func TestEndOfAPendingAlertIsNotNotified(t *testing.T) {
 	s.minute(t)
 	s.policy = ruled(crossed("a"), crossed("b", func(a *policy.Alert) { a.Compare, a.For = policy.AtLeast, time.Minute }))
 	s.minute(t)
-	if a := s.only(t, "b", dolHub); a.State != recoup.AlertPending {
+	if a := s.only(t, "b", dolHub); a.State != wire.AlertPending {
 		t.Fatalf("it is %s, want pending", a.State)
 	}
 	clear(s.values)

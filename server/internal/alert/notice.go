@@ -7,6 +7,7 @@ import (
 
 	"github.com/recoup-dev/recoup"
 	"github.com/recoup-dev/recoup/server/internal/policy"
+	"github.com/recoup-dev/recoup/server/internal/wire"
 )
 
 // Body is what a notice of the kinds ALERT and ALERT_RESOLVED carries: everything
@@ -20,18 +21,18 @@ type Body struct {
 
 // Line is one alert of a notice.
 type Line struct {
-	ID        recoup.ID            `json:"alert_id"`
-	Rule      string               `json:"rule"`
-	Scope     string               `json:"scope,omitempty"`
-	Severity  recoup.AlertSeverity `json:"severity"`
-	Action    recoup.AlertAction   `json:"action"`
-	Condition string               `json:"condition"`
-	Value     float64              `json:"value"`
-	Samples   int64                `json:"samples,omitempty"`
-	Since     time.Time            `json:"since"`
-	Until     time.Time            `json:"until,omitzero"` // it has ended then
-	Notified  int                  `json:"notified"`       // which notification of it this is: 1, 2, 3…
-	Hint      string               `json:"hint,omitempty"`
+	ID        recoup.ID          `json:"alert_id"`
+	Rule      string             `json:"rule"`
+	Scope     string             `json:"scope,omitempty"`
+	Severity  wire.AlertSeverity `json:"severity"`
+	Action    wire.AlertAction   `json:"action"`
+	Condition string             `json:"condition"`
+	Value     float64            `json:"value"`
+	Samples   int64              `json:"samples,omitempty"`
+	Since     time.Time          `json:"since"`
+	Until     time.Time          `json:"until,omitzero"` // it has ended then
+	Notified  int                `json:"notified"`       // which notification of it this is: 1, 2, 3…
+	Hint      string             `json:"hint,omitempty"`
 }
 
 // Change is a group that another provider serves from now on.
@@ -47,7 +48,7 @@ const maxLines = 50
 // notice is one in the making.
 type notice struct {
 	to   string
-	kind recoup.NoticeKind
+	kind wire.NoticeKind
 	body Body
 	key  string
 }
@@ -61,7 +62,7 @@ func (n *notice) name(key string) {
 
 // notice returns the one for a recipient, with which all else goes that they are to
 // hear now.
-func (j *evaluation) notice(to string, kind recoup.NoticeKind, page bool) *notice {
+func (j *evaluation) notice(to string, kind wire.NoticeKind, page bool) *notice {
 	for _, n := range j.notices {
 		if n.to == to && n.kind == kind && n.body.Page == page {
 			return n
@@ -83,9 +84,9 @@ func (j *evaluation) notify() {
 		case m.due(j.Now) && !j.silenced(&m.next) && !j.resting(m):
 			m.next.Notified++
 			m.next.NotifiedAt = j.Now
-			j.notice(to, recoup.NoticeAlert, page).add(m)
-		case m.next.State == recoup.AlertResolved && m.next.Notified > 0:
-			j.notice(to, recoup.NoticeAlertResolved, page).add(m)
+			j.notice(to, wire.NoticeAlert, page).add(m)
+		case m.next.State == wire.AlertResolved && m.next.Notified > 0:
+			j.notice(to, wire.NoticeAlertResolved, page).add(m)
 		}
 	}
 	for _, n := range j.notices {
@@ -95,7 +96,7 @@ func (j *evaluation) notify() {
 
 // due reports whether a notification of a firing alert is due.
 func (m *subject) due(now time.Time) bool {
-	if m.next.State != recoup.AlertFiring || m.few {
+	if m.next.State != wire.AlertFiring || m.few {
 		return false
 	}
 	last := m.next.NotifiedAt
@@ -131,7 +132,7 @@ func (j *evaluation) resting(m *subject) bool {
 func (n *notice) add(m *subject) {
 	a := &m.next
 	which := fmt.Sprint(a.Notified)
-	if a.State == recoup.AlertResolved {
+	if a.State == wire.AlertResolved {
 		which = "resolved"
 	}
 	n.name("alert:" + a.ID.String() + ":" + which)
@@ -146,9 +147,9 @@ func (n *notice) add(m *subject) {
 }
 
 // hint says what to do about an alert.
-func hint(a *recoup.Alert) string {
+func hint(a *wire.Alert) string {
 	switch {
-	case a.State == recoup.AlertResolved || a.Action != recoup.ReviewParkQueue:
+	case a.State == wire.AlertResolved || a.Action != wire.ReviewParkQueue:
 		return ""
 	case a.Scope == "":
 		return "review the park queue: recoup errors list --parked"
@@ -156,12 +157,12 @@ func hint(a *recoup.Alert) string {
 	return "review the park queue: recoup errors list --parked --hub " + a.Scope
 }
 
-func (n *notice) write() recoup.Notice {
+func (n *notice) write() wire.Notice {
 	body, err := json.Marshal(n.body)
 	if err != nil {
 		body = []byte("unencodable") // which no store accepts; a number that is none is the only way here
 	}
-	return recoup.Notice{Kind: n.kind, To: n.to, Key: n.key, Body: recoup.JSON(body)}
+	return wire.Notice{Kind: n.kind, To: n.to, Key: n.key, Body: recoup.JSON(body)}
 }
 
 // recipient says who hears of an alert, and whether they are woken. Where there is
@@ -176,11 +177,11 @@ func recipient(p *policy.Policy, m *subject) (to string, page bool) {
 		}
 	}
 	switch m.next.Action {
-	case recoup.NotifyHubTeam, recoup.ReviewParkQueue:
+	case wire.NotifyHubTeam, wire.ReviewParkQueue:
 		return hub.Team, false
-	case recoup.PageOnCall:
+	case wire.PageOnCall:
 		return hub.Lead, true
-	case recoup.PagePlatformOnCall:
+	case wire.PagePlatformOnCall:
 		return base.Team, true
 	}
 	return base.Team, false

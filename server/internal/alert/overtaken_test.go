@@ -10,6 +10,7 @@ import (
 	"github.com/recoup-dev/recoup/server/internal/alert"
 	"github.com/recoup-dev/recoup/server/internal/store"
 	"github.com/recoup-dev/recoup/server/internal/test/node"
+	"github.com/recoup-dev/recoup/server/internal/wire"
 )
 
 // slow is the store of an evaluation that another overtakes when it has read what is open.
@@ -18,7 +19,7 @@ type slow struct {
 	meanwhile func()
 }
 
-func (s *slow) OpenAlerts(ctx context.Context) ([]recoup.Alert, error) {
+func (s *slow) OpenAlerts(ctx context.Context) ([]wire.Alert, error) {
 	open, err := s.Store.OpenAlerts(ctx)
 	if s.meanwhile != nil {
 		meanwhile := s.meanwhile

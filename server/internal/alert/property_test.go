@@ -8,6 +8,7 @@ import (
 
 	"github.com/recoup-dev/recoup"
 	"github.com/recoup-dev/recoup/server/internal/policy"
+	"github.com/recoup-dev/recoup/server/internal/wire"
 )
 
 // drawRules draws a few rules over two metrics, one of them a rate.
@@ -22,8 +23,8 @@ func drawRules(t *rapid.T) []policy.Alert {
 			Value:  rapid.SampledFrom([]float64{0, .5, 1}).Draw(t, "limit"),
 			For:    time.Duration(rapid.IntRange(0, 3).Draw(t, "for")) * time.Minute,
 			Repeat: time.Duration(rapid.IntRange(1, 6).Draw(t, "repeat")) * time.Minute,
-			Per:    policy.PerHub, Severity: recoup.AlertHigh,
-			Action: rapid.SampledFrom([]recoup.AlertAction{recoup.NotifyHubTeam, recoup.PageOnCall, recoup.SwitchProvider}).Draw(t, "action"),
+			Per:    policy.PerHub, Severity: wire.AlertHigh,
+			Action: rapid.SampledFrom([]wire.AlertAction{wire.NotifyHubTeam, wire.PageOnCall, wire.SwitchProvider}).Draw(t, "action"),
 		}
 	}
 	return rules
@@ -51,7 +52,7 @@ func (s *scene) disturb(t *rapid.T, scopes []string) {
 		scope := rapid.SampledFrom(scopes).Draw(t, "scope")
 		switch rapid.IntRange(0, 9).Draw(t, "what") {
 		case 0:
-			s.silences = append(s.silences, recoup.Silence{
+			s.silences = append(s.silences, wire.Silence{
 				Rule:  rapid.SampledFrom([]string{"", "a", "b"}).Draw(t, "silenced rule"),
 				Scope: rapid.SampledFrom([]string{"", scope}).Draw(t, "silenced scope"),
 				Until: s.now.Add(time.Duration(rapid.IntRange(1, 5).Draw(t, "silent")) * time.Minute),
@@ -84,7 +85,7 @@ func (s *scene) minute(t failer) {
 		seen[at] = true
 	}
 	for id, a := range before {
-		if a.State == recoup.AlertResolved && s.alerts[id] != a {
+		if a.State == wire.AlertResolved && s.alerts[id] != a {
 			t.Fatalf("a resolved alert has changed: %+v to %+v", a, s.alerts[id])
 		}
 	}
@@ -111,21 +112,21 @@ func (s *scene) mayHear(t failer, heard received) {
 	for _, line := range heard.Alerts {
 		a := s.alerts[line.ID]
 		for _, silence := range s.silences {
-			if heard.Kind == recoup.NoticeAlert && silence.Covers(&a, s.now) {
+			if heard.Kind == wire.NoticeAlert && silence.Covers(&a, s.now) {
 				t.Fatalf("notified while silenced: %+v", line)
 			}
 		}
-		if heard.Kind == recoup.NoticeAlertResolved && (a.Notified == 0 || a.State != recoup.AlertResolved) {
+		if heard.Kind == wire.NoticeAlertResolved && (a.Notified == 0 || a.State != wire.AlertResolved) {
 			t.Fatalf("its end is notified: %+v", a)
 		}
-		if heard.Kind == recoup.NoticeAlert && a.State != recoup.AlertFiring {
+		if heard.Kind == wire.NoticeAlert && a.State != wire.AlertFiring {
 			t.Fatalf("it is notified as firing: %+v", a)
 		}
 	}
 }
 
-func (s *scene) copies() map[recoup.ID]recoup.Alert {
-	list := map[recoup.ID]recoup.Alert{}
+func (s *scene) copies() map[recoup.ID]wire.Alert {
+	list := map[recoup.ID]wire.Alert{}
 	for id, a := range s.alerts {
 		list[id] = a
 	}

@@ -7,6 +7,7 @@ import (
 	"github.com/recoup-dev/recoup"
 	"github.com/recoup-dev/recoup/server/internal/policy"
 	"github.com/recoup-dev/recoup/server/internal/store"
+	"github.com/recoup-dev/recoup/server/internal/wire"
 )
 
 // InUse returns the provider of a group that is to be asked, and the row that says
@@ -36,7 +37,7 @@ func (j *evaluation) switchProviders() {
 		if j.quiet(group, active, row) {
 			back := store.Switch{Group: group.Name, To: group.Members[0], AlertID: row.AlertID,
 				Reason: "back to the first: quiet for " + policy.FormatDuration(group.BackAfter)}
-			j.move(back, active, row, recoup.NoticeAlertResolved)
+			j.move(back, active, row, wire.NoticeAlertResolved)
 		}
 	}
 }
@@ -44,14 +45,14 @@ func (j *evaluation) switchProviders() {
 // failing returns the alert that fires and takes a provider out of use, or nil.
 func (j *evaluation) failing(provider string) *subject {
 	for _, m := range j.cases {
-		if m.switches() && m.next.Scope == provider && m.next.State == recoup.AlertFiring {
+		if m.switches() && m.next.Scope == provider && m.next.State == wire.AlertFiring {
 			return m
 		}
 	}
 	return nil
 }
 
-func (m *subject) switches() bool { return m.rule != nil && m.rule.Action == recoup.SwitchProvider }
+func (m *subject) switches() bool { return m.rule != nil && m.rule.Action == wire.SwitchProvider }
 
 // leave switches to the next member that does not fail itself; where there is
 // none, the platform is paged instead. Whoever has switched to a provider by hand
@@ -65,11 +66,11 @@ func (j *evaluation) leave(group *policy.ProviderGroup, active string, row *reco
 		to := group.Members[(at+i)%len(group.Members)]
 		if j.failing(to) == nil {
 			away := store.Switch{Group: group.Name, To: to, AlertID: m.next.ID, Reason: m.next.Rule + ": " + m.next.Condition}
-			j.move(away, active, row, recoup.NoticeAlert)
+			j.move(away, active, row, wire.NoticeAlert)
 			return
 		}
 	}
-	m.next.Action = recoup.PagePlatformOnCall
+	m.next.Action = wire.PagePlatformOnCall
 }
 
 // quiet reports whether a group that an alert has switched can go back: for long
@@ -97,7 +98,7 @@ func (j *evaluation) quiet(group *policy.ProviderGroup, active string, row *reco
 }
 
 // move switches a group, and has the platform's team hear of it.
-func (j *evaluation) move(s store.Switch, active string, row *recoup.Provider, kind recoup.NoticeKind) {
+func (j *evaluation) move(s store.Switch, active string, row *recoup.Provider, kind wire.NoticeKind) {
 	if row != nil {
 		s.From = row.Active
 	}

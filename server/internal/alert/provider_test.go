@@ -6,13 +6,14 @@ import (
 
 	"github.com/recoup-dev/recoup"
 	"github.com/recoup-dev/recoup/server/internal/policy"
+	"github.com/recoup-dev/recoup/server/internal/wire"
 )
 
 // serving is a scene with one group of providers and the rule of spec 001.
 func serving(members ...string) *scene {
 	p := ruled(policy.Alert{
 		Name: "down", Metric: "external_service_errors", Compare: policy.Above, Value: 20, Window: 5 * time.Minute,
-		Per: policy.PerProvider, Severity: recoup.AlertHigh, Action: recoup.SwitchProvider,
+		Per: policy.PerProvider, Severity: wire.AlertHigh, Action: wire.SwitchProvider,
 	})
 	p.Providers = []policy.ProviderGroup{{Name: "email_validation", Members: members, BackAfter: time.Hour}}
 	return newScene(p)
@@ -48,7 +49,7 @@ func TestSwitchAndBack(t *testing.T) {
 	if row := s.providers["email_validation"]; row.Active != "millionverifier" || row.Reason != "back to the first: quiet for 1h" || row.By != recoup.System {
 		t.Fatalf("in use is %+v", row)
 	}
-	if len(got) != 1 || got[0].Kind != recoup.NoticeAlertResolved || len(got[0].Alerts) != 0 || got[0].Switches[0].To != "millionverifier" {
+	if len(got) != 1 || got[0].Kind != wire.NoticeAlertResolved || len(got[0].Alerts) != 0 || got[0].Switches[0].To != "millionverifier" {
 		t.Errorf("notified %+v", got)
 	}
 	if got := s.after(t, time.Hour); len(got) != 0 {
@@ -127,7 +128,7 @@ func TestNobodyLeft(t *testing.T) {
 	}
 	s.works("b")
 	got = s.after(t, time.Minute)
-	if len(got) != 1 || !got[0].Page || got[0].Kind != recoup.NoticeAlertResolved || got[0].Alerts[0].Scope != "b" {
+	if len(got) != 1 || !got[0].Page || got[0].Kind != wire.NoticeAlertResolved || got[0].Alerts[0].Scope != "b" {
 		t.Errorf("notified %+v", got)
 	}
 }
@@ -163,7 +164,7 @@ func TestByHand(t *testing.T) {
 func TestSilencedSwitch(t *testing.T) {
 	t.Parallel()
 	s := serving("a", "b")
-	s.silences = []recoup.Silence{{Scope: "a", Until: epoch.Add(time.Hour)}}
+	s.silences = []wire.Silence{{Scope: "a", Until: epoch.Add(time.Hour)}}
 	s.fails("a")
 	got := s.after(t, 0)
 	if s.active() != "b" || len(got) != 1 || len(got[0].Alerts) != 0 || len(got[0].Switches) != 1 {

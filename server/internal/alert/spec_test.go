@@ -13,6 +13,7 @@ import (
 	"github.com/recoup-dev/recoup/server/internal/policy"
 	"github.com/recoup-dev/recoup/server/internal/store"
 	"github.com/recoup-dev/recoup/server/internal/store/sqldb"
+	"github.com/recoup-dev/recoup/server/internal/wire"
 )
 
 const people = "people.people_errors"
@@ -24,8 +25,8 @@ type row struct {
 	scope    string
 	upTo     func(w *world)
 	beyond   func(w *world)
-	severity recoup.AlertSeverity
-	action   recoup.AlertAction
+	severity wire.AlertSeverity
+	action   wire.AlertAction
 	to       string
 	page     bool
 }
@@ -38,55 +39,55 @@ func alertRows() []row {
 			"error-rate", dolHub,
 			func(w *world) { w.processed(dol, "import", 100, 5); w.report(5, dol, "NETWORK_TIMEOUT") },
 			func(w *world) { w.report(1, dol, "NETWORK_TIMEOUT") },
-			recoup.AlertWarning, recoup.NotifyHubTeam, "dol-filings-team", false,
+			wire.AlertWarning, wire.NotifyHubTeam, "dol-filings-team", false,
 		},
 		{
 			"error-rate-high", dolHub,
 			func(w *world) { w.processed(dol, "import", 100, 0); w.report(10, dol, "NETWORK_TIMEOUT") },
 			func(w *world) { w.report(1, dol, "NETWORK_TIMEOUT") },
-			recoup.AlertHigh, recoup.PageOnCall, "dol-filings-lead", true,
+			wire.AlertHigh, wire.PageOnCall, "dol-filings-lead", true,
 		},
 		{
 			"park-rate", peopleHub,
 			func(w *world) { w.report(5, people, "MISSING_NAME"); w.report(20, people, "NETWORK_TIMEOUT") },
 			func(w *world) { w.report(1, people, "MISSING_NAME") },
-			recoup.AlertWarning, recoup.ReviewParkQueue, "people-intelligence-team", false,
+			wire.AlertWarning, wire.ReviewParkQueue, "people-intelligence-team", false,
 		},
 		{
 			"parked-errors", "",
 			func(w *world) { w.report(1000, people, "MISSING_NAME") },
 			func(w *world) { w.report(1, people, "MISSING_NAME") },
-			recoup.AlertHigh, recoup.EscalateToPlatform, "platform-team", false,
+			wire.AlertHigh, wire.EscalateToPlatform, "platform-team", false,
 		},
 		{
 			"blocking-errors", "",
 			func(w *world) { w.report(100, dol, "NETWORK_TIMEOUT"); w.report(9, found, "NETWORK_TIMEOUT") }, // which do not block
 			func(w *world) { w.report(1, people, "NETWORK_TIMEOUT") },
-			recoup.AlertCritical, recoup.PagePlatformOnCall, "platform-team", true,
+			wire.AlertCritical, wire.PagePlatformOnCall, "platform-team", true,
 		},
 		{
 			"retry-exhaustion", peopleHub,
 			func(w *world) { w.exhaust(6, 14) },
 			func(w *world) { w.exhaust(1, 0) },
-			recoup.AlertWarning, recoup.NotifyHubTeam, "people-intelligence-team", false,
+			wire.AlertWarning, wire.NotifyHubTeam, "people-intelligence-team", false,
 		},
 		{
 			"ttl-utilization", peopleHub,
 			func(w *world) { w.report(1, people, "NETWORK_TIMEOUT"); w.Wait(24 * 24 * time.Hour) },
 			func(w *world) { w.Wait(time.Second) },
-			recoup.AlertWarning, recoup.NotifyHubTeam, "people-intelligence-team", false,
+			wire.AlertWarning, wire.NotifyHubTeam, "people-intelligence-team", false,
 		},
 		{
 			"escalation-rate", peopleHub,
 			func(w *world) { w.escalate(w.report(20, people, "MISSING_NAME")[:2]) },
 			func(w *world) { w.escalate(w.report(1, people, "MISSING_NAME")) },
-			recoup.AlertWarning, recoup.NotifyHubTeam, "people-intelligence-team", false,
+			wire.AlertWarning, wire.NotifyHubTeam, "people-intelligence-team", false,
 		},
 		{
 			"request-error-rate", "api",
 			func(w *world) { w.processed("", "api", 100, 5); w.processed(dol, "api", 100, 100) },
 			func(w *world) { w.processed("", "api", 1, 1) },
-			recoup.AlertWarning, recoup.SlackAlert, "platform-team", false,
+			wire.AlertWarning, wire.SlackAlert, "platform-team", false,
 		},
 		{
 			"database-errors", "",
@@ -97,19 +98,19 @@ func alertRows() []row {
 				w.events(50, "NETWORK_TIMEOUT", "")
 			},
 			func(w *world) { w.events(1, "DATABASE_ERROR", "neon") },
-			recoup.AlertHigh, recoup.PageOnCall, "platform-lead", true,
+			wire.AlertHigh, wire.PageOnCall, "platform-lead", true,
 		},
 		{
 			"external-service-down", "millionverifier",
 			func(w *world) { w.events(20, "VALIDATION_SERVICE_ERROR", "millionverifier") },
 			func(w *world) { w.events(1, "UPSTREAM_ERROR", "millionverifier") },
-			recoup.AlertHigh, recoup.SwitchProvider, "platform-team", false,
+			wire.AlertHigh, wire.SwitchProvider, "platform-team", false,
 		},
 		{
 			"dol-park-threshold", dolHub,
 			func(w *world) { w.report(50, dol, "DUPLICATE_COMPANY"); w.report(60, people, "MISSING_NAME") },
 			func(w *world) { w.report(1, dol, "DUPLICATE_COMPANY") },
-			recoup.AlertWarning, recoup.NotifyHubTeam, "dol-filings-team", false,
+			wire.AlertWarning, wire.NotifyHubTeam, "dol-filings-team", false,
 		},
 		{
 			"nobody-claims", dolHub,
@@ -118,7 +119,7 @@ func alertRows() []row {
 				w.Wait(due.Sub(w.Now()) + 10*time.Minute)
 			},
 			func(w *world) { w.Wait(time.Second) },
-			recoup.AlertHigh, recoup.NotifyHubTeam, "dol-filings-team", false,
+			wire.AlertHigh, wire.NotifyHubTeam, "dol-filings-team", false,
 		},
 	}
 }
@@ -181,7 +182,7 @@ func (r row) test(w *world) {
 		w.Errorf("the alert is %+v", a)
 	}
 	heard := w.heard(r.rule)
-	if len(heard) != 1 || heard[0].To != r.to || heard[0].Page != r.page || heard[0].Kind != recoup.NoticeAlert {
+	if len(heard) != 1 || heard[0].To != r.to || heard[0].Page != r.page || heard[0].Kind != wire.NoticeAlert {
 		w.Fatalf("notified are %+v", heard)
 	}
 	if changed, err := w.Alerts.Run(w.Context(), w.term()); changed != 0 || err != nil {
@@ -238,7 +239,7 @@ func TestOnlyTheLeaderWrites(t *testing.T) {
 func TestStoredSilence(t *testing.T) {
 	everywhere(t, func(w *world) {
 		act := store.Act{By: "ada", Reason: "known", At: w.Now()}
-		_, err := w.DB.AddSilence(w.Context(), recoup.Silence{ID: w.ID(), Rule: "blocking-errors", Until: w.Now().Add(time.Hour)}, act)
+		_, err := w.DB.AddSilence(w.Context(), wire.Silence{ID: w.ID(), Rule: "blocking-errors", Until: w.Now().Add(time.Hour)}, act)
 		w.Must(err)
 		w.report(101, dol, "NETWORK_TIMEOUT")
 		if open := w.evaluate(); len(open) != 1 || len(w.heard("blocking-errors")) != 0 {
@@ -258,13 +259,13 @@ func TestStoredEnd(t *testing.T) {
 	everywhere(t, func(w *world) {
 		fail := func(n int) { w.events(n, "DATABASE_ERROR", "") }
 		kinds := func() (began, ended int) {
-			list, _, err := w.DB.Notices(w.Context(), recoup.NoticeFilter{}, sqldb.Page{Limit: sqldb.MaxPage})
+			list, _, err := w.DB.Notices(w.Context(), wire.NoticeFilter{}, sqldb.Page{Limit: sqldb.MaxPage})
 			w.Must(err)
 			for _, n := range list {
 				switch n.Kind {
-				case recoup.NoticeAlert:
+				case wire.NoticeAlert:
 					began++
-				case recoup.NoticeAlertResolved:
+				case wire.NoticeAlertResolved:
 					ended++
 				}
 			}
@@ -279,7 +280,7 @@ func TestStoredEnd(t *testing.T) {
 		}
 		fail(11)
 		want("it fires", 1, 0)
-		_, err := w.DB.AddSilence(w.Context(), recoup.Silence{ID: w.ID(), Until: w.Now().Add(2 * time.Minute)}, store.Act{By: "ada", Reason: "known", At: w.Now()})
+		_, err := w.DB.AddSilence(w.Context(), wire.Silence{ID: w.ID(), Until: w.Now().Add(2 * time.Minute)}, store.Act{By: "ada", Reason: "known", At: w.Now()})
 		w.Must(err)
 		w.Wait(90 * time.Second)
 		want("it ends while silenced", 1, 1)

@@ -11,6 +11,7 @@ import (
 	"github.com/recoup-dev/recoup"
 	"github.com/recoup-dev/recoup/server/internal/policy"
 	"github.com/recoup-dev/recoup/server/internal/store"
+	"github.com/recoup-dev/recoup/server/internal/wire"
 )
 
 // Trial tries rules on made-up values, in made-up time.
@@ -46,14 +47,14 @@ type Hush struct {
 // Scene is how things stand after one evaluation.
 type Scene struct {
 	At        time.Duration
-	Open      []recoup.Alert // by rule and scope
-	Notified  []Heard        // at this moment
+	Open      []wire.Alert // by rule and scope
+	Notified  []Heard      // at this moment
 	Providers map[string]string
 }
 
 // Heard is a notice as its recipient reads it.
 type Heard struct {
-	Kind recoup.NoticeKind
+	Kind wire.NoticeKind
 	To   string
 	Body
 }
@@ -118,11 +119,11 @@ func (t *Trial) read(rule *policy.Alert, n int) []Sample {
 	return list
 }
 
-func (t *Trial) silences(at time.Duration) []recoup.Silence {
-	var list []recoup.Silence
+func (t *Trial) silences(at time.Duration) []wire.Silence {
+	var list []wire.Silence
 	for _, h := range t.Silences {
 		if at >= h.From {
-			list = append(list, recoup.Silence{Rule: h.Rule, Scope: h.Scope, Until: trialBegin.Add(h.Until)})
+			list = append(list, wire.Silence{Rule: h.Rule, Scope: h.Scope, Until: trialBegin.Add(h.Until)})
 		}
 	}
 	return list
@@ -131,8 +132,8 @@ func (t *Trial) silences(at time.Duration) []recoup.Silence {
 // apply makes a verdict so.
 func (s *Situation) apply(v store.Verdict, providers map[string]recoup.Provider) error {
 	for _, a := range v.Alerts {
-		s.Open = slices.DeleteFunc(s.Open, func(o recoup.Alert) bool { return o.ID == a.ID })
-		if a.State != recoup.AlertResolved {
+		s.Open = slices.DeleteFunc(s.Open, func(o wire.Alert) bool { return o.ID == a.ID })
+		if a.State != wire.AlertResolved {
 			s.Open = append(s.Open, a)
 			continue
 		}

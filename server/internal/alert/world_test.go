@@ -15,6 +15,7 @@ import (
 	"github.com/recoup-dev/recoup/server/internal/store"
 	"github.com/recoup-dev/recoup/server/internal/store/sqldb"
 	"github.com/recoup-dev/recoup/server/internal/test/node"
+	"github.com/recoup-dev/recoup/server/internal/wire"
 )
 
 // world is a node whose ledger is filled by hand.
@@ -109,11 +110,11 @@ func (w *world) evaluate() []string {
 }
 
 // alert returns the open alert of a rule.
-func (w *world) alert(rule string) recoup.Alert {
+func (w *world) alert(rule string) wire.Alert {
 	w.Helper()
 	open, err := w.DB.OpenAlerts(w.Context())
 	w.Must(err)
-	i := slices.IndexFunc(open, func(a recoup.Alert) bool { return a.Rule == rule })
+	i := slices.IndexFunc(open, func(a wire.Alert) bool { return a.Rule == rule })
 	if i < 0 {
 		w.Fatalf("there is no alert of %s: %+v", rule, open)
 	}
@@ -123,7 +124,7 @@ func (w *world) alert(rule string) recoup.Alert {
 // heard returns the notices of the outbox that say that a rule holds.
 func (w *world) heard(rule string) []received {
 	w.Helper()
-	notices, _, err := w.DB.Notices(w.Context(), recoup.NoticeFilter{Kind: recoup.NoticeAlert}, sqldb.Page{Limit: sqldb.MaxPage})
+	notices, _, err := w.DB.Notices(w.Context(), wire.NoticeFilter{Kind: wire.NoticeAlert}, sqldb.Page{Limit: sqldb.MaxPage})
 	w.Must(err)
 	var list []received
 	for _, n := range notices {

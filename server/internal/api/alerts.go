@@ -5,8 +5,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/recoup-dev/recoup"
-	"github.com/recoup-dev/recoup/client"
 	"github.com/recoup-dev/recoup/fault"
 	"github.com/recoup-dev/recoup/server/internal/alert"
 	"github.com/recoup-dev/recoup/server/internal/check"
@@ -14,6 +12,7 @@ import (
 	"github.com/recoup-dev/recoup/server/internal/policy"
 	"github.com/recoup-dev/recoup/server/internal/store"
 	"github.com/recoup-dev/recoup/server/internal/store/sqldb"
+	"github.com/recoup-dev/recoup/server/internal/wire"
 )
 
 // AlertStore is what the API asks of a store about alerts.
@@ -40,47 +39,47 @@ func alertRoutes() []*httpapi.Route {
 }
 
 type alertsIn struct {
-	client.AlertFilter
+	wire.AlertFilter
 	httpapi.Page
 }
 
-func (a *API) listAlerts(c *httpapi.Call, in *alertsIn) (client.AlertPage, error) {
+func (a *API) listAlerts(c *httpapi.Call, in *alertsIn) (wire.AlertPage, error) {
 	at, err := in.StorePage()
 	if err != nil {
-		return client.AlertPage{}, err
+		return wire.AlertPage{}, err
 	}
 	f := store.AlertFilter{Rule: in.Rule, Scope: a.scope(in.Scope)}
 	switch {
 	case in.Open && in.State != "":
-		return client.AlertPage{}, fault.BadField("open", "exclusive", "open stands for two states; give it or state")
+		return wire.AlertPage{}, fault.BadField("open", "exclusive", "open stands for two states; give it or state")
 	case in.Open:
-		f.States = []recoup.AlertState{recoup.AlertPending, recoup.AlertFiring}
+		f.States = []wire.AlertState{wire.AlertPending, wire.AlertFiring}
 	case in.State != "":
-		f.States = []recoup.AlertState{in.State}
+		f.States = []wire.AlertState{in.State}
 	}
 	found, cursor, err := a.Store.Alerts(c.Context(), f, at)
 	if err != nil {
-		return client.AlertPage{}, err
+		return wire.AlertPage{}, err
 	}
-	return client.AlertPage{Alerts: httpapi.Listed(found), Next: httpapi.NextCursor(cursor)}, a.markSilenced(c, found)
+	return wire.AlertPage{Alerts: httpapi.Listed(found), Next: httpapi.NextCursor(cursor)}, a.markSilenced(c, found)
 }
 
-func (a *API) showAlert(c *httpapi.Call, in *httpapi.IDParam) (recoup.Alert, error) {
+func (a *API) showAlert(c *httpapi.Call, in *httpapi.IDParam) (wire.Alert, error) {
 	found, err := a.Store.Alert(c.Context(), in.ID)
 	if err != nil {
 		return found, err
 	}
-	one := []recoup.Alert{found}
+	one := []wire.Alert{found}
 	err = a.markSilenced(c, one)
 	return one[0], err
 }
 
 // markSilenced says of which alerts nobody is notified at the moment.
-func (a *API) markSilenced(c *httpapi.Call, list []recoup.Alert) error {
+func (a *API) markSilenced(c *httpapi.Call, list []wire.Alert) error {
 	silences, _, err := a.Store.Silences(c.Context(), c.Now, sqldb.Page{Limit: sqldb.MaxPage})
 	for i := range list {
-		covered := func(s recoup.Silence) bool { return s.Covers(&list[i], c.Now) }
-		list[i].Silenced = list[i].State != recoup.AlertResolved && slices.ContainsFunc(silences, covered)
+		covered := func(s wire.Silence) bool { return s.Covers(&list[i], c.Now) }
+		list[i].Silenced = list[i].State != wire.AlertResolved && slices.ContainsFunc(silences, covered)
 	}
 	return err
 }
@@ -90,29 +89,29 @@ type silencesIn struct {
 	httpapi.Page
 }
 
-func (a *API) listSilences(c *httpapi.Call, in *silencesIn) (client.SilencePage, error) {
+func (a *API) listSilences(c *httpapi.Call, in *silencesIn) (wire.SilencePage, error) {
 	at, err := in.StorePage()
 	if err != nil {
-		return client.SilencePage{}, err
+		return wire.SilencePage{}, err
 	}
 	now := c.Now
 	if in.Past {
 		now = time.Time{}
 	}
 	found, cursor, err := a.Store.Silences(c.Context(), now, at)
-	return client.SilencePage{Silences: httpapi.Listed(found), Next: httpapi.NextCursor(cursor)}, err
+	return wire.SilencePage{Silences: httpapi.Listed(found), Next: httpapi.NextCursor(cursor)}, err
 }
 
 // maxSilence is how long a silence lasts at most: one that is forgotten ends.
 const maxSilence = 30 * 24 * time.Hour
 
-type newSilenceIn struct{ Body client.NewSilence }
+type newSilenceIn struct{ Body wire.NewSilence }
 
-func (a *API) addSilence(c *httpapi.Call, in *newSilenceIn) (recoup.Silence, error) {
+func (a *API) addSilence(c *httpapi.Call, in *newSilenceIn) (wire.Silence, error) {
 	if err := a.checkSilence(c, in); err != nil {
-		return recoup.Silence{}, err
+		return wire.Silence{}, err
 	}
-	s := recoup.Silence{ID: a.IDs.New(c.Now), Rule: in.Body.Rule, Scope: in.Body.Scope, Until: in.Body.Until}
+	s := wire.Silence{ID: a.IDs.New(c.Now), Rule: in.Body.Rule, Scope: in.Body.Scope, Until: in.Body.Until}
 	return a.Store.AddSilence(c.Context(), s, c.Act(in.Body.Reason))
 }
 
@@ -174,21 +173,21 @@ func scopesOf(p *policy.Policy, rule string) (scopes []string, finite bool) {
 	return slices.Compact(scopes), true
 }
 
-func (a *API) endSilence(c *httpapi.Call, in *httpapi.IDParam) (recoup.Silence, error) {
+func (a *API) endSilence(c *httpapi.Call, in *httpapi.IDParam) (wire.Silence, error) {
 	return a.Store.EndSilence(c.Context(), in.ID, c.Act(""))
 }
 
-func (a *API) metrics(c *httpapi.Call, _ *struct{}) (client.Metrics, error) {
+func (a *API) metrics(c *httpapi.Call, _ *struct{}) (wire.Metrics, error) {
 	figures, err := alert.Load(c.Context(), a.Store, a.Engine.Policies.Current(), a.Registrar.Codes(), c.Now)
 	if err != nil {
-		return client.Metrics{}, err
+		return wire.Metrics{}, err
 	}
-	out := client.Metrics{At: c.Now, Metrics: []client.Metric{}}
+	out := wire.Metrics{At: c.Now, Metrics: []wire.Metric{}}
 	for _, r := range figures.Readings() {
 		if len(c.Caller.Hubs) > 0 && !slices.Contains(c.Caller.Hubs, r.Hub) {
 			continue // what belongs to no hub is for those who see all
 		}
-		m := client.Metric{
+		m := wire.Metric{
 			Metric: r.Metric, Per: string(r.Per), Scope: r.Scope, Hub: r.Hub, Value: r.Value, Samples: r.Samples,
 			Threshold: r.Threshold, Above: r.Above, Few: r.Few,
 		}

@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/recoup-dev/recoup"
-	"github.com/recoup-dev/recoup/client"
 	"github.com/recoup-dev/recoup/server/internal/httpapi"
 )
 
@@ -19,10 +18,10 @@ func encode(out any) ([]byte, error) {
 	case recoup.Gate:
 		w.b = make([]byte, 0, 512)
 		w.gate(&v)
-	case client.Claimed:
+	case recoup.RetryClaimed:
 		w.b = make([]byte, 0, 64+len(v.Errors)*errorSize)
 		w.claimed(&v)
-	case client.ActedBatch:
+	case recoup.ActResultBatch:
 		w.b = make([]byte, 0, 64+len(v.Items)*errorSize)
 		w.acted(&v)
 	default:

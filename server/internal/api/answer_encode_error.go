@@ -2,13 +2,12 @@ package api
 
 import (
 	"github.com/recoup-dev/recoup"
-	"github.com/recoup-dev/recoup/client"
 )
 
 // errorSize is about how many bytes an error takes.
 const errorSize = 1024
 
-func (w *writer) claimed(c *client.Claimed) {
+func (w *writer) claimed(c *recoup.RetryClaimed) {
 	if c.Errors == nil {
 		w.any(c)
 		return
@@ -18,7 +17,7 @@ func (w *writer) claimed(c *client.Claimed) {
 	w.b = append(w.b, '}')
 }
 
-func (w *writer) acted(a *client.ActedBatch) {
+func (w *writer) acted(a *recoup.ActResultBatch) {
 	if a.Items == nil {
 		w.any(a)
 		return

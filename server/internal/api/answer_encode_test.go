@@ -9,7 +9,6 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/recoup-dev/recoup"
-	"github.com/recoup-dev/recoup/client"
 	"github.com/recoup-dev/recoup/server/internal/api"
 )
 
@@ -61,7 +60,7 @@ func filled(t *rapid.T, v reflect.Value) {
 // Answers that are written by hand have the same bytes as encoding/json writes.
 func TestAnswersAreWrittenAsJSON(t *testing.T) {
 	t.Parallel()
-	for _, kind := range []reflect.Type{reflect.TypeFor[recoup.Gate](), reflect.TypeFor[client.Claimed](), reflect.TypeFor[client.ActedBatch]()} {
+	for _, kind := range []reflect.Type{reflect.TypeFor[recoup.Gate](), reflect.TypeFor[recoup.RetryClaimed](), reflect.TypeFor[recoup.ActResultBatch]()} {
 		t.Run(kind.Name(), rapid.MakeCheck(func(t *rapid.T) {
 			v := reflect.New(kind).Elem()
 			filled(t, v)
@@ -80,8 +79,8 @@ func TestAnswersThatCannotBeWritten(t *testing.T) {
 	never := time.Date(10000, 1, 1, 0, 0, 0, 0, time.UTC)
 	for _, out := range []any{
 		recoup.Gate{OpensAt: never}, recoup.Gate{Blockers: []recoup.Blocker{{Since: never}}},
-		client.Claimed{Errors: []recoup.Error{{CreatedAt: never}, {}}},
-		client.ActedBatch{Items: []client.Item[client.Acted]{{Failure: json.RawMessage("{")}}},
+		recoup.RetryClaimed{Errors: []recoup.Error{{CreatedAt: never}, {}}},
+		recoup.ActResultBatch{Items: []recoup.Item[recoup.ActResult]{{Failure: json.RawMessage("{")}}},
 	} {
 		if b, err := api.Encode(out); err == nil {
 			t.Errorf("%T is written as %s", out, b)

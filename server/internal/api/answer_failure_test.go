@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/recoup-dev/recoup"
-	"github.com/recoup-dev/recoup/client"
 	"github.com/recoup-dev/recoup/fault"
 	"github.com/recoup-dev/recoup/server/internal/app"
 	"github.com/recoup-dev/recoup/server/internal/httpapi"
@@ -114,8 +113,8 @@ func TestDatabaseAway(t *testing.T) {
 func TestItemFailure(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	var out client.ReportedBatch
-	got := w.post("/v1/errors/batch", client.ReportBatch{Reports: []recoup.Report{{Table: "", Code: "not a code"}}}).ok(&out)
+	var out recoup.ReportedBatch
+	got := w.post("/v1/errors/batch", recoup.ReportBatch{Reports: []recoup.Report{{Table: "", Code: "not a code"}}}).ok(&out)
 	var e struct {
 		Code      string          `json:"error_code"`
 		Message   string          `json:"message"`

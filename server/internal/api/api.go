@@ -25,6 +25,7 @@ import (
 	"github.com/recoup-dev/recoup/server/internal/recovery"
 	"github.com/recoup-dev/recoup/server/internal/store"
 	"github.com/recoup-dev/recoup/server/internal/stream"
+	"github.com/recoup-dev/recoup/server/internal/wire"
 )
 
 // Store is what the API asks of a store itself; the rest goes through the engine.
@@ -69,7 +70,7 @@ type Registrar interface {
 	PlanPolicy(ctx context.Context, caller engine.Caller, text []byte) (engine.Plan, error)
 
 	// NotAdopted lists the names of tables that something else has in the database.
-	NotAdopted() []recoup.TableName
+	NotAdopted() []wire.TableName
 }
 
 // Metrics writes what Prometheus reads, as far as a caller may see it: with hubs,
@@ -78,7 +79,7 @@ type Metrics func(hubs []string) ([]byte, error)
 
 // Applied is what came of applying a policy.
 type Applied struct {
-	Version recoup.PolicyVersion
+	Version wire.PolicyVersion
 	Added   bool // false: it was the current one already
 	Rebased *engine.RebaseResult
 }
@@ -123,7 +124,7 @@ type Options struct {
 	Version, Revision, Date string
 
 	// Adoptions lists the tables that are governed where they are; nil: there are none.
-	Adoptions func(context.Context) ([]recoup.Adoption, error)
+	Adoptions func(context.Context) ([]wire.Adoption, error)
 
 	// Sources has what errors keep of their rows of adopted tables; nil: nothing.
 	Sources Sources

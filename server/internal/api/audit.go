@@ -6,24 +6,23 @@ import (
 	"strings"
 	"time"
 
-	"github.com/recoup-dev/recoup"
-	"github.com/recoup-dev/recoup/client"
 	"github.com/recoup-dev/recoup/server/internal/httpapi"
 	"github.com/recoup-dev/recoup/server/internal/store"
+	"github.com/recoup-dev/recoup/server/internal/wire"
 )
 
 type auditIn struct {
-	recoup.AuditFilter
+	wire.AuditFilter
 	httpapi.Page
 }
 
-func (a *API) audit(c *httpapi.Call, in *auditIn) (client.AuditPage, error) {
+func (a *API) audit(c *httpapi.Call, in *auditIn) (wire.AuditPage, error) {
 	after, err := auditCursor(in.Cursor)
 	if err != nil {
-		return client.AuditPage{}, err
+		return wire.AuditPage{}, err
 	}
 	entries, cursor, err := a.Store.Audit(c.Context(), in.AuditFilter, after, cmp.Or(in.Limit, 100))
-	return client.AuditPage{Entries: httpapi.Listed(entries), Next: nextAudit(cursor)}, err
+	return wire.AuditPage{Entries: httpapi.Listed(entries), Next: nextAudit(cursor)}, err
 }
 
 // auditCursor is the audit's, which counts.

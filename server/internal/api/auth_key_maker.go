@@ -10,12 +10,12 @@ import (
 	"time"
 
 	"github.com/recoup-dev/recoup"
-	"github.com/recoup-dev/recoup/client"
 	"github.com/recoup-dev/recoup/fault"
 	"github.com/recoup-dev/recoup/server/internal/check"
 	"github.com/recoup-dev/recoup/server/internal/httpapi"
 	"github.com/recoup-dev/recoup/server/internal/store"
 	"github.com/recoup-dev/recoup/server/internal/store/sqldb"
+	"github.com/recoup-dev/recoup/server/internal/wire"
 )
 
 // KeyMaker makes API keys, for who asks a server and for who can open its database.
@@ -30,21 +30,21 @@ type KeyMaker struct {
 }
 
 // Create makes a key. Its Secret is nowhere else.
-func (m KeyMaker) Create(ctx context.Context, asked client.NewKey, act store.Act) (recoup.Key, error) {
+func (m KeyMaker) Create(ctx context.Context, asked wire.NewKey, act store.Act) (wire.Key, error) {
 	if err := m.check(&asked); err != nil {
-		return recoup.Key{}, err
+		return wire.Key{}, err
 	}
 	life := time.Duration(asked.Days) * 24 * time.Hour
 	key, err := httpapi.NewKey(m.IDs, m.Random, act.At, asked.Name, httpapi.Role(asked.Role), asked.Hubs, cmp.Or(life, httpapi.KeyLife))
 	if err != nil {
-		return recoup.Key{}, err
+		return wire.Key{}, err
 	}
 	return m.Store.CreateKey(ctx, key, act)
 }
 
 // check says everything that is wrong with a key that is asked for, and replaces the names of
 // its hubs by their ids.
-func (m KeyMaker) check(k *client.NewKey) error {
+func (m KeyMaker) check(k *wire.NewKey) error {
 	var bad fault.FieldErrors
 	if k.Name == "" {
 		bad.Addf("name", "required", "name is required: who or what will use the key")
@@ -78,17 +78,17 @@ func (m KeyMaker) check(k *client.NewKey) error {
 
 // Rotate makes a key that takes over from another, which works a while longer. An
 // unknown one is ErrNotFound, and one that is revoked or was rotated ErrConflict.
-func (m KeyMaker) Rotate(ctx context.Context, id recoup.ID, r client.KeyRotation, act store.Act) (recoup.Key, error) {
+func (m KeyMaker) Rotate(ctx context.Context, id recoup.ID, r wire.KeyRotation, act store.Act) (wire.Key, error) {
 	if err := check.Reason(r.Reason); err != nil {
-		return recoup.Key{}, err
+		return wire.Key{}, err
 	}
 	old, err := m.find(ctx, id)
 	if err != nil {
-		return recoup.Key{}, err
+		return wire.Key{}, err
 	}
 	key, err := httpapi.NewKey(m.IDs, m.Random, act.At, old.Name, httpapi.Role(old.Role), old.Hubs, httpapi.KeyLife)
 	if err != nil {
-		return recoup.Key{}, err
+		return wire.Key{}, err
 	}
 	return m.Store.RotateKey(ctx, old.ID, key, act.At.Add(overlap(r.Hours)), act)
 }
@@ -102,21 +102,21 @@ func overlap(hours *int) time.Duration {
 	return time.Duration(*hours) * time.Hour
 }
 
-func (m KeyMaker) find(ctx context.Context, id recoup.ID) (recoup.Key, error) {
+func (m KeyMaker) find(ctx context.Context, id recoup.ID) (wire.Key, error) {
 	keys, err := m.List(ctx)
-	i := slices.IndexFunc(keys, func(k recoup.Key) bool { return k.ID == id })
+	i := slices.IndexFunc(keys, func(k wire.Key) bool { return k.ID == id })
 	switch {
 	case err != nil:
-		return recoup.Key{}, err
+		return wire.Key{}, err
 	case i < 0:
-		return recoup.Key{}, sqldb.ErrNotFound
+		return wire.Key{}, sqldb.ErrNotFound
 	}
 	return keys[i], nil
 }
 
 // List returns all keys, newest first; they are few.
-func (m KeyMaker) List(ctx context.Context) ([]recoup.Key, error) {
-	all, page := []recoup.Key{}, sqldb.Page{Limit: sqldb.MaxPage}
+func (m KeyMaker) List(ctx context.Context) ([]wire.Key, error) {
+	all, page := []wire.Key{}, sqldb.Page{Limit: sqldb.MaxPage}
 	for {
 		keys, next, err := m.Store.Keys(ctx, page)
 		if err != nil {

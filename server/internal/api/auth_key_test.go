@@ -8,12 +8,12 @@ import (
 	"time"
 
 	"github.com/recoup-dev/recoup"
-	"github.com/recoup-dev/recoup/client"
 	"github.com/recoup-dev/recoup/fault"
+	"github.com/recoup-dev/recoup/server/internal/wire"
 )
 
 // use adds a key to the world's and returns its name.
-func (w *world) use(k recoup.Key) string {
+func (w *world) use(k wire.Key) string {
 	keys := map[string]string{}
 	for name, secret := range w.keys {
 		keys[name] = secret
@@ -27,8 +27,8 @@ func (w *world) use(k recoup.Key) string {
 func TestKeys(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	var made recoup.Key
-	w.post("/v1/keys", client.NewKey{Name: "nightly", Role: "worker", Hubs: []string{dolHub}, Days: 30, Reason: "the nightly import"}).ok(&made)
+	var made wire.Key
+	w.post("/v1/keys", wire.NewKey{Name: "nightly", Role: "worker", Hubs: []string{dolHub}, Days: 30, Reason: "the nightly import"}).ok(&made)
 	if !strings.HasPrefix(made.Secret, "rdb_") || len(made.Secret) != 36 || made.Hint != made.Secret[:8] || made.CreatedBy != "admin" || !made.ExpiresAt.Equal(w.clock().AddDate(0, 0, 30)) {
 		t.Fatalf("made %+v", made)
 	}
@@ -39,7 +39,7 @@ func TestKeys(t *testing.T) {
 		t.Error("a list shows the key")
 	}
 
-	var next recoup.Key
+	var next wire.Key
 	w.post("/v1/keys/"+made.ID.String()+"/rotate", object{"hours": 2, "reason": "a year is over"}).ok(&next)
 	if next.Name != made.Name || next.Role != made.Role || !slices.Equal(next.Hubs, made.Hubs) || next.Secret == made.Secret {
 		t.Errorf("rotated to %+v", next)
@@ -51,7 +51,7 @@ func TestKeys(t *testing.T) {
 	w.wait(3 * time.Hour)
 	w.do(name, http.MethodGet, "/v1/errors", nil).failed(http.StatusUnauthorized, fault.CodeAPIKeyExpired)
 
-	var gone recoup.Key
+	var gone wire.Key
 	w.do(successor, http.MethodGet, "/v1/errors", nil).ok() // so that it is remembered
 	w.post("/v1/keys/"+next.ID.String()+"/revoke", object{"reason": "it was in a log"}).ok(&gone)
 	if gone.RevokedBy != "admin" || gone.RevokedAt.IsZero() || gone.Secret != "" {
@@ -67,13 +67,13 @@ func TestKeysThatAreNone(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	before := w.trace()
-	good := client.NewKey{Name: "n", Role: "reader"}
-	for field, change := range map[string]func(*client.NewKey){
-		"name":    func(k *client.NewKey) { k.Name = "" },
-		"role":    func(k *client.NewKey) { k.Role = "root" },
-		"days":    func(k *client.NewKey) { k.Days = 91 },
-		"hubs[0]": func(k *client.NewKey) { k.Hubs = []string{"nobody"} },
-		"reason":  func(k *client.NewKey) { k.Reason = strings.Repeat("x", 1001) },
+	good := wire.NewKey{Name: "n", Role: "reader"}
+	for field, change := range map[string]func(*wire.NewKey){
+		"name":    func(k *wire.NewKey) { k.Name = "" },
+		"role":    func(k *wire.NewKey) { k.Role = "root" },
+		"days":    func(k *wire.NewKey) { k.Days = 91 },
+		"hubs[0]": func(k *wire.NewKey) { k.Hubs = []string{"nobody"} },
+		"reason":  func(k *wire.NewKey) { k.Reason = strings.Repeat("x", 1001) },
 	} {
 		bad := good
 		change(&bad)
@@ -82,7 +82,7 @@ func TestKeysThatAreNone(t *testing.T) {
 			t.Errorf("%s: got %+v", field, f)
 		}
 	}
-	w.post("/v1/keys", client.NewKey{Name: "sk_live_" + strings.Repeat("4eC39HqLyjWDarjt", 2), Role: "reader"}).invalid("name", "no_secret")
+	w.post("/v1/keys", wire.NewKey{Name: "sk_live_" + strings.Repeat("4eC39HqLyjWDarjt", 2), Role: "reader"}).invalid("name", "no_secret")
 	if w.trace() != before {
 		t.Error("a refused key left a trace")
 	}
@@ -92,8 +92,8 @@ func TestKeysThatAreNone(t *testing.T) {
 func TestRevokedElsewhere(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	var made recoup.Key
-	w.post("/v1/keys", client.NewKey{Name: "n", Role: "reader"}).ok(&made)
+	var made wire.Key
+	w.post("/v1/keys", wire.NewKey{Name: "n", Role: "reader"}).ok(&made)
 	name := w.use(made)
 	w.do(name, http.MethodGet, "/v1/policy", nil).ok()
 	if _, err := w.store.RevokeKey(t.Context(), made.ID, act(w)); err != nil {
@@ -110,16 +110,16 @@ func TestRevokedElsewhere(t *testing.T) {
 func TestAudit(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	var made, next recoup.Key
-	w.post("/v1/keys", client.NewKey{Name: "n", Role: "reader", Reason: "r1"}).ok(&made)
+	var made, next wire.Key
+	w.post("/v1/keys", wire.NewKey{Name: "n", Role: "reader", Reason: "r1"}).ok(&made)
 	w.post("/v1/keys/"+made.ID.String()+"/rotate", object{"reason": "r2"}).ok(&next)
 	w.post("/v1/keys/"+next.ID.String()+"/revoke", object{"reason": "r3"}).ok()
-	w.do("admin", http.MethodPut, "/v1/policy", client.PolicyChange{Text: policyText("1.0.1"), Reason: "r4", Rebase: true}).ok()
+	w.do("admin", http.MethodPut, "/v1/policy", wire.PolicyChange{Text: policyText("1.0.1"), Reason: "r4", Rebase: true}).ok()
 	w.do("admin", http.MethodPut, "/v1/codes/QUOTA_OF_MOON", ownCode("QUOTA_OF_MOON")).ok()
 	w.do("reader", http.MethodGet, "/v1/events/export", nil).ok()
 	w.get("/v1/events/export?rows=true&service=nightly").ok()
 
-	var page client.AuditPage
+	var page wire.AuditPage
 	w.get("/v1/audit?from=" + w.clock().Format(time.RFC3339)).ok(&page)
 	slices.Reverse(page.Entries)
 	var got []string
@@ -153,13 +153,13 @@ func TestActsLeaveTheirReason(t *testing.T) {
 	e := w.report(dol, "CO-1")
 	at := "/v1/errors/" + e.ID.String()
 	for _, verb := range []string{"park", "escalate", "assign", "review", "unpark", "resolve", "archive"} {
-		act := client.Act{Reason: "because of " + verb + ", token=ghp_" + strings.Repeat("a1B2", 9)}
+		act := recoup.Act{Reason: "because of " + verb + ", token=ghp_" + strings.Repeat("a1B2", 9)}
 		if verb == "assign" {
 			act.To = "ada"
 		}
 		w.do("operator", http.MethodPost, at+"/"+verb, act).ok()
 	}
-	var history client.History
+	var history recoup.ErrorHistory
 	w.get(at + "/history").ok(&history)
 	if len(history.Transitions) != 8 {
 		t.Fatalf("the history has %d rows", len(history.Transitions))
@@ -174,5 +174,5 @@ func TestActsLeaveTheirReason(t *testing.T) {
 	if archived.State != recoup.Archived {
 		t.Errorf("it is %s", archived.State)
 	}
-	w.post(at+"/park", client.Act{Reason: "too late"}).failed(http.StatusConflict, fault.CodeInvalidTransition)
+	w.post(at+"/park", recoup.Act{Reason: "too late"}).failed(http.StatusConflict, fault.CodeInvalidTransition)
 }

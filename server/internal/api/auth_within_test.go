@@ -10,11 +10,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/recoup-dev/recoup"
-	"github.com/recoup-dev/recoup/client"
 	"github.com/recoup-dev/recoup/fault"
 	"github.com/recoup-dev/recoup/server/internal/app"
 	"github.com/recoup-dev/recoup/server/internal/httpapi"
+	"github.com/recoup-dev/recoup/server/internal/wire"
 )
 
 // hashOf is the hash of a key of the world, as a session has it.
@@ -32,18 +31,18 @@ func (w *world) within(hash [32]byte, method, path string, body any) *answer {
 func TestCallsWithinAreOfTheirKey(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	var self recoup.Key
+	var self wire.Key
 	w.within(w.hashOf("operator"+onlyDOL), http.MethodGet, "/v1/keys/self", nil).ok(&self)
 	if self.Name != "operator"+onlyDOL || self.Role != "operator" || len(self.Hubs) != 1 || self.Hubs[0] != dolHub || self.Hint != w.keys["operator"+onlyDOL][:8] {
 		t.Errorf("it is %+v", self)
 	}
-	w.within(w.hashOf("reader"), http.MethodPost, "/v1/keys", client.NewKey{Name: "n", Role: "admin"}).failed(http.StatusForbidden, fault.CodeInsufficientPermissions)
+	w.within(w.hashOf("reader"), http.MethodPost, "/v1/keys", wire.NewKey{Name: "n", Role: "admin"}).failed(http.StatusForbidden, fault.CodeInsufficientPermissions)
 	r := w.request("admin", http.MethodGet, "/v1/keys", nil)
 	w.send(r.WithContext(httpapi.WithKey(r.Context(), w.hashOf("reader")))).failed(http.StatusForbidden, fault.CodeInsufficientPermissions)
 
-	var made recoup.Key
-	w.within(w.hashOf("admin"), http.MethodPost, "/v1/keys", client.NewKey{Name: "n", Role: "reader", Reason: "for the page"}).ok(&made)
-	var page client.AuditPage
+	var made wire.Key
+	w.within(w.hashOf("admin"), http.MethodPost, "/v1/keys", wire.NewKey{Name: "n", Role: "reader", Reason: "for the page"}).ok(&made)
+	var page wire.AuditPage
 	w.get("/v1/audit?act=key.create&limit=1").ok(&page)
 	if e := page.Entries[0]; e.Actor != "admin" || e.Target != made.ID.String() || e.KeyID.IsZero() {
 		t.Errorf("the audit has %+v", e)
@@ -59,14 +58,14 @@ func TestCallsWithinEndWithTheirKey(t *testing.T) {
 	w.within([32]byte{1}, http.MethodGet, "/v1/keys/self", nil).failed(http.StatusUnauthorized, fault.CodeInvalidAPIKey)
 	w.within([32]byte{}, http.MethodGet, "/v1/keys/self", nil).failed(http.StatusUnauthorized, fault.CodeInvalidAPIKey)
 
-	var made recoup.Key
-	w.post("/v1/keys", client.NewKey{Name: "n", Role: "reader", Days: 1}).ok(&made)
+	var made wire.Key
+	w.post("/v1/keys", wire.NewKey{Name: "n", Role: "reader", Days: 1}).ok(&made)
 	hash := sha256.Sum256([]byte(made.Secret))
 	w.within(hash, http.MethodGet, "/v1/policy", nil).ok()
 	w.post("/v1/keys/"+made.ID.String()+"/revoke", object{}).ok()
 	w.within(hash, http.MethodGet, "/v1/policy", nil).failed(http.StatusUnauthorized, fault.CodeInvalidAPIKey)
 
-	w.post("/v1/keys", client.NewKey{Name: "n", Role: "reader", Days: 1}).ok(&made)
+	w.post("/v1/keys", wire.NewKey{Name: "n", Role: "reader", Days: 1}).ok(&made)
 	hash = sha256.Sum256([]byte(made.Secret))
 	w.within(hash, http.MethodGet, "/v1/policy", nil).ok()
 	w.wait(25 * time.Hour)
@@ -129,7 +128,7 @@ func TestSelf(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	for _, role := range httpapi.Roles() {
-		var self recoup.Key
+		var self wire.Key
 		got := w.do(string(role), http.MethodGet, "/v1/keys/self", nil).ok(&self)
 		if self.Name != string(role) || self.Role != string(role) || self.Hint != w.keys[string(role)][:8] || self.ExpiresAt.IsZero() || strings.Contains(got.Body.String(), w.keys[string(role)]) {
 			t.Errorf("%s is %+v", role, self)
@@ -143,7 +142,7 @@ func TestSelfOfADemo(t *testing.T) {
 	w := newWorld(t, func(_ *world, o *app.Options) { o.Demo = true })
 	r := w.request("", http.MethodGet, "/v1/keys/self", nil)
 	r.Host = "localhost"
-	var self recoup.Key
+	var self wire.Key
 	w.send(r).ok(&self)
 	if self.Name != "demo" || self.Role != "admin" {
 		t.Errorf("it is %+v", self)

@@ -5,21 +5,20 @@ import (
 	"context"
 	"strconv"
 
-	"github.com/recoup-dev/recoup"
-	"github.com/recoup-dev/recoup/client"
 	"github.com/recoup-dev/recoup/fault"
 	"github.com/recoup-dev/recoup/server/internal/check"
 	"github.com/recoup-dev/recoup/server/internal/deadletter"
 	"github.com/recoup-dev/recoup/server/internal/httpapi"
+	"github.com/recoup-dev/recoup/server/internal/wire"
 )
 
 // Bus is the bus that carries events to the ledger. What changes something is handed the
 // batch before, to be written down.
 type Bus interface {
-	Status(ctx context.Context) (recoup.Bus, error)
-	Quarantined(ctx context.Context, after int64, limit int) ([]recoup.QuarantinedBatch, error)
-	Retry(ctx context.Context, number int64, note func(recoup.QuarantinedBatch) error) (recoup.QuarantinedBatch, error)
-	Drop(ctx context.Context, number int64, note func(recoup.QuarantinedBatch) error) (recoup.QuarantinedBatch, error)
+	Status(ctx context.Context) (wire.Bus, error)
+	Quarantined(ctx context.Context, after int64, limit int) ([]wire.QuarantinedBatch, error)
+	Retry(ctx context.Context, number int64, note func(wire.QuarantinedBatch) error) (wire.QuarantinedBatch, error)
+	Drop(ctx context.Context, number int64, note func(wire.QuarantinedBatch) error) (wire.QuarantinedBatch, error)
 
 	// Up reports whether the bus takes events.
 	Up() bool
@@ -31,9 +30,9 @@ const (
 	actBusDrop  = "bus.drop"
 )
 
-func (a *API) showBus(c *httpapi.Call, _ *struct{}) (recoup.Bus, error) {
+func (a *API) showBus(c *httpapi.Call, _ *struct{}) (wire.Bus, error) {
 	if a.Bus == nil {
-		return recoup.Bus{Gaps: []recoup.BusGap{}}, nil
+		return wire.Bus{Gaps: []wire.BusGap{}}, nil
 	}
 	return a.Bus.Status(c.Context())
 }
@@ -46,13 +45,13 @@ type quarantineIn struct {
 	After int `query:"after" minimum:"0" doc:"the number of the last batch of the page before: its next"`
 }
 
-func (a *API) listQuarantine(c *httpapi.Call, in *quarantineIn) (client.QuarantinePage, error) {
+func (a *API) listQuarantine(c *httpapi.Call, in *quarantineIn) (wire.QuarantinePage, error) {
 	if a.Bus == nil {
-		return client.QuarantinePage{Batches: []recoup.QuarantinedBatch{}}, nil
+		return wire.QuarantinePage{Batches: []wire.QuarantinedBatch{}}, nil
 	}
 	limit := cmp.Or(in.Limit, maxQuarantined)
 	list, err := a.Bus.Quarantined(c.Context(), int64(in.After), limit)
-	out := client.QuarantinePage{Batches: list}
+	out := wire.QuarantinePage{Batches: list}
 	if err == nil && len(list) == limit {
 		out.Next = strconv.FormatInt(list[len(list)-1].Number, 10)
 	}
@@ -60,7 +59,7 @@ func (a *API) listQuarantine(c *httpapi.Call, in *quarantineIn) (client.Quaranti
 }
 
 type quarantinedIn struct {
-	Body client.QuarantineAct
+	Body wire.QuarantineAct
 }
 
 // checkQuarantined checks the reason, which dropping must have.
@@ -75,22 +74,22 @@ func checkQuarantined(needed bool) func(*API, *httpapi.Call, *quarantinedIn) err
 	}
 }
 
-func (a *API) retryQuarantined(c *httpapi.Call, in *quarantinedIn) (client.QuarantineDone, error) {
-	return a.eachQuarantined(in, func(number int64) (recoup.QuarantinedBatch, error) {
+func (a *API) retryQuarantined(c *httpapi.Call, in *quarantinedIn) (wire.QuarantineDone, error) {
+	return a.eachQuarantined(in, func(number int64) (wire.QuarantinedBatch, error) {
 		return a.Bus.Retry(c.Context(), number, a.noteBatch(c, actBusRetry, in.Body.Reason))
 	})
 }
 
-func (a *API) dropQuarantined(c *httpapi.Call, in *quarantinedIn) (client.QuarantineDone, error) {
-	return a.eachQuarantined(in, func(number int64) (recoup.QuarantinedBatch, error) {
+func (a *API) dropQuarantined(c *httpapi.Call, in *quarantinedIn) (wire.QuarantineDone, error) {
+	return a.eachQuarantined(in, func(number int64) (wire.QuarantinedBatch, error) {
 		return a.Bus.Drop(c.Context(), number, a.noteBatch(c, actBusDrop, in.Body.Reason))
 	})
 }
 
 // eachQuarantined acts on batches until one fails. What is not in quarantine is left
 // alone: somebody else was faster, or there is no bus.
-func (a *API) eachQuarantined(in *quarantinedIn, act func(number int64) (recoup.QuarantinedBatch, error)) (client.QuarantineDone, error) {
-	out := client.QuarantineDone{Batches: []recoup.QuarantinedBatch{}}
+func (a *API) eachQuarantined(in *quarantinedIn, act func(number int64) (wire.QuarantinedBatch, error)) (wire.QuarantineDone, error) {
+	out := wire.QuarantineDone{Batches: []wire.QuarantinedBatch{}}
 	if a.Bus == nil {
 		return out, nil
 	}
@@ -108,8 +107,8 @@ func (a *API) eachQuarantined(in *quarantinedIn, act func(number int64) (recoup.
 }
 
 // noteBatch writes an act on a batch down.
-func (a *API) noteBatch(c *httpapi.Call, act, reason string) func(recoup.QuarantinedBatch) error {
-	return func(q recoup.QuarantinedBatch) error {
+func (a *API) noteBatch(c *httpapi.Call, act, reason string) func(wire.QuarantinedBatch) error {
+	return func(q wire.QuarantinedBatch) error {
 		return a.Store.AppendAudit(c.Context(), c.Act(reason).On(act, strconv.FormatInt(q.Number, 10),
 			map[string]any{"batch_id": q.BatchID.String(), "sequence": q.Sequence, "events": q.Events, "failed_with": q.Reason}))
 	}

@@ -4,7 +4,6 @@ import (
 	"cmp"
 
 	"github.com/recoup-dev/recoup"
-	"github.com/recoup-dev/recoup/client"
 	"github.com/recoup-dev/recoup/fault"
 	"github.com/recoup-dev/recoup/server/internal/check"
 	"github.com/recoup-dev/recoup/server/internal/deadletter"
@@ -40,7 +39,7 @@ func (a *API) checkResults(c *httpapi.Call, in *resultsIn) error {
 	return httpapi.CheckItems(c.Context(), "results", in.Body.Results, resultRules, a.checkRetryResult)
 }
 
-func (a *API) checkRetryResult(r *client.Result) error {
+func (a *API) checkRetryResult(r *recoup.RetryResult) error {
 	_, err := a.inputOf(*r)
 	return err
 }
@@ -50,7 +49,7 @@ func (a *API) checkPromotion(_ *httpapi.Call, in *promoteIn) error {
 }
 
 func (a *API) checkCounts(c *httpapi.Call, in *processedIn) error {
-	return httpapi.CheckItems(c.Context(), "counts", in.Body.Counts, nil, func(p *client.Processed) error { return a.checkProcessed(c, processedOf(c, p)) })
+	return httpapi.CheckItems(c.Context(), "counts", in.Body.Counts, nil, func(p *recoup.Processed) error { return a.checkProcessed(c, processedOf(c, p)) })
 }
 
 func (a *API) checkPlan(_ *httpapi.Call, in *planIn) error {
@@ -153,7 +152,7 @@ func (a *API) checkGateResult(c *httpapi.Call, r *recoup.GateZeroResult) error {
 }
 
 // processedOf is a count of work as it is kept.
-func processedOf(c *httpapi.Call, p *client.Processed) store.Processed {
+func processedOf(c *httpapi.Call, p *recoup.Processed) store.Processed {
 	minute := p.Minute
 	if minute.IsZero() {
 		minute = c.Now

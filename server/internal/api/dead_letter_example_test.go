@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/recoup-dev/recoup"
-	"github.com/recoup-dev/recoup/client"
+	"github.com/recoup-dev/recoup/server/internal/wire"
 )
 
 // pipelines is how many pipelines each of the two hubs has in a world's policy.
@@ -43,7 +43,7 @@ func pipelinePolicy(version string) string {
 // withPipelines puts that policy in force.
 func (w *world) withPipelines() *world {
 	w.Helper()
-	w.do("admin", http.MethodPut, "/v1/policy", client.PolicyChange{Text: pipelinePolicy("1.0.1"), Reason: "pipelines"}).ok()
+	w.do("admin", http.MethodPut, "/v1/policy", wire.PolicyChange{Text: pipelinePolicy("1.0.1"), Reason: "pipelines"}).ok()
 	return w
 }
 
@@ -91,7 +91,7 @@ func (w *world) taken(d recoup.DeadLetter, step recoup.WorkflowStep) recoup.Dead
 		case recoup.StepRemediated:
 			w.post(at+"/validate", recoup.Validation{Idempotent: true}).ok(&d)
 		case recoup.StepValidated:
-			w.post(at+"/replay", client.SingleReplay{Reason: "corrected"}).ok()
+			w.post(at+"/replay", recoup.SingleReplay{Reason: "corrected"}).ok()
 			d.Step = recoup.StepReplaying
 		case recoup.StepReplaying:
 			all := w.claimWork(d.Pipeline, d.Stage)
@@ -108,8 +108,8 @@ func (w *world) taken(d recoup.DeadLetter, step recoup.WorkflowStep) recoup.Dead
 // submit puts work into the queue.
 func (w *world) submit(pipeline, stage string) {
 	w.Helper()
-	var out client.WorkBatch
-	w.post("/v1/work", client.NewWorkBatch{Work: []recoup.NewWork{{Pipeline: pipeline, Stage: stage, Payload: []byte("in")}}}).ok(&out)
+	var out recoup.WorkBatch
+	w.post("/v1/work", recoup.NewWorkBatch{Work: []recoup.NewWork{{Pipeline: pipeline, Stage: stage, Payload: []byte("in")}}}).ok(&out)
 	if out.Items[0].Result == nil {
 		w.Fatalf("not submitted: %s", out.Items[0].Failure)
 	}
@@ -118,7 +118,7 @@ func (w *world) submit(pipeline, stage string) {
 // claimWork claims what there is of a stage.
 func (w *world) claimWork(pipeline, stage string) []recoup.ClaimedWork {
 	w.Helper()
-	var out client.WorkClaimed
+	var out recoup.WorkClaimed
 	w.post("/v1/work/claim", recoup.WorkClaim{Lanes: []recoup.Lane{{Pipeline: pipeline, Stage: stage}}, Worker: "w", Limit: 100}).ok(&out)
 	return out.Work
 }
@@ -149,9 +149,9 @@ func letterExamples(list map[string]example) {
 		"triage":    {recoup.StepNew, recoup.Triage{Cause: recoup.CauseData, Stage: "llm", Class: "VALIDATION_ERROR", Exhausted: new(bool)}},
 		"remediate": {recoup.StepTriaged, recoup.Remediation{Link: "INC-1", Corrected: "the title"}},
 		"validate":  {recoup.StepRemediated, recoup.Validation{DuplicateSafe: "the receiver drops duplicates"}},
-		"replay":    {recoup.StepValidated, client.SingleReplay{Reason: "corrected"}},
+		"replay":    {recoup.StepValidated, recoup.SingleReplay{Reason: "corrected"}},
 		"verify":    {recoup.StepReplayed, recoup.Verification{Outcome: "DELIVERED", Note: "seen"}},
-		"payload":   {recoup.StepNew, client.PayloadLook{Reason: "to see what is wrong"}},
+		"payload":   {recoup.StepNew, recoup.DeadLetterPayloadRequest{Reason: "to see what is wrong"}},
 	} {
 		list["POST /v1/dead-letters/{id}/"+verb] = example{other: unknownThere, make: func(w *world, table string) (string, any) {
 			return "/v1/dead-letters/" + w.letterIn(table, x.from).ErrorID.String() + "/" + verb, x.body
@@ -169,7 +169,7 @@ func letterExamples(list map[string]example) {
 		return "/v1/dead-letter-groups/" + w.letterIn(table, recoup.StepNew).GroupID.String(), nil
 	}}
 	list["POST /v1/dead-letter-groups/{id}/note"] = example{other: unknownThere, make: func(w *world, table string) (string, any) {
-		return "/v1/dead-letter-groups/" + w.letterIn(table, recoup.StepNew).GroupID.String() + "/note", client.GroupNote{Owner: "ada", Note: "known"}
+		return "/v1/dead-letter-groups/" + w.letterIn(table, recoup.StepNew).GroupID.String() + "/note", recoup.GroupNote{Owner: "ada", Note: "known"}
 	}}
 	replayExamples(list)
 	queueExamples(list)
@@ -205,14 +205,14 @@ func replayExamples(list map[string]example) {
 	}
 	for _, act := range []string{"pause", "resume", "cancel"} {
 		list["POST /v1/replays/{id}/"+act] = example{other: unknownThere, make: func(w *world, table string) (string, any) {
-			return "/v1/replays/" + replay(w, table).ID.String() + "/" + act, client.ReplayAct{Reason: "a try"}
+			return "/v1/replays/" + replay(w, table).ID.String() + "/" + act, recoup.ReplayAct{Reason: "a try"}
 		}}
 	}
 }
 
 func queueExamples(list map[string]example) {
 	list["POST /v1/work"] = example{other: leftOut, make: func(w *world, table string) (string, any) {
-		return "/v1/work", client.NewWorkBatch{Work: []recoup.NewWork{{Pipeline: w.pipeline(table), Stage: "fetch", Payload: []byte("in")}}}
+		return "/v1/work", recoup.NewWorkBatch{Work: []recoup.NewWork{{Pipeline: w.pipeline(table), Stage: "fetch", Payload: []byte("in")}}}
 	}}
 	list["POST /v1/work/claim"] = example{make: func(w *world, table string) (string, any) {
 		pipeline := w.pipeline(table)
@@ -235,17 +235,17 @@ func queueExamples(list map[string]example) {
 	}
 	list["POST /v1/work/results"] = example{other: leftOut, make: func(w *world, table string) (string, any) {
 		held := w.heldIn(table)
-		return "/v1/work/results", client.WorkResultBatch{Results: []recoup.WorkResult{{WorkID: held.WorkID, LeaseToken: held.LeaseToken, Outcome: "fail", Failure: failed}}}
+		return "/v1/work/results", recoup.WorkResultBatch{Results: []recoup.WorkResult{{WorkID: held.WorkID, LeaseToken: held.LeaseToken, Outcome: "fail", Failure: failed}}}
 	}}
 	for _, verb := range []string{"progress", "forget"} {
 		list["POST /v1/work/{id}/"+verb] = example{other: lostThere, make: func(w *world, table string) (string, any) {
 			held := w.heldIn(table)
-			return "/v1/work/" + held.WorkID.String() + "/" + verb, client.WorkLease{LeaseToken: held.LeaseToken}
+			return "/v1/work/" + held.WorkID.String() + "/" + verb, recoup.WorkLease{LeaseToken: held.LeaseToken}
 		}}
 	}
 	list["PUT /v1/work/{id}/checkpoints/{stage}"] = example{other: lostThere, make: func(w *world, table string) (string, any) {
 		held := w.heldIn(table)
-		return "/v1/work/" + held.WorkID.String() + "/checkpoints/fetch", client.NewCheckpoint{LeaseToken: held.LeaseToken, Output: []byte("a page")}
+		return "/v1/work/" + held.WorkID.String() + "/checkpoints/fetch", recoup.NewCheckpoint{LeaseToken: held.LeaseToken, Output: []byte("a page")}
 	}}
 	list["GET /v1/pauses"] = fixed("/v1/pauses", nil, leftOut)
 	list["POST /v1/pauses"] = example{make: func(w *world, table string) (string, any) {

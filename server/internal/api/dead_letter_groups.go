@@ -2,7 +2,6 @@ package api
 
 import (
 	"github.com/recoup-dev/recoup"
-	"github.com/recoup-dev/recoup/client"
 	"github.com/recoup-dev/recoup/server/internal/deadletter"
 	"github.com/recoup-dev/recoup/server/internal/httpapi"
 )
@@ -13,13 +12,13 @@ type groupsIn struct {
 	httpapi.Page
 }
 
-func (a *API) listGroups(c *httpapi.Call, in *groupsIn) (client.DeadLetterGroupPage, error) {
+func (a *API) listGroups(c *httpapi.Call, in *groupsIn) (recoup.DeadLetterGroupPage, error) {
 	at, err := in.StorePage()
 	if err != nil {
-		return client.DeadLetterGroupPage{}, err
+		return recoup.DeadLetterGroupPage{}, err
 	}
 	groups, cursor, err := a.Letters.Groups(c.Context(), c.Caller, in.Pipeline, at)
-	out := client.DeadLetterGroupPage{Groups: httpapi.Listed(groups), Next: httpapi.NextCursor(cursor)}
+	out := recoup.DeadLetterGroupPage{Groups: httpapi.Listed(groups), Next: httpapi.NextCursor(cursor)}
 	if err != nil || !in.Days {
 		return out, err
 	}
@@ -39,7 +38,7 @@ func (a *API) showGroup(c *httpapi.Call, in *httpapi.IDParam) (recoup.DeadLetter
 
 type groupNoteIn struct {
 	httpapi.IDParam
-	Body client.GroupNote
+	Body recoup.GroupNote
 }
 
 func (a *API) noteGroup(c *httpapi.Call, in *groupNoteIn) (recoup.DeadLetterGroup, error) {
@@ -49,19 +48,19 @@ func (a *API) noteGroup(c *httpapi.Call, in *groupNoteIn) (recoup.DeadLetterGrou
 type (
 	groupTriageIn struct {
 		httpapi.IDParam
-		Body client.GroupTriage
+		Body recoup.GroupTriage
 	}
 	groupRemediateIn struct {
 		httpapi.IDParam
-		Body client.GroupRemediation
+		Body recoup.GroupRemediation
 	}
 	groupValidateIn struct {
 		httpapi.IDParam
-		Body client.GroupValidation
+		Body recoup.GroupValidation
 	}
 	groupVerifyIn struct {
 		httpapi.IDParam
-		Body client.GroupVerification
+		Body recoup.GroupVerification
 	}
 )
 

@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/recoup-dev/recoup"
-	"github.com/recoup-dev/recoup/client"
 	"github.com/recoup-dev/recoup/fault"
 )
 
@@ -94,7 +93,7 @@ func TestDeadLetterSteps(t *testing.T) {
 		{"triage", recoup.Triage{Cause: recoup.CauseData, Stage: "llm", Class: "VALIDATION_ERROR", Exhausted: new(bool)}},
 		{"remediate", recoup.Remediation{Link: "INC-1", Corrected: "the title"}},
 		{"validate", recoup.Validation{Idempotent: true}},
-		{"replay", client.SingleReplay{Reason: "corrected"}},
+		{"replay", recoup.SingleReplay{Reason: "corrected"}},
 		{"verify", recoup.Verification{Outcome: "DELIVERED", Note: "seen"}},
 	}
 	for step, want := range map[recoup.WorkflowStep][5]string{ // of each act: ok, the step that is missing, or another reason
@@ -130,13 +129,13 @@ func TestDeadLetterArchive(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	d := w.letter(recoup.StepReplaying)
-	e := w.post("/v1/errors/"+d.ErrorID.String()+"/archive", client.Act{Reason: "enough"}).failed(http.StatusConflict, fault.CodeInvalidTransition)
+	e := w.post("/v1/errors/"+d.ErrorID.String()+"/archive", recoup.Act{Reason: "enough"}).failed(http.StatusConflict, fault.CodeInvalidTransition)
 	if e.Details["replay_id"] != w.details(d).ReplayID.String() || !strings.Contains(e.Message, "cancel the replay first") {
 		t.Errorf("refused with %s %v", e.Message, e.Details)
 	}
 	var many recoup.BulkResult
 	other := w.letter(recoup.StepNew)
-	w.post("/v1/errors/archive", client.Bulk{IDs: []recoup.ID{d.ErrorID, other.ErrorID}, Act: client.Act{Reason: "enough"}}).ok(&many)
+	w.post("/v1/errors/archive", recoup.BulkAct{IDs: []recoup.ID{d.ErrorID, other.ErrorID}, Act: recoup.Act{Reason: "enough"}}).ok(&many)
 	if many.Applied != 1 || len(many.Refused) != 1 || many.Refused[0].ID != d.ErrorID {
 		t.Errorf("many are answered with %+v", many)
 	}
@@ -205,7 +204,7 @@ func TestDeadLetterMetrics(t *testing.T) {
 	w.wait(time.Minute)
 	w.submit("newsletter", "send")
 	w.submit("newsletter", "send")
-	var out client.WorkClaimed
+	var out recoup.WorkClaimed
 	w.post("/v1/work/claim", recoup.WorkClaim{Lanes: []recoup.Lane{{Pipeline: "newsletter", Stage: "send"}}, Worker: "w", Limit: 1}).ok(&out)
 	figures := w.get("/metrics").Body.String()
 	for _, want := range []string{

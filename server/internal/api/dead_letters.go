@@ -6,7 +6,6 @@ import (
 	"slices"
 
 	"github.com/recoup-dev/recoup"
-	"github.com/recoup-dev/recoup/client"
 	"github.com/recoup-dev/recoup/fault"
 	"github.com/recoup-dev/recoup/server/internal/deadletter"
 	"github.com/recoup-dev/recoup/server/internal/httpapi"
@@ -96,13 +95,13 @@ type lettersIn struct {
 	httpapi.Page
 }
 
-func (a *API) listLetters(c *httpapi.Call, in *lettersIn) (client.DeadLetterPage, error) {
+func (a *API) listLetters(c *httpapi.Call, in *lettersIn) (recoup.DeadLetterPage, error) {
 	at, err := in.StorePage()
 	if err != nil {
-		return client.DeadLetterPage{}, err
+		return recoup.DeadLetterPage{}, err
 	}
 	letters, cursor, err := a.Letters.Letters(c.Context(), c.Caller, in.DeadLetterFilter, at)
-	return client.DeadLetterPage{DeadLetters: httpapi.Listed(letters), Next: httpapi.NextCursor(cursor)}, err
+	return recoup.DeadLetterPage{DeadLetters: httpapi.Listed(letters), Next: httpapi.NextCursor(cursor)}, err
 }
 
 func (a *API) showLetter(c *httpapi.Call, in *httpapi.IDParam) (recoup.DeadLetterDetails, error) {
@@ -156,12 +155,12 @@ func (a *API) takeLetter(c *httpapi.Call, id recoup.ID, action deadletter.Action
 
 type payloadIn struct {
 	httpapi.IDParam
-	Body client.PayloadLook
+	Body recoup.DeadLetterPayloadRequest
 }
 
-func (a *API) readPayload(c *httpapi.Call, in *payloadIn) (client.Payload, error) {
+func (a *API) readPayload(c *httpapi.Call, in *payloadIn) (recoup.DeadLetterPayload, error) {
 	plain, err := a.Letters.Payload(c.Context(), c.Caller, in.ID, in.Body.Reason)
-	return client.Payload{Payload: plain}, err
+	return recoup.DeadLetterPayload{Payload: plain}, err
 }
 
 // inReplay adds to a refused archive which replay is in the way.

@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/recoup-dev/recoup"
-	"github.com/recoup-dev/recoup/client"
 )
 
 // fold counts what happened into the groups of errors, as the leader does.
@@ -31,7 +30,7 @@ func TestErrorGroups(t *testing.T) {
 		second := w.said(dol, "no answer within 7 s")
 		w.said(people, "a name is missing")
 		w.fold()
-		var page client.ErrorGroupPage
+		var page recoup.ErrorGroupPage
 		w.get("/v1/error-groups").ok(&page)
 		if len(page.Groups) != 2 || first.GroupID != second.GroupID || page.Groups[0].ID != first.GroupID {
 			w.Fatalf("groups %+v, errors of %v and %v", page.Groups, first.GroupID, second.GroupID)
@@ -51,19 +50,19 @@ func TestErrorGroups(t *testing.T) {
 		}
 
 		var shown recoup.BulkResult
-		w.post("/v1/errors/park", client.Bulk{Act: client.Act{Reason: "outage"}, Filter: client.Filter{Group: g.ID}, Preview: true}).ok(&shown)
-		w.post("/v1/errors/park", client.Bulk{Act: client.Act{Reason: "outage"}, Token: shown.Token}).ok(&shown)
+		w.post("/v1/errors/park", recoup.BulkAct{Act: recoup.Act{Reason: "outage"}, Filter: recoup.ErrorFilter{Group: g.ID}, Preview: true}).ok(&shown)
+		w.post("/v1/errors/park", recoup.BulkAct{Act: recoup.Act{Reason: "outage"}, Token: shown.Token}).ok(&shown)
 		if shown.Applied != 2 {
 			w.Errorf("parked %+v", shown)
 		}
 		w.fold()
 		var noted recoup.ErrorGroup
-		w.post("/v1/error-groups/"+g.ID.String()+"/note", client.GroupNote{Owner: "ada", Note: "the register is down"}).ok(&noted)
+		w.post("/v1/error-groups/"+g.ID.String()+"/note", recoup.GroupNote{Owner: "ada", Note: "the register is down"}).ok(&noted)
 		w.get("/v1/error-groups/" + g.ID.String()).ok(&g)
 		if g.Owner != "ada" || g.Note != "the register is down" || g.Parked != 2 || g.RetryPending != 0 || g.Open != 2 || noted.Owner != "ada" {
 			w.Errorf("the group is %+v", g)
 		}
-		var errs client.ErrorPage
+		var errs recoup.ErrorPage
 		w.get("/v1/errors?group=" + g.ID.String()).ok(&errs)
 		if len(errs.Errors) != 2 || errs.Errors[0].ID != second.ID {
 			w.Errorf("its errors are %+v", errs.Errors)
@@ -81,7 +80,7 @@ func TestErrorGroupPages(t *testing.T) {
 		for _, order := range []string{"open", "seen"} {
 			seen := map[recoup.ID]bool{}
 			for cursor := ""; ; {
-				var page client.ErrorGroupPage
+				var page recoup.ErrorGroupPage
 				w.get("/v1/error-groups?limit=2&sort=" + order + "&cursor=" + cursor).ok(&page)
 				for _, g := range page.Groups {
 					seen[g.ID] = true

@@ -2,7 +2,6 @@ package api
 
 import (
 	"github.com/recoup-dev/recoup"
-	"github.com/recoup-dev/recoup/client"
 	"github.com/recoup-dev/recoup/server/internal/httpapi"
 	"github.com/recoup-dev/recoup/server/internal/store"
 )
@@ -17,12 +16,12 @@ func errorGroupRoutes() []*httpapi.Route {
 }
 
 type errorGroupsIn struct {
-	client.ErrorGroupFilter
+	recoup.ErrorGroupFilter
 	httpapi.Page
 }
 
 func (a *API) errorGroupFilter(in *errorGroupsIn) (store.ErrorGroupFilter, error) {
-	f, err := a.filterOf(client.Filter{Table: in.Table, Hub: in.Hub, Code: in.Code})
+	f, err := a.filterOf(recoup.ErrorFilter{Table: in.Table, Hub: in.Hub, Code: in.Code})
 	return store.ErrorGroupFilter{Table: f.Table, Tables: f.Tables, Code: f.Code, State: in.State, Order: in.Sort}, err
 }
 
@@ -31,17 +30,17 @@ func (a *API) checkErrorGroups(_ *httpapi.Call, in *errorGroupsIn) error {
 	return err
 }
 
-func (a *API) listErrorGroups(c *httpapi.Call, in *errorGroupsIn) (client.ErrorGroupPage, error) {
+func (a *API) listErrorGroups(c *httpapi.Call, in *errorGroupsIn) (recoup.ErrorGroupPage, error) {
 	filter, err := a.errorGroupFilter(in)
 	if err != nil {
-		return client.ErrorGroupPage{}, err
+		return recoup.ErrorGroupPage{}, err
 	}
 	at, err := in.StorePage()
 	if err != nil {
-		return client.ErrorGroupPage{}, err
+		return recoup.ErrorGroupPage{}, err
 	}
 	groups, cursor, err := a.Engine.ErrorGroups(c.Context(), c.Caller, filter, at)
-	return client.ErrorGroupPage{Groups: httpapi.Listed(groups), Next: httpapi.NextCursor(cursor)}, err
+	return recoup.ErrorGroupPage{Groups: httpapi.Listed(groups), Next: httpapi.NextCursor(cursor)}, err
 }
 
 func (a *API) showErrorGroup(c *httpapi.Call, in *httpapi.IDParam) (recoup.ErrorGroup, error) {

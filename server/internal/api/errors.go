@@ -2,7 +2,6 @@ package api
 
 import (
 	"github.com/recoup-dev/recoup"
-	"github.com/recoup-dev/recoup/client"
 	"github.com/recoup-dev/recoup/server/internal/httpapi"
 	"github.com/recoup-dev/recoup/server/internal/store/sqldb"
 )
@@ -12,7 +11,7 @@ func (a *API) showError(c *httpapi.Call, in *httpapi.IDParam) (recoup.Error, err
 	return visible(found)[0], err
 }
 
-func (a *API) history(c *httpapi.Call, in *httpapi.IDParam) (client.History, error) {
+func (a *API) history(c *httpapi.Call, in *httpapi.IDParam) (recoup.ErrorHistory, error) {
 	rows, err := a.Engine.History(c.Context(), c.Caller, in.ID, sqldb.MaxPage)
 	for i := range rows {
 		rows[i].Attempt = recoup.ID{}
@@ -20,7 +19,7 @@ func (a *API) history(c *httpapi.Call, in *httpapi.IDParam) (client.History, err
 	if rows == nil {
 		rows = []recoup.Transition{}
 	}
-	return client.History{Transitions: rows}, err
+	return recoup.ErrorHistory{Transitions: rows}, err
 }
 
 func (a *API) explain(c *httpapi.Call, in *httpapi.IDParam) (recoup.Explanation, error) {
@@ -29,9 +28,9 @@ func (a *API) explain(c *httpapi.Call, in *httpapi.IDParam) (recoup.Explanation,
 	return x, err
 }
 
-func (a *API) counts(c *httpapi.Call, _ *struct{}) (client.Counts, error) {
+func (a *API) counts(c *httpapi.Call, _ *struct{}) (recoup.StateCounts, error) {
 	found, err := a.Engine.Counts(c.Context(), c.Caller)
-	return client.Counts{Counts: httpapi.Listed(found)}, err
+	return recoup.StateCounts{Counts: httpapi.Listed(found)}, err
 }
 
 // visible is an error as lists show it: the token of a lease is its worker's.

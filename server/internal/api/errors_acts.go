@@ -5,7 +5,6 @@ import (
 	"strings"
 
 	"github.com/recoup-dev/recoup"
-	"github.com/recoup-dev/recoup/client"
 	"github.com/recoup-dev/recoup/fault"
 	"github.com/recoup-dev/recoup/server/internal/engine"
 	"github.com/recoup-dev/recoup/server/internal/httpapi"
@@ -20,7 +19,7 @@ type verb struct {
 }
 
 // input is what is done, as the state machine takes it.
-func (v verb) input(a client.Act) lifecycle.Input { return engine.InputOf(v.name, a) }
+func (v verb) input(a recoup.Act) lifecycle.Input { return engine.InputOf(v.name, a) }
 
 func verbs() []verb {
 	reasoned := []string{"reason"}
@@ -37,16 +36,16 @@ func verbs() []verb {
 
 type actIn struct {
 	httpapi.IDParam
-	Body client.Act
+	Body recoup.Act
 }
 
-type bulkIn struct{ Body client.Bulk }
+type bulkIn struct{ Body recoup.BulkAct }
 
 // acts makes the routes of every verb: on one error, and on many.
 func acts() []*httpapi.Route {
 	var list []*httpapi.Route
 	for _, v := range verbs() {
-		one := httpapi.Op(http.MethodPost, "/v1/errors/{id}/"+v.name, v.summary, func(a *API, c *httpapi.Call, in *actIn) (client.Acted, error) {
+		one := httpapi.Op(http.MethodPost, "/v1/errors/{id}/"+v.name, v.summary, func(a *API, c *httpapi.Call, in *actIn) (recoup.ActResult, error) {
 			return a.act(c, in.ID, v.input(in.Body))
 		}).Repeat(httpapi.RepeatKeyed)
 		many := httpapi.Op(http.MethodPost, "/v1/errors/"+v.name, strings.ToUpper(v.name[:1])+v.name[1:]+" errors in bulk", func(a *API, c *httpapi.Call, in *bulkIn) (recoup.BulkResult, error) {
@@ -61,20 +60,20 @@ func acts() []*httpapi.Route {
 	return list
 }
 
-func (a *API) act(c *httpapi.Call, id recoup.ID, in lifecycle.Input) (client.Acted, error) {
+func (a *API) act(c *httpapi.Call, id recoup.ID, in lifecycle.Input) (recoup.ActResult, error) {
 	receipt, err := c.Receipt(0)
 	if err != nil {
-		return client.Acted{}, err
+		return recoup.ActResult{}, err
 	}
 	out, err := a.Engine.One(c.Context(), c.Caller, engine.Act{ID: id, Input: in, Receipt: receipt})
 	return acted(out), a.inReplay(c, id, err)
 }
 
-func acted(o store.Outcome) client.Acted {
-	return client.Acted{Error: visible(o.Error)[0], Warning: string(o.Effects.Warning), Repeated: o.Repeated}
+func acted(o store.Outcome) recoup.ActResult {
+	return recoup.ActResult{Error: visible(o.Error)[0], Warning: string(o.Effects.Warning), Repeated: o.Repeated}
 }
 
-func (a *API) checkBulk(b client.Bulk, in lifecycle.Input) error {
+func (a *API) checkBulk(b recoup.BulkAct, in lifecycle.Input) error {
 	var bad fault.FieldErrors
 	filter, err := a.filterOf(b.Filter)
 	if !bad.Merge(err) {
@@ -85,7 +84,7 @@ func (a *API) checkBulk(b client.Bulk, in lifecycle.Input) error {
 	return bad.Err()
 }
 
-func (a *API) actOnMany(c *httpapi.Call, b client.Bulk, v verb) (recoup.BulkResult, error) {
+func (a *API) actOnMany(c *httpapi.Call, b recoup.BulkAct, v verb) (recoup.BulkResult, error) {
 	filter, err := a.filterOf(b.Filter)
 	if err != nil {
 		return recoup.BulkResult{}, err

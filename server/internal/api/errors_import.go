@@ -4,7 +4,7 @@ import (
 	"context"
 	"strings"
 
-	"github.com/recoup-dev/recoup/client"
+	"github.com/recoup-dev/recoup"
 	"github.com/recoup-dev/recoup/fault"
 	"github.com/recoup-dev/recoup/server/internal/backfill"
 	"github.com/recoup-dev/recoup/server/internal/httpapi"
@@ -15,7 +15,7 @@ import (
 // maxImported is how many rows one call imports.
 const maxImported = 10000
 
-type importErrorsIn struct{ Body client.ErrorLines }
+type importErrorsIn struct{ Body recoup.ErrorLines }
 
 // read reads the rows in a turn of the context, and the names of columns that stand for nothing.
 func (in *importErrorsIn) read(ctx context.Context) (rows []backfill.Row, ignored []string, err error) {
@@ -47,20 +47,20 @@ func (*API) checkImport(c *httpapi.Call, in *importErrorsIn) error {
 }
 
 // importErrors records failures of earlier times, as a file has them.
-func (a *API) importErrors(c *httpapi.Call, in *importErrorsIn) (client.ErrorsImported, error) {
+func (a *API) importErrors(c *httpapi.Call, in *importErrorsIn) (recoup.ErrorsImported, error) {
 	rows, ignored, err := in.read(c.Context())
 	if err != nil {
-		return client.ErrorsImported{}, err
+		return recoup.ErrorsImported{}, err
 	}
 	do := a.Engine.Import
 	if in.Body.DryRun {
 		do = a.Engine.PreviewImport
 	}
 	sum, err := backfill.Import(c.Context(), do, c.Caller, rows)
-	return client.ErrorsImported{
+	return recoup.ErrorsImported{
 		Recorded: sum.Recorded, Superseded: sum.Superseded, Expired: sum.Expired, Orphaned: sum.Orphaned, Repeated: sum.Repeated, NRefused: len(sum.Refused),
-		Refused: httpapi.Each(sum.Refused, func(r backfill.Row) client.RefusedRow {
-			return client.RefusedRow{Line: r.Line, Failure: c.ItemFailure(r.Err)}
+		Refused: httpapi.Each(sum.Refused, func(r backfill.Row) recoup.RefusedRow {
+			return recoup.RefusedRow{Line: r.Line, Failure: c.ItemFailure(r.Err)}
 		}),
 		Ignored: httpapi.PlainNames(ignored),
 	}, err

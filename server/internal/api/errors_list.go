@@ -5,7 +5,6 @@ import (
 	"strings"
 
 	"github.com/recoup-dev/recoup"
-	"github.com/recoup-dev/recoup/client"
 	"github.com/recoup-dev/recoup/fault"
 	"github.com/recoup-dev/recoup/server/internal/check"
 	"github.com/recoup-dev/recoup/server/internal/engine"
@@ -15,12 +14,12 @@ import (
 )
 
 type filterIn struct {
-	client.Filter
+	recoup.ErrorFilter
 	httpapi.Page
 }
 
 // filterOf reads a filter. A hub stands for all of its tables.
-func (a *API) filterOf(f client.Filter) (store.Filter, error) {
+func (a *API) filterOf(f recoup.ErrorFilter) (store.Filter, error) {
 	check.Normalize(&f.Table, &f.EntityID, &f.AssignedTo)
 	filter := store.Filter{
 		Table: f.Table, State: f.State, Entity: f.EntityID, AssignedTo: f.AssignedTo, Group: f.Group, Text: f.Text, Tier: f.Tier,
@@ -76,46 +75,46 @@ func (a *API) tablesOf(hub string) []string {
 	return names
 }
 
-func (a *API) listErrors(c *httpapi.Call, in *filterIn) (client.ErrorPage, error) {
-	filter, err := a.filterOf(in.Filter)
+func (a *API) listErrors(c *httpapi.Call, in *filterIn) (recoup.ErrorPage, error) {
+	filter, err := a.filterOf(in.ErrorFilter)
 	if err != nil {
-		return client.ErrorPage{}, err
+		return recoup.ErrorPage{}, err
 	}
 	at, err := in.StorePage()
 	if err != nil {
-		return client.ErrorPage{}, err
+		return recoup.ErrorPage{}, err
 	}
 	found, err := a.Engine.Find(c.Context(), c.Caller, filter, at)
-	return client.ErrorPage{Errors: visible(found.Errors...), Next: httpapi.NextCursor(found.Next), Truncated: found.Partial}, err
+	return recoup.ErrorPage{Errors: visible(found.Errors...), Next: httpapi.NextCursor(found.Next), Truncated: found.Partial}, err
 }
 
 func (a *API) checkFilter(_ *httpapi.Call, in *filterIn) error {
-	_, err := a.filterOf(in.Filter)
+	_, err := a.filterOf(in.ErrorFilter)
 	return err
 }
 
 type parkedIn struct {
-	client.ParkedFilter
+	recoup.ParkedFilter
 	httpapi.Page
 }
 
-func (a *API) listParked(c *httpapi.Call, in *parkedIn) (client.ErrorPage, error) {
-	filter, err := a.filterOf(client.Filter{Table: in.Table, Hub: in.Hub})
+func (a *API) listParked(c *httpapi.Call, in *parkedIn) (recoup.ErrorPage, error) {
+	filter, err := a.filterOf(recoup.ErrorFilter{Table: in.Table, Hub: in.Hub})
 	if err != nil {
-		return client.ErrorPage{}, err
+		return recoup.ErrorPage{}, err
 	}
 	at, err := in.StorePage()
 	if err != nil {
-		return client.ErrorPage{}, err
+		return recoup.ErrorPage{}, err
 	}
 	if in.Table != "" {
 		if in.Hub != "" && !slices.Contains(filter.Tables, in.Table) {
-			return client.ErrorPage{Errors: []recoup.Error{}}, nil
+			return recoup.ErrorPage{Errors: []recoup.Error{}}, nil
 		}
 		filter.Tables = []string{in.Table}
 	}
 	errs, cursor, err := a.Engine.ParkQueue(c.Context(), c.Caller, filter.Tables, at)
-	return client.ErrorPage{Errors: visible(errs...), Next: httpapi.NextCursor(cursor)}, err
+	return recoup.ErrorPage{Errors: visible(errs...), Next: httpapi.NextCursor(cursor)}, err
 }
 
 type archivedIn struct {
@@ -123,11 +122,11 @@ type archivedIn struct {
 	httpapi.Page
 }
 
-func (a *API) listArchived(c *httpapi.Call, in *archivedIn) (client.ErrorPage, error) {
+func (a *API) listArchived(c *httpapi.Call, in *archivedIn) (recoup.ErrorPage, error) {
 	at, err := in.StorePage()
 	if err != nil {
-		return client.ErrorPage{}, err
+		return recoup.ErrorPage{}, err
 	}
 	errs, cursor, err := a.Engine.Archived(c.Context(), c.Caller, in.Table, at)
-	return client.ErrorPage{Errors: visible(errs...), Next: httpapi.NextCursor(cursor)}, err
+	return recoup.ErrorPage{Errors: visible(errs...), Next: httpapi.NextCursor(cursor)}, err
 }

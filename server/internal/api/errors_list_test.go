@@ -13,10 +13,10 @@ import (
 	"time"
 
 	"github.com/recoup-dev/recoup"
-	"github.com/recoup-dev/recoup/client"
 	"github.com/recoup-dev/recoup/fault"
 	"github.com/recoup-dev/recoup/server/internal/app"
 	"github.com/recoup-dev/recoup/server/internal/store"
+	"github.com/recoup-dev/recoup/server/internal/wire"
 )
 
 // Every list can be read page by page, without missing or repeating a row.
@@ -26,11 +26,11 @@ func TestPages(t *testing.T) {
 	for i := range 5 {
 		e := w.report(dol, fmt.Sprint("CO-", i))
 		w.report(people, fmt.Sprint("CO-", i))
-		w.post("/v1/errors/"+e.ID.String()+"/park", client.Act{Reason: "wait"}).ok()
-		w.post("/v1/errors/"+w.report(dol, fmt.Sprint("CO-A", i)).ID.String()+"/archive", client.Act{Reason: "not needed"}).ok()
+		w.post("/v1/errors/"+e.ID.String()+"/park", recoup.Act{Reason: "wait"}).ok()
+		w.post("/v1/errors/"+w.report(dol, fmt.Sprint("CO-A", i)).ID.String()+"/archive", recoup.Act{Reason: "not needed"}).ok()
 		w.wait(time.Second)
 	}
-	w.do("admin", http.MethodPut, "/v1/policy", client.PolicyChange{Text: policyText("1.0.1"), Reason: "a try"}).ok()
+	w.do("admin", http.MethodPut, "/v1/policy", wire.PolicyChange{Text: policyText("1.0.1"), Reason: "a try"}).ok()
 	for path, row := range map[string]struct {
 		rows, id string
 		n        int
@@ -118,7 +118,7 @@ func TestFilters(t *testing.T) {
 		"assigned_to=ada":                    {},
 		"table=" + dol + "&hub=" + peopleHub: {},
 	} {
-		var page client.ErrorPage
+		var page recoup.ErrorPage
 		w.get("/v1/errors?" + query).ok(&page)
 		got := []recoup.ID{}
 		for _, e := range page.Errors {
@@ -152,7 +152,7 @@ func TestFilters(t *testing.T) {
 	} {
 		w.get("/v1/errors?"+query).invalid(want[0], want[1])
 	}
-	var empty client.ErrorPage
+	var empty recoup.ErrorPage
 	w.get("/v1/errors/parked?table=" + dol + "&hub=" + peopleHub).ok(&empty)
 	w.get("/v1/errors/parked?table=" + people + "&hub=" + peopleHub).ok(&empty)
 	if len(empty.Errors) != 1 {
@@ -167,26 +167,26 @@ func TestBulk(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	a, b := w.report(dol, "CO-1"), w.report(dol, "CO-2")
-	act := client.Act{Reason: "the filing server is down"}
-	w.post("/v1/errors/"+b.ID.String()+"/resolve", client.Act{Reason: "done"}).ok()
+	act := recoup.Act{Reason: "the filing server is down"}
+	w.post("/v1/errors/"+b.ID.String()+"/resolve", recoup.Act{Reason: "done"}).ok()
 
-	w.post("/v1/errors/park", client.Bulk{Act: act}).invalid("filter", "bulk")
-	w.post("/v1/errors/park", client.Bulk{Act: act, IDs: []recoup.ID{a.ID}, Filter: client.Filter{Table: dol}}).invalid("ids", "bulk")
-	w.post("/v1/errors/park", client.Bulk{Filter: client.Filter{Table: dol}, Preview: true}).invalid("reason", "required")
+	w.post("/v1/errors/park", recoup.BulkAct{Act: act}).invalid("filter", "bulk")
+	w.post("/v1/errors/park", recoup.BulkAct{Act: act, IDs: []recoup.ID{a.ID}, Filter: recoup.ErrorFilter{Table: dol}}).invalid("ids", "bulk")
+	w.post("/v1/errors/park", recoup.BulkAct{Filter: recoup.ErrorFilter{Table: dol}, Preview: true}).invalid("reason", "required")
 	w.post("/v1/errors/park", `{"reason":"x","filter":{"entity_id":"a\u0000b"}}`).invalid("entity_id", "printable")
 
 	var out recoup.BulkResult
-	w.post("/v1/errors/park", client.Bulk{Act: act, Filter: client.Filter{Table: dol}, Preview: true}).ok(&out)
+	w.post("/v1/errors/park", recoup.BulkAct{Act: act, Filter: recoup.ErrorFilter{Table: dol}, Preview: true}).ok(&out)
 	if !out.Preview || out.Matched != 2 || out.Applied != 1 || out.NotDone != 1 || out.Refused[0].ID != b.ID || !strings.Contains(out.Refused[0].Reason, "RESOLVED") {
 		t.Errorf("the preview is %+v", out)
 	}
-	w.post("/v1/errors/park", client.Bulk{Act: act, Filter: client.Filter{Table: dol}}).invalid("token", "bulk")
+	w.post("/v1/errors/park", recoup.BulkAct{Act: act, Filter: recoup.ErrorFilter{Table: dol}}).invalid("token", "bulk")
 	var found recoup.Error
 	w.get("/v1/errors/" + a.ID.String()).ok(&found)
 	if found.State != recoup.RetryPending {
 		t.Errorf("a preview has changed it to %s", found.State)
 	}
-	w.post("/v1/errors/park", client.Bulk{Act: act, Token: out.Token}).ok(&out)
+	w.post("/v1/errors/park", recoup.BulkAct{Act: act, Token: out.Token}).ok(&out)
 	w.get("/v1/errors/" + a.ID.String()).ok(&found)
 	if out.Applied != 1 || found.State != recoup.Parked || found.ParkedBy != "admin" {
 		t.Errorf("got %+v and %+v", out, found.Parking)
@@ -210,17 +210,17 @@ func (s *failing) ApplySteps(ctx context.Context, now time.Time, steps []store.S
 func TestBulkCutShort(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, wrapped(func(s app.Store) app.Store { return &failing{Store: s} }))
-	var batch client.ReportBatch
+	var batch recoup.ReportBatch
 	for i := range 250 {
 		batch.Reports = append(batch.Reports, recoup.Report{Table: dol, EntityID: fmt.Sprint("CO-", i), Code: "TIMEOUT"})
 	}
 	w.post("/v1/errors/batch", batch).ok()
-	bulk := client.Bulk{Act: client.Act{Reason: "wait"}, Filter: client.Filter{Table: dol, State: recoup.RetryPending}}
-	preview := func() client.Bulk {
+	bulk := recoup.BulkAct{Act: recoup.Act{Reason: "wait"}, Filter: recoup.ErrorFilter{Table: dol, State: recoup.RetryPending}}
+	preview := func() recoup.BulkAct {
 		bulk.Preview = true
 		var out recoup.BulkResult
 		w.post("/v1/errors/park", bulk).ok(&out)
-		return client.Bulk{Act: bulk.Act, Token: out.Token}
+		return recoup.BulkAct{Act: bulk.Act, Token: out.Token}
 	}
 	e := w.post("/v1/errors/park", preview()).failed(http.StatusServiceUnavailable, fault.CodeDatabaseBusy)
 	if e.Details["matched"] != 250.0 || e.Details["applied"] != 200.0 || e.Details["not_done"] != 0.0 || e.RetryAfter == 0 {

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/recoup-dev/recoup"
-	"github.com/recoup-dev/recoup/client"
 	"github.com/recoup-dev/recoup/fault"
 	"github.com/recoup-dev/recoup/server/internal/api"
 )
@@ -32,18 +31,18 @@ func TestEventForms(t *testing.T) {
 		"lines":             {lines, one(6) + "\n\n" + one(7) + "\r\n" + one(8), 3},
 		"lines, other name": {"application/jsonl", one(9) + "\n", 1},
 	} {
-		var out client.EventsAccepted
+		var out recoup.EventsAccepted
 		got := w.do("ingest", http.MethodPost, "/v1/events", row.body, "Content-Type", row.media, "Prefer", "wait=5, Respond-Sync").ok(&out)
 		if out.Accepted != row.n || !out.Durable || got.Code != http.StatusAccepted || got.Header().Get("Preference-Applied") != "respond-sync" {
 			t.Errorf("%s: %s", name, got.Body)
 		}
 	}
-	var page client.EventPage
+	var page recoup.EventPage
 	w.get("/v1/events?service=nightly").ok(&page)
 	if len(page.Events) != 9 || page.Events[0].Code != "NETWORK_TIMEOUT" {
 		t.Errorf("stored are %+v", page)
 	}
-	var again client.EventsAccepted
+	var again recoup.EventsAccepted
 	w.do("ingest", http.MethodPost, "/v1/events", one(1), "Prefer", "respond-sync").ok(&again)
 	w.get("/v1/events?service=nightly").ok(&page)
 	if len(page.Events) != 9 || again.Accepted != 1 {
@@ -55,7 +54,7 @@ func TestEventForms(t *testing.T) {
 func TestRefusedEvents(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	var out client.EventsAccepted
+	var out recoup.EventsAccepted
 	got := w.do("ingest", http.MethodPost, "/v1/events", object{"events": []object{
 		{"code": "TIMEOUT", "service": "s"},
 		{"code": "not a code", "service": "s"},
@@ -75,7 +74,7 @@ func TestRefusedEvents(t *testing.T) {
 			t.Errorf("refused %d: %s", r.Index, r.Failure)
 		}
 	}
-	var page client.EventPage
+	var page recoup.EventPage
 	w.get("/v1/events?code=NOBODY_KNOWS_IT").ok(&page)
 	if len(page.Events) != 1 || page.Events[0].Code != "UNREGISTERED_CODE" || page.Events[0].ReportedCode != "NOBODY_KNOWS_IT" || len(page.Events[0].Details) != 2 {
 		t.Errorf("stored are %+v", page)
@@ -114,7 +113,7 @@ func TestEventsThatAreNone(t *testing.T) {
 			t.Errorf("%s: details are %v", name, e.Details)
 		}
 	}
-	var page client.EventPage
+	var page recoup.EventPage
 	w.get("/v1/events").ok(&page)
 	if len(page.Events) != 0 {
 		t.Errorf("stored are %+v", page)
@@ -129,7 +128,7 @@ func TestEventHeaders(t *testing.T) {
 	trace := "4bf92f3577b34da6a3ce929d0e0e4736"
 	w.do("ingest", http.MethodPost, "/v1/events", object{"code": "TIMEOUT"}, "Prefer", "respond-sync",
 		"X-Recoup-Service", "nightly", "X-Recoup-Region", "eu-1", "X-Recoup-Dropped", "17", "Traceparent", "00-"+trace+"-00f067aa0ba902b7-01").ok()
-	var page client.EventPage
+	var page recoup.EventPage
 	w.get("/v1/events").ok(&page)
 	if e := page.Events[0]; e.Service != "nightly" || e.Region != "eu-1" || strings.ReplaceAll(e.CorrelationID.String(), "-", "") != trace {
 		t.Errorf("stored %+v", e)
@@ -161,22 +160,22 @@ func TestStats(t *testing.T) {
 		t.Fatal(err)
 	}
 	w.wait(time.Minute)
-	var top client.TopCodes
+	var top recoup.TopCodes
 	w.do("reader", http.MethodGet, "/v1/stats/top-codes?hours=1&limit=1", nil).ok(&top)
 	if len(top.Codes) != 1 || top.Codes[0] != (recoup.CodeCount{Code: "TIMEOUT", Count: 3}) || !top.To.Equal(w.clock()) {
 		t.Errorf("top codes are %+v", top)
 	}
-	var rates client.RetryableRates
+	var rates recoup.RetryableRates
 	w.get("/v1/stats/retryable-rate?service=s").ok(&rates)
 	if len(rates.Services) != 1 || rates.Services[0] != (recoup.ServiceRate{Service: "s", Retryable: 3, Total: 4, Percent: 75}) {
 		t.Errorf("rates are %+v", rates)
 	}
-	var daily client.Daily
+	var daily recoup.DailyCounts
 	w.get("/v1/stats/daily?code=timeout&from=2026-02-01T00:00:00Z&to=2026-02-03T00:00:00Z").ok(&daily)
 	if len(daily.Days) != 1 || daily.Days[0].Count != 3 || daily.Days[0].Day != epoch.Format(time.DateOnly) {
 		t.Errorf("daily counts are %+v", daily)
 	}
-	var export client.Export
+	var export recoup.EventExport
 	w.do("reader", http.MethodGet, "/v1/events/export", nil).ok(&export)
 	if len(export.Days) != 2 || len(export.Events) != 0 {
 		t.Errorf("exported are %+v", export)

@@ -11,7 +11,6 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"github.com/recoup-dev/recoup"
-	"github.com/recoup-dev/recoup/client"
 	"github.com/recoup-dev/recoup/fault"
 	"github.com/recoup-dev/recoup/server/internal/alert"
 	"github.com/recoup-dev/recoup/server/internal/httpapi"
@@ -35,14 +34,14 @@ type sendEventsIn struct {
 	Service string `header:"X-Recoup-Service" doc:"the service of events that name none"`
 	Region  string `header:"X-Recoup-Region" doc:"the region of events that name none"`
 	Dropped string `header:"X-Recoup-Dropped" doc:"how many events the client had to drop before it could send these"`
-	Body    client.EventBatch
+	Body    recoup.EventBatch
 }
 
 // sendEvents takes one event, many in a list, or many as NDJSON. It reads its
 // body itself, because there is more than one form of it.
 func sendEvents() *httpapi.Route {
 	decoder := newEventDecoder()
-	send := func(a *API, c *httpapi.Call, _ *struct{}) (client.EventsAccepted, error) {
+	send := func(a *API, c *httpapi.Call, _ *struct{}) (recoup.EventsAccepted, error) {
 		out, err := a.addEvents(c, decoder)
 		return out, c.WithValues(err)
 	}
@@ -50,29 +49,29 @@ func sendEvents() *httpapi.Route {
 		Status(http.StatusAccepted).MaxBody(eventsBody).StaleKeys()
 }
 
-func (a *API) addEvents(c *httpapi.Call, decoder *eventDecoder) (client.EventsAccepted, error) {
+func (a *API) addEvents(c *httpapi.Call, decoder *eventDecoder) (recoup.EventsAccepted, error) {
 	media, err := c.Media(httpapi.MediaLines...)
 	if err != nil {
-		return client.EventsAccepted{}, err
+		return recoup.EventsAccepted{}, err
 	}
 	batch, err := decoder.decode(c.Context(), media, c.Body)
 	if err != nil {
-		return client.EventsAccepted{}, err
+		return recoup.EventsAccepted{}, err
 	}
 	sender := a.senderOf(c)
 	for i := range batch.events {
 		batch.events[i].Sender = sender
 	}
 	if err := a.checkRefused(c, batch, sender); err != nil {
-		return client.EventsAccepted{}, err
+		return recoup.EventsAccepted{}, err
 	}
 	folded := foldServices(c, batch.events, sender)
 	governed, err := a.Ledger.Govern(c.Context(), c.Now, batch.events)
 	if err != nil {
-		return client.EventsAccepted{}, err
+		return recoup.EventsAccepted{}, err
 	}
 	refused := allRefused(batch, &governed)
-	out := client.EventsAccepted{Accepted: len(governed.Events), NRefused: len(refused)}
+	out := recoup.EventsAccepted{Accepted: len(governed.Events), NRefused: len(refused)}
 	if len(refused) == 1 && out.Accepted == 0 {
 		a.countMalformed(c, batch)
 		return out, refused[0].err
@@ -80,11 +79,11 @@ func (a *API) addEvents(c *httpapi.Call, decoder *eventDecoder) (client.EventsAc
 	named := refused[:min(len(refused), maxRefused)]
 	documents := batch.documents(c, named)
 	err = turn.Each(c.Context(), len(named), func(i int) error {
-		out.Refused = append(out.Refused, client.RefusedEvent{Index: named[i].index, Failure: c.ItemFailure(c.WithValuesOf(named[i].err, documents[i]))})
+		out.Refused = append(out.Refused, recoup.RefusedEvent{Index: named[i].index, Failure: c.ItemFailure(c.WithValuesOf(named[i].err, documents[i]))})
 		return nil
 	})
 	if err != nil {
-		return client.EventsAccepted{}, err
+		return recoup.EventsAccepted{}, err
 	}
 	receipt, err := a.Ledger.Append(c.Context(), governed.Events)
 	if err != nil {
@@ -140,7 +139,7 @@ func (a *API) countMalformed(c *httpapi.Call, b *eventBatch) {
 // noteDropped counts what a client says it had to drop before it could send, and
 // the parts of events that were left out, by reason. A batch that comes again because it failed
 // sends the first once more, so nothing is counted before it is accepted.
-func (a *API) noteDropped(c *httpapi.Call, parts map[string]int, out *client.EventsAccepted) {
+func (a *API) noteDropped(c *httpapi.Call, parts map[string]int, out *recoup.EventsAccepted) {
 	if n, err := strconv.ParseInt(c.Request.Header.Get("X-Recoup-Dropped"), 10, 64); err == nil && n > 0 && n < 1e12 {
 		a.Ledger.CountDropped(c.Now, "client_buffer_full", n)
 	}
@@ -168,14 +167,14 @@ func (a *API) senderOf(c *httpapi.Call) *ledger.Sender {
 }
 
 type eventsIn struct {
-	client.EventFilter
+	recoup.EventFilter
 	httpapi.Page
 }
 
-func (a *API) listEvents(c *httpapi.Call, in *eventsIn) (client.EventPage, error) {
+func (a *API) listEvents(c *httpapi.Call, in *eventsIn) (recoup.EventPage, error) {
 	query, err := a.eventQuery(c.Now, in)
 	if err != nil {
-		return client.EventPage{}, err
+		return recoup.EventPage{}, err
 	}
 	return a.readEvents(c, query)
 }
@@ -229,12 +228,12 @@ func (a *API) ofTenant(f *store.EventFilter, tenant string, now time.Time) error
 
 // readEvents returns a page of events. Those of a code that is not registered are
 // picked out of all such, so a page of them may be short and not the last.
-func (a *API) readEvents(c *httpapi.Call, q eventQuery) (client.EventPage, error) {
+func (a *API) readEvents(c *httpapi.Call, q eventQuery) (recoup.EventPage, error) {
 	events, cursor, err := a.Store.Events(c.Context(), q.filter, q.page)
 	if q.reported != "" {
 		events = slices.DeleteFunc(events, func(e store.Event) bool { return e.ReportedCode != q.reported })
 	}
-	return client.EventPage{Events: httpapi.Listed(events), Next: httpapi.NextCursor(cursor)}, err
+	return recoup.EventPage{Events: httpapi.Listed(events), Next: httpapi.NextCursor(cursor)}, err
 }
 
 // droppedName is the reason for which the service of an event is replaced.

@@ -7,9 +7,9 @@ import (
 	"time"
 
 	"github.com/recoup-dev/recoup"
-	"github.com/recoup-dev/recoup/client"
 	"github.com/recoup-dev/recoup/fault"
 	"github.com/recoup-dev/recoup/server/internal/policy"
+	"github.com/recoup-dev/recoup/server/internal/wire"
 )
 
 // effect is what a key for one hub makes of a call that concerns another.
@@ -56,10 +56,10 @@ func errorExamples(list map[string]example) {
 		return "/v1/errors", recoup.Report{Table: table, EntityID: w.entity(), Code: "NETWORK_TIMEOUT"}
 	}}
 	list["POST /v1/errors/batch"] = example{other: leftOut, make: func(w *world, table string) (string, any) { // each item is answered for itself
-		return "/v1/errors/batch", client.ReportBatch{Reports: []recoup.Report{{Table: table, EntityID: w.entity(), Code: "NETWORK_TIMEOUT"}}}
+		return "/v1/errors/batch", recoup.ReportBatch{Reports: []recoup.Report{{Table: table, EntityID: w.entity(), Code: "NETWORK_TIMEOUT"}}}
 	}}
 	list["POST /v1/errors/import"] = example{other: leftOut, make: func(w *world, table string) (string, any) { // each row is answered for itself
-		return "/v1/errors/import", client.ErrorLines{Format: "csv", Table: table, DryRun: true, Lines: "code,created_at,entity_id\nNETWORK_TIMEOUT,2026-02-01T09:30:00Z," + w.entity() + "\n"}
+		return "/v1/errors/import", recoup.ErrorLines{Format: "csv", Table: table, DryRun: true, Lines: "code,created_at,entity_id\nNETWORK_TIMEOUT,2026-02-01T09:30:00Z," + w.entity() + "\n"}
 	}}
 	list["GET /v1/errors"] = example{make: func(_ *world, table string) (string, any) { return "/v1/errors?table=" + table, nil }}
 	list["GET /v1/errors/parked"] = example{make: func(_ *world, table string) (string, any) { return "/v1/errors/parked?table=" + table, nil }}
@@ -72,7 +72,7 @@ func errorExamples(list map[string]example) {
 		}}
 	}
 	list["POST /v1/errors/{id}/source/decrypt"] = example{make: func(w *world, table string) (string, any) {
-		return "/v1/errors/" + w.report(table, w.entity()).ID.String() + "/source/decrypt", client.SourceLook{Reason: "the customer asked"}
+		return "/v1/errors/" + w.report(table, w.entity()).ID.String() + "/source/decrypt", wire.SourceLook{Reason: "the customer asked"}
 	}}
 	grouped := func(w *world, table string) string {
 		e := w.report(table, w.entity())
@@ -82,7 +82,7 @@ func errorExamples(list map[string]example) {
 	list["GET /v1/error-groups"] = example{make: func(_ *world, table string) (string, any) { return "/v1/error-groups?table=" + table, nil }}
 	list["GET /v1/error-groups/{id}"] = example{other: unknownThere, make: func(w *world, table string) (string, any) { return grouped(w, table), nil }}
 	list["POST /v1/error-groups/{id}/note"] = example{other: unknownThere, make: func(w *world, table string) (string, any) {
-		return grouped(w, table) + "/note", client.GroupNote{Owner: "ada", Note: "known"}
+		return grouped(w, table) + "/note", recoup.GroupNote{Owner: "ada", Note: "known"}
 	}}
 	list["GET /v1/ids/{part}"] = example{other: leftOut, make: func(w *world, table string) (string, any) {
 		return "/v1/ids/" + w.report(table, w.entity()).ID.String() + "?kind=errors", nil
@@ -96,19 +96,19 @@ func errorExamples(list map[string]example) {
 		return "/v1/promotions", recoup.Promotion{EntityID: w.entity(), Phase: "outreach"}
 	}}
 	list["POST /v1/processed"] = example{make: func(w *world, table string) (string, any) {
-		return "/v1/processed", client.ProcessedBatch{Counts: []client.Processed{{Table: table, Count: 3, Failed: 1, Minute: w.clock()}}}
+		return "/v1/processed", recoup.ProcessedBatch{Counts: []recoup.Processed{{Table: table, Count: 3, Failed: 1, Minute: w.clock()}}}
 	}}
 }
 
 func actExamples(list map[string]example) {
-	for verb, act := range map[string]client.Act{
+	for verb, act := range map[string]recoup.Act{
 		"park": {Reason: "wait for the filing"}, "unpark": {Reason: "the filing is there"}, "resolve": {Reason: "done by hand"},
 		"escalate": {Reason: "third time"}, "archive": {Reason: "not needed"}, "assign": {To: "ada"}, "review": {},
 	} {
 		ready := func(w *world, table string) recoup.Error {
 			e := w.report(table, w.entity())
 			if verb != "park" && verb != "resolve" && verb != "archive" {
-				w.post("/v1/errors/"+e.ID.String()+"/park", client.Act{Reason: "made ready"}).ok()
+				w.post("/v1/errors/"+e.ID.String()+"/park", recoup.Act{Reason: "made ready"}).ok()
 			}
 			return e
 		}
@@ -117,7 +117,7 @@ func actExamples(list map[string]example) {
 		}}
 		list["POST /v1/errors/"+verb] = example{make: func(w *world, table string) (string, any) {
 			e := ready(w, table)
-			return "/v1/errors/" + verb, client.Bulk{Act: act, Filter: client.Filter{Table: table, EntityID: e.EntityID}, Preview: true}
+			return "/v1/errors/" + verb, recoup.BulkAct{Act: act, Filter: recoup.ErrorFilter{Table: table, EntityID: e.EntityID}, Preview: true}
 		}}
 	}
 }
@@ -134,7 +134,7 @@ func retryExamples(list map[string]example) {
 	for _, outcome := range []string{"succeed", "fail", "extend"} {
 		list["POST /v1/retries/{id}/"+outcome] = example{make: func(w *world, table string) (string, any) {
 			e := leased(w, table)
-			body := client.Result{LeaseToken: e.LeaseToken}
+			body := recoup.RetryResult{LeaseToken: e.LeaseToken}
 			if outcome == "fail" {
 				body.Code = "NETWORK_TIMEOUT"
 			}
@@ -143,7 +143,7 @@ func retryExamples(list map[string]example) {
 	}
 	list["POST /v1/retries/results"] = example{other: leftOut, make: func(w *world, table string) (string, any) { // each item is answered for itself
 		e := leased(w, table)
-		return "/v1/retries/results", client.ResultBatch{Results: []client.Result{{ErrorID: e.ID, LeaseToken: e.LeaseToken, Outcome: "succeed"}}}
+		return "/v1/retries/results", recoup.RetryResultBatch{Results: []recoup.RetryResult{{ErrorID: e.ID, LeaseToken: e.LeaseToken, Outcome: "succeed"}}}
 	}}
 }
 
@@ -178,15 +178,15 @@ func policyText(version string) string {
 func adminExamples(list map[string]example) {
 	list["GET /v1/policy"] = fixed("/v1/policy", nil, leftOut)
 	list["GET /v1/policy/versions"] = fixed("/v1/policy/versions", nil, leftOut)
-	list["POST /v1/policy/plan"] = fixed("/v1/policy/plan", client.PolicyFile{Text: pipelinePolicy("1.0.2")}, refusedThere)
-	list["PUT /v1/policy"] = fixed("/v1/policy", client.PolicyChange{Text: pipelinePolicy("1.0.1"), Reason: "a try"}, refusedThere)
+	list["POST /v1/policy/plan"] = fixed("/v1/policy/plan", wire.PolicyFile{Text: pipelinePolicy("1.0.2")}, refusedThere)
+	list["PUT /v1/policy"] = fixed("/v1/policy", wire.PolicyChange{Text: pipelinePolicy("1.0.1"), Reason: "a try"}, refusedThere)
 	list["GET /v1/keys"] = fixed("/v1/keys", nil, refusedThere)
 	list["GET /v1/keys/self"] = fixed("/v1/keys/self", nil, leftOut)
-	list["POST /v1/keys"] = fixed("/v1/keys", client.NewKey{Name: "another", Role: "reader", Days: 30}, refusedThere)
+	list["POST /v1/keys"] = fixed("/v1/keys", wire.NewKey{Name: "another", Role: "reader", Days: 30}, refusedThere)
 	for _, verb := range []string{"revoke", "rotate"} {
 		list["POST /v1/keys/{id}/"+verb] = example{make: func(w *world, _ string) (string, any) {
-			var key recoup.Key
-			w.post("/v1/keys", client.NewKey{Name: "short-lived", Role: "reader"}).ok(&key)
+			var key wire.Key
+			w.post("/v1/keys", wire.NewKey{Name: "short-lived", Role: "reader"}).ok(&key)
 			return "/v1/keys/" + key.ID.String() + "/" + verb, map[string]any{"reason": "a try"}
 		}}
 	}
@@ -202,7 +202,7 @@ func adminExamples(list map[string]example) {
 		return "/v1/tenant-keys/rotate", map[string]any{"reason": "a try"}
 	}}
 	list["POST /v1/tenant-keys/{key_id}/delete"] = example{make: func(w *world, _ string) (string, any) {
-		var keys client.TenantKeyList
+		var keys wire.TenantKeyList
 		w.get("/v1/tenant-keys").ok(&keys)
 		w.wait(time.Second)
 		w.post("/v1/tenant-keys/rotate", map[string]any{}).ok()
@@ -217,11 +217,11 @@ func adminExamples(list map[string]example) {
 	list["GET /v1/doctor"] = fixed("/v1/doctor", nil, refusedThere)
 	list["GET /v1/bus"] = fixed("/v1/bus", nil, refusedThere)
 	list["GET /v1/bus/quarantine"] = fixed("/v1/bus/quarantine", nil, refusedThere)
-	list["POST /v1/bus/quarantine/retry"] = fixed("/v1/bus/quarantine/retry", client.QuarantineAct{Numbers: []int{1}, Reason: "a try"}, refusedThere)
-	list["POST /v1/bus/quarantine/drop"] = fixed("/v1/bus/quarantine/drop", client.QuarantineAct{Numbers: []int{1}, Reason: "a try"}, refusedThere)
+	list["POST /v1/bus/quarantine/retry"] = fixed("/v1/bus/quarantine/retry", wire.QuarantineAct{Numbers: []int{1}, Reason: "a try"}, refusedThere)
+	list["POST /v1/bus/quarantine/drop"] = fixed("/v1/bus/quarantine/drop", wire.QuarantineAct{Numbers: []int{1}, Reason: "a try"}, refusedThere)
 	list["GET /v1/channels"] = fixed("/v1/channels", nil, refusedThere)
 	list["GET /v1/receivers"] = fixed("/v1/receivers", nil, refusedThere)
-	list["POST /v1/jobs/{name}/run"] = fixed("/v1/jobs/ttl/run", client.JobRun{Reason: "a try"}, refusedThere)
+	list["POST /v1/jobs/{name}/run"] = fixed("/v1/jobs/ttl/run", wire.JobRun{Reason: "a try"}, refusedThere)
 	list["GET /v1/audit"] = fixed("/v1/audit?from="+epoch.Format(time.RFC3339), nil, refusedThere)
 	list["GET /healthz"] = fixed("/healthz", nil, leftOut)
 	list["GET /readyz"] = fixed("/readyz", nil, leftOut)

@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"github.com/recoup-dev/recoup"
-	"github.com/recoup-dev/recoup/client"
 	"github.com/recoup-dev/recoup/server/internal/app"
 	"github.com/recoup-dev/recoup/server/internal/httpapi"
 	"github.com/recoup-dev/recoup/server/internal/store"
@@ -43,7 +42,7 @@ func TestPromotionPassesBatches(t *testing.T) {
 	}
 	var running []<-chan *answer
 	for b := range batches {
-		var batch client.ReportBatch
+		var batch recoup.ReportBatch
 		for i := range items {
 			batch.Reports = append(batch.Reports, recoup.Report{Table: dol, EntityID: fmt.Sprintf("B-%d-%d", b, i), Code: "NETWORK_TIMEOUT"})
 		}
@@ -180,15 +179,15 @@ func TestPreviewsTakeTurns(t *testing.T) {
 	s := &previewers{inside: map[recoup.ID]int{}}
 	w := newWorld(t, wrapped(func(under app.Store) app.Store { s.Store = under; return s }))
 	group := w.withPipelines().letter(recoup.StepRemediated).GroupID.String()
-	reason := client.Act{Reason: "look"}
+	reason := recoup.Act{Reason: "look"}
 	for _, preview := range []struct {
 		path string
 		body any
 	}{
-		{"/v1/errors/review", client.Bulk{Act: reason, All: true, Preview: true}},
+		{"/v1/errors/review", recoup.BulkAct{Act: reason, All: true, Preview: true}},
 		{"/v1/replays/preview", recoup.ReplaySelection{All: true}},
 		{"/v1/dead-letter-groups/" + group + "/validate", map[string]any{"idempotent": true, "preview": true}},
-		{"/v1/operations", client.NewOperation{Act: "review", All: true}},
+		{"/v1/operations", recoup.NewOperation{Act: "review", All: true}},
 	} {
 		s.most = 0
 		var running []<-chan *answer

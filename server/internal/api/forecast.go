@@ -7,10 +7,10 @@ import (
 	"time"
 
 	"github.com/recoup-dev/recoup"
-	"github.com/recoup-dev/recoup/client"
 	"github.com/recoup-dev/recoup/server/internal/forecast"
 	"github.com/recoup-dev/recoup/server/internal/httpapi"
 	"github.com/recoup-dev/recoup/server/internal/store"
+	"github.com/recoup-dev/recoup/server/internal/wire"
 )
 
 // A forecast of queues is made of what happened in the last hour, ten minutes at a time.
@@ -21,8 +21,8 @@ const (
 
 // forecast says of the queues that the caller may see when they are empty, and of park
 // queues which deadlines are missed.
-func (a *API) forecast(c *httpapi.Call, _ *struct{}) (client.Forecast, error) {
-	out := client.Forecast{At: c.Now, Minutes: int((forecastIntervals * forecastInterval).Minutes()), Days: int((parkIntervals * parkInterval).Hours() / 24)}
+func (a *API) forecast(c *httpapi.Call, _ *struct{}) (wire.Forecast, error) {
+	out := wire.Forecast{At: c.Now, Minutes: int((forecastIntervals * forecastInterval).Minutes()), Days: int((parkIntervals * parkInterval).Hours() / 24)}
 	counts, err := a.Engine.Counts(c.Context(), c.Caller)
 	if err != nil {
 		return out, err
@@ -34,7 +34,7 @@ func (a *API) forecast(c *httpapi.Call, _ *struct{}) (client.Forecast, error) {
 	return out, err
 }
 
-func (a *API) queueForecasts(c *httpapi.Call, counts []recoup.StateCount) ([]client.QueueForecast, error) {
+func (a *API) queueForecasts(c *httpapi.Call, counts []recoup.StateCount) ([]wire.QueueForecast, error) {
 	ctx, p := c.Context(), a.Engine.Policies.Current()
 	levels, err := a.Store.QueueLevels(ctx, c.Now, p.ClaimedTables())
 	if err != nil {
@@ -48,15 +48,15 @@ func (a *API) queueForecasts(c *httpapi.Call, counts []recoup.StateCount) ([]cli
 	if err != nil {
 		return nil, err
 	}
-	list := []client.QueueForecast{}
+	list := []wire.QueueForecast{}
 	for i := range levels {
 		if q := &levels[i]; q.Table != "" && a.mayTouch(c, q.Table) {
-			list = append(list, queueForecast(c.Now, client.QueueForecast{Table: q.Table, Due: q.N}, inState(counts, q.Table, recoup.RetryPending), paces[queueKey{table: q.Table}]))
+			list = append(list, queueForecast(c.Now, wire.QueueForecast{Table: q.Table, Due: q.N}, inState(counts, q.Table, recoup.RetryPending), paces[queueKey{table: q.Table}]))
 		}
 	}
 	for _, l := range pipelines(levels, lanes) {
 		if c.Caller.Of(p.PipelineHub(l.Pipeline).ID) {
-			list = append(list, queueForecast(c.Now, client.QueueForecast{Pipeline: l.Pipeline, Due: l.Due}, l.Waiting, paces[queueKey{pipeline: l.Pipeline}]))
+			list = append(list, queueForecast(c.Now, wire.QueueForecast{Pipeline: l.Pipeline, Due: l.Due}, l.Waiting, paces[queueKey{pipeline: l.Pipeline}]))
 		}
 	}
 	return list, nil
@@ -74,11 +74,11 @@ func inState(counts []recoup.StateCount, table string, states ...recoup.State) (
 
 // pipelines adds up the lanes of each pipeline, by name: what is due and unclaimed, and
 // what there is in all.
-func pipelines(levels []store.QueueLevel, lanes []store.LaneLevel) (list []client.QueueForecast) {
-	at := func(name string) *client.QueueForecast {
-		i, known := slices.BinarySearchFunc(list, name, func(q client.QueueForecast, name string) int { return strings.Compare(q.Pipeline, name) })
+func pipelines(levels []store.QueueLevel, lanes []store.LaneLevel) (list []wire.QueueForecast) {
+	at := func(name string) *wire.QueueForecast {
+		i, known := slices.BinarySearchFunc(list, name, func(q wire.QueueForecast, name string) int { return strings.Compare(q.Pipeline, name) })
 		if !known {
-			list = slices.Insert(list, i, client.QueueForecast{Pipeline: name})
+			list = slices.Insert(list, i, wire.QueueForecast{Pipeline: name})
 		}
 		return &list[i]
 	}
@@ -137,7 +137,7 @@ func newPace(every time.Duration, n int) *forecast.Pace {
 // resolved ones a moment later.
 func left(a *store.Activity) int64 { return max(a.Succeeded, a.Archived-a.Expired) + a.Parked }
 
-func queueForecast(now time.Time, f client.QueueForecast, waiting int64, pace *forecast.Pace) client.QueueForecast {
+func queueForecast(now time.Time, f wire.QueueForecast, waiting int64, pace *forecast.Pace) wire.QueueForecast {
 	if pace == nil {
 		pace = &forecast.Pace{}
 	}

@@ -5,10 +5,10 @@ import (
 	"time"
 
 	"github.com/recoup-dev/recoup"
-	"github.com/recoup-dev/recoup/client"
 	"github.com/recoup-dev/recoup/server/internal/forecast"
 	"github.com/recoup-dev/recoup/server/internal/httpapi"
 	"github.com/recoup-dev/recoup/server/internal/store"
+	"github.com/recoup-dev/recoup/server/internal/wire"
 )
 
 // A forecast of park queues is made of what people did in the last week, a quarter of a
@@ -32,7 +32,7 @@ func parkEdges(now time.Time) []time.Time {
 type parkPace struct{ cleared, reviewed *forecast.Pace }
 
 // parkForecasts says of each park queue that the caller may see what becomes of it.
-func (a *API) parkForecasts(c *httpapi.Call, counts []recoup.StateCount, out *client.Forecast) error {
+func (a *API) parkForecasts(c *httpapi.Call, counts []recoup.StateCount, out *wire.Forecast) error {
 	ctx, edges := c.Context(), parkEdges(c.Now)
 	reviews, err := a.Store.ParkDeadlines(ctx, store.ParkReview, edges)
 	if err != nil {
@@ -47,7 +47,7 @@ func (a *API) parkForecasts(c *httpapi.Call, counts []recoup.StateCount, out *cl
 		return err
 	}
 	out.Partial = deadlines(reviews) >= store.MaxDeadlines || deadlines(expiries) >= store.MaxDeadlines
-	out.Park = []client.ParkForecast{}
+	out.Park = []wire.ParkForecast{}
 	for i, n := range counts { // by table
 		if i > 0 && counts[i-1].Table == n.Table {
 			continue
@@ -91,13 +91,13 @@ func (a *API) parkPaces(c *httpapi.Call) (map[string]parkPace, error) {
 	return paces, nil
 }
 
-func parkForecast(now time.Time, edges []time.Time, table string, waiting int64, pace parkPace, reviews, expiries []store.DeadlineCount) client.ParkForecast {
+func parkForecast(now time.Time, edges []time.Time, table string, waiting int64, pace parkPace, reviews, expiries []store.DeadlineCount) wire.ParkForecast {
 	if pace.cleared == nil {
 		pace = parkPace{&forecast.Pace{}, &forecast.Pace{}}
 	}
 	const day = 24 * 60
 	o, reviewed := forecast.Queue(waiting, pace.cleared.Known()), forecast.Queue(0, pace.reviewed.Known())
-	f := client.ParkForecast{
+	f := wire.ParkForecast{
 		Table: table, Verdict: string(o.Verdict), Waiting: waiting,
 		NewPerDay: o.NewPerMinute * day, ClearedPerDay: o.DonePerMinute * day, ReviewedPerDay: reviewed.DonePerMinute * day,
 		EmptyFrom: after(now, o.Earliest), EmptyBy: after(now, o.Latest),
@@ -129,6 +129,6 @@ func stretches(now time.Time, edges []time.Time, table string, list []store.Dead
 	return out
 }
 
-func deadlineForecast(now time.Time, m forecast.Missed) client.DeadlineForecast {
-	return client.DeadlineForecast{Verdict: string(m.Verdict), Of: m.Of, Fewest: m.Fewest, Most: m.Most, First: after(now, m.First)}
+func deadlineForecast(now time.Time, m forecast.Missed) wire.DeadlineForecast {
+	return wire.DeadlineForecast{Verdict: string(m.Verdict), Of: m.Of, Fewest: m.Fewest, Most: m.Most, First: after(now, m.First)}
 }

@@ -6,16 +6,16 @@ import (
 	"time"
 
 	"github.com/recoup-dev/recoup"
-	"github.com/recoup-dev/recoup/client"
+	"github.com/recoup-dev/recoup/server/internal/wire"
 )
 
 // parkOf is what is forecast for the park queue of a table; nil: nothing.
-func (w *world) parkOf(key, table string) *client.ParkForecast {
+func (w *world) parkOf(key, table string) *wire.ParkForecast {
 	w.Helper()
 	if err := w.store.FoldActivity(w.Context()); err != nil {
 		w.Fatal(err)
 	}
-	var out client.Forecast
+	var out wire.Forecast
 	w.do(key, http.MethodGet, "/v1/forecast", nil).ok(&out)
 	for i := range out.Park {
 		if out.Park[i].Table == table {
@@ -30,7 +30,7 @@ func (w *world) parks(table string, n int) (list []recoup.Error) {
 	w.Helper()
 	for range n {
 		e := w.report(table, w.entity())
-		w.post("/v1/errors/"+e.ID.String()+"/park", client.Act{Reason: "look"}).ok()
+		w.post("/v1/errors/"+e.ID.String()+"/park", recoup.Act{Reason: "look"}).ok()
 		w.get("/v1/errors/" + e.ID.String()).ok(&e)
 		list = append(list, e)
 	}
@@ -56,7 +56,7 @@ func TestForecastOfParkQueue(t *testing.T) {
 		for range 4 { // six are parked in a quarter of a day, and two are cleared
 			list := w.parks(dol, 6)
 			for _, e := range list[:2] {
-				w.post("/v1/errors/"+e.ID.String()+"/resolve", client.Act{Reason: "done"}).ok()
+				w.post("/v1/errors/"+e.ID.String()+"/resolve", recoup.Act{Reason: "done"}).ok()
 			}
 			w.wait(6 * time.Hour)
 		}
@@ -96,8 +96,8 @@ func TestForecastOfPipeline(t *testing.T) {
 	t.Parallel()
 	worlds(t, func(w *world) {
 		w.withPipelines()
-		pipeline := func(key, name string) *client.QueueForecast {
-			var out client.Forecast
+		pipeline := func(key, name string) *wire.QueueForecast {
+			var out wire.Forecast
 			w.do(key, http.MethodGet, "/v1/forecast", nil).ok(&out)
 			for i := range out.Queues {
 				if out.Queues[i].Pipeline == name {
@@ -116,7 +116,7 @@ func TestForecastOfPipeline(t *testing.T) {
 		}
 		w.wait(2 * time.Hour)
 		for range 6 {
-			var out client.WorkClaimed
+			var out recoup.WorkClaimed
 			w.post("/v1/work/claim", recoup.WorkClaim{Lanes: []recoup.Lane{{Pipeline: mine, Stage: "fetch"}, {Pipeline: mine, Stage: "llm"}}, Worker: "w", Limit: 5}).ok(&out)
 			for _, held := range out.Work {
 				w.post("/v1/work/"+held.WorkID.String()+"/succeed", object{"lease_token": held.LeaseToken}).ok()
@@ -128,7 +128,7 @@ func TestForecastOfPipeline(t *testing.T) {
 			w.Errorf("with workers: %+v", f)
 		}
 		w.submit(w.pipeline(people), "fetch")
-		var out client.Forecast
+		var out wire.Forecast
 		if w.do("reader"+onlyDOL, http.MethodGet, "/v1/forecast", nil).ok(&out); len(out.Queues) != 2 { // its table, its pipeline
 			w.Errorf("a key of a hub sees %+v", out.Queues)
 		}

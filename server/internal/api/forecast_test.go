@@ -7,13 +7,13 @@ import (
 	"time"
 
 	"github.com/recoup-dev/recoup"
-	"github.com/recoup-dev/recoup/client"
+	"github.com/recoup-dev/recoup/server/internal/wire"
 )
 
 // forecastOf is what is forecast for a table; nil: nothing.
-func (w *world) forecastOf(key, table string) *client.QueueForecast {
+func (w *world) forecastOf(key, table string) *wire.QueueForecast {
 	w.Helper()
-	var out client.Forecast
+	var out wire.Forecast
 	w.do(key, http.MethodGet, "/v1/forecast", nil).ok(&out)
 	for i := range out.Queues {
 		if out.Queues[i].Table == table {
@@ -57,7 +57,7 @@ func TestForecast(t *testing.T) {
 
 			w.wait(2 * time.Hour) // what came is no pace any more
 			for range 6 {
-				var out client.Claimed
+				var out recoup.RetryClaimed
 				w.post("/v1/retries/claim", recoup.RetryClaim{Tables: []string{dol}, Worker: "w", Limit: 6}).ok(&out)
 				for i := range out.Errors {
 					w.post("/v1/retries/"+out.Errors[i].ID.String()+"/succeed", object{"lease_token": out.Errors[i].LeaseToken}).ok()

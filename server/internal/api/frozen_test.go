@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/recoup-dev/recoup"
-	"github.com/recoup-dev/recoup/client"
 	"github.com/recoup-dev/recoup/fault"
 	"github.com/recoup-dev/recoup/server/internal/engine"
 )
@@ -33,9 +32,9 @@ func TestFiltersThatSayNo(t *testing.T) {
 	t.Parallel()
 	worlds(t, func(w *world) {
 		due, parked := w.report(dol, "CO-1"), w.report(dol, "CO-2")
-		w.post("/v1/errors/"+parked.ID.String()+"/park", client.Act{Reason: "wait"}).ok()
+		w.post("/v1/errors/"+parked.ID.String()+"/park", recoup.Act{Reason: "wait"}).ok()
 		done := w.report(dol, "CO-3")
-		w.post("/v1/errors/"+done.ID.String()+"/resolve", client.Act{Reason: "done"}).ok()
+		w.post("/v1/errors/"+done.ID.String()+"/resolve", recoup.Act{Reason: "done"}).ok()
 		for filter, want := range map[string][]recoup.ID{
 			"":                            {done.ID, parked.ID, due.ID},
 			"parked=true":                 {parked.ID},
@@ -47,7 +46,7 @@ func TestFiltersThatSayNo(t *testing.T) {
 			"parked=false&table=" + dol:   {done.ID, due.ID},
 			"entity_id=CO-1&parked=false": {due.ID},
 		} {
-			var page client.ErrorPage
+			var page recoup.ErrorPage
 			w.get("/v1/errors?" + filter).ok(&page)
 			if got := idsOf(page.Errors); !sameIDs(got, want) {
 				w.Errorf("%q lists %v, want %v", filter, got, want)
@@ -91,20 +90,20 @@ func TestBulkActsOnWhatThePreviewHasShown(t *testing.T) {
 	t.Parallel()
 	worlds(t, func(w *world) {
 		same, changed, resolved := w.report(dol, "CO-1"), w.report(dol, "CO-2"), w.report(dol, "CO-3")
-		ask := client.Bulk{Act: client.Act{Reason: "outage"}, Filter: client.Filter{Table: dol}, Preview: true}
+		ask := recoup.BulkAct{Act: recoup.Act{Reason: "outage"}, Filter: recoup.ErrorFilter{Table: dol}, Preview: true}
 		var seen, out recoup.BulkResult
 		w.post("/v1/errors/park", ask).ok(&seen)
 		w.wait(time.Minute)
-		w.post("/v1/errors/"+changed.ID.String()+"/park", client.Act{Reason: "mine"}).ok()
-		w.post("/v1/errors/"+changed.ID.String()+"/unpark", client.Act{Reason: "not any more"}).ok()
-		w.post("/v1/errors/"+resolved.ID.String()+"/resolve", client.Act{Reason: "done"}).ok()
+		w.post("/v1/errors/"+changed.ID.String()+"/park", recoup.Act{Reason: "mine"}).ok()
+		w.post("/v1/errors/"+changed.ID.String()+"/unpark", recoup.Act{Reason: "not any more"}).ok()
+		w.post("/v1/errors/"+resolved.ID.String()+"/resolve", recoup.Act{Reason: "done"}).ok()
 		late := w.report(dol, "CO-4")
 
-		w.post("/v1/errors/archive", client.Bulk{Act: ask.Act, Token: seen.Token}).invalid("token", "act")
-		w.post("/v1/errors/park", client.Bulk{Act: ask.Act, Token: seen.Token[:len(seen.Token)-4]}).invalid("token", "format")
-		w.post("/v1/errors/park", client.Bulk{Act: ask.Act, Token: seen.Token, All: true}).invalid("token", "bulk")
+		w.post("/v1/errors/archive", recoup.BulkAct{Act: ask.Act, Token: seen.Token}).invalid("token", "act")
+		w.post("/v1/errors/park", recoup.BulkAct{Act: ask.Act, Token: seen.Token[:len(seen.Token)-4]}).invalid("token", "format")
+		w.post("/v1/errors/park", recoup.BulkAct{Act: ask.Act, Token: seen.Token, All: true}).invalid("token", "bulk")
 
-		w.post("/v1/errors/park", client.Bulk{Act: ask.Act, Token: seen.Token}).ok(&out)
+		w.post("/v1/errors/park", recoup.BulkAct{Act: ask.Act, Token: seen.Token}).ok(&out)
 		if seen.Matched != 3 || out.Matched != 3 || out.Applied != 1 || len(out.Refused) != 2 {
 			w.Fatalf("previewed %+v, done %+v", seen, out)
 		}
@@ -123,7 +122,7 @@ func TestBulkActsOnWhatThePreviewHasShown(t *testing.T) {
 			}
 		}
 		w.wait(20 * time.Minute)
-		w.post("/v1/errors/park", client.Bulk{Act: ask.Act, Token: seen.Token}).invalid("token", "expired")
+		w.post("/v1/errors/park", recoup.BulkAct{Act: ask.Act, Token: seen.Token}).invalid("token", "expired")
 	})
 }
 
@@ -146,7 +145,7 @@ func TestReplayActsOnWhatThePreviewHasShown(t *testing.T) {
 		w.wait(time.Minute)
 		late := ready()
 		w.post("/v1/dead-letters/"+changed.ErrorID.String()+"/validate", recoup.Validation{Idempotent: true, Note: "looked again"}).ok()
-		w.post("/v1/errors/"+gone.ErrorID.String()+"/archive", client.Act{Reason: "not needed"}).ok()
+		w.post("/v1/errors/"+gone.ErrorID.String()+"/archive", recoup.Act{Reason: "not needed"}).ok()
 
 		both := seen
 		both.ReplaySelection = asked
@@ -156,13 +155,13 @@ func TestReplayActsOnWhatThePreviewHasShown(t *testing.T) {
 		w.post("/v1/replays", cut).invalid("token", "format")
 		other := seen
 		var bulk recoup.BulkResult
-		w.post("/v1/errors/review", client.Bulk{Filter: client.Filter{Table: "pipeline.dead_letters"}, Preview: true}).ok(&bulk)
+		w.post("/v1/errors/review", recoup.BulkAct{Filter: recoup.ErrorFilter{Table: "pipeline.dead_letters"}, Preview: true}).ok(&bulk)
 		other.Token = bulk.Token
 		w.post("/v1/replays", other).invalid("token", "act")
 
 		var r recoup.Replay
 		w.post("/v1/replays", seen).ok(&r)
-		var items client.ReplayItems
+		var items recoup.ReplayItems
 		w.get("/v1/replays/" + r.ID.String() + "/items").ok(&items)
 		if r.Members != 1 || len(items.Items) != 1 || items.Items[0].ErrorID != same.ErrorID || r.Why != "2 of 3 have changed since the preview and are left out" {
 			w.Errorf("of %s shown, %s late, it is %+v with %+v", same.ErrorID, late.ErrorID, r, items)
@@ -189,7 +188,7 @@ func TestMadeUpTokensOfAnotherHub(t *testing.T) {
 			return f.Token()
 		}
 		var out recoup.BulkResult
-		w.do(key, http.MethodPost, "/v1/dead-letter-groups/"+mine.GroupID.String()+"/remediate", client.GroupRemediation{
+		w.do(key, http.MethodPost, "/v1/dead-letter-groups/"+mine.GroupID.String()+"/remediate", recoup.GroupRemediation{
 			Remediation: recoup.Remediation{Link: "INC-1", Corrected: "the title"},
 			ForGroup:    recoup.ForGroup{Token: madeUp("remediate "+mine.GroupID.String(), "", mine, theirs)},
 		}).ok(&out)
@@ -230,7 +229,7 @@ func TestParallelReplaysOfOneDeadLetter(t *testing.T) {
 		answers := make([]*answer, askers)
 		var all sync.WaitGroup
 		for i := range askers {
-			r := w.request("operator", http.MethodPost, "/v1/dead-letters/"+d.ErrorID.String()+"/replay", client.SingleReplay{Reason: "corrected"})
+			r := w.request("operator", http.MethodPost, "/v1/dead-letters/"+d.ErrorID.String()+"/replay", recoup.SingleReplay{Reason: "corrected"})
 			all.Go(func() { answers[i] = w.send(r) })
 		}
 		all.Wait()

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/recoup-dev/recoup"
-	"github.com/recoup-dev/recoup/client"
 	"github.com/recoup-dev/recoup/server/internal/check"
 	"github.com/recoup-dev/recoup/server/internal/httpapi"
 	"github.com/recoup-dev/recoup/server/internal/recovery"
@@ -52,25 +51,25 @@ type batchIn struct {
 	BatchID string `path:"batch_id" doc:"the batch's name"`
 }
 
-type newBatchIn struct{ Body client.NewIntakeBatch }
+type newBatchIn struct{ Body recoup.NewIntakeBatch }
 
 func (a *API) createBatch(c *httpapi.Call, in *newBatchIn) (recoup.IntakeBatch, error) {
 	made, err := a.GateZero.CreateBatch(c.Context(), in.Body.ID)
 	return a.batchOf(recoup.IntakeBatch{Batch: made}), err
 }
 
-func (a *API) showBatch(c *httpapi.Call, in *batchIn) (client.BatchStory, error) {
+func (a *API) showBatch(c *httpapi.Call, in *batchIn) (recoup.IntakeBatchStory, error) {
 	found, err := a.GateZero.Batch(c.Context(), in.BatchID)
 	if err != nil {
-		return client.BatchStory{}, err
+		return recoup.IntakeBatchStory{}, err
 	}
 	rows, err := a.GateZero.BatchTimeline(c.Context(), in.BatchID, sqldb.MaxPage)
-	return client.BatchStory{Batch: a.batchOf(found), Timeline: withInconclusive(rows)}, err
+	return recoup.IntakeBatchStory{Batch: a.batchOf(found), Timeline: withInconclusive(rows)}, err
 }
 
 type completeIn struct {
 	batchIn
-	Body client.BatchAct
+	Body recoup.IntakeBatchAct
 }
 
 func (a *API) completeBatch(c *httpapi.Call, in *completeIn) (recoup.IntakeBatch, error) {
@@ -87,10 +86,10 @@ type killSwitchIn struct {
 
 type killIn struct {
 	killSwitchIn
-	Body client.BatchAct
+	Body recoup.IntakeBatchAct
 }
 
-func (a *API) showKillSwitch(c *httpapi.Call, in *killSwitchIn) (client.KillSwitch, error) {
+func (a *API) showKillSwitch(c *httpapi.Call, in *killSwitchIn) (recoup.KillSwitch, error) {
 	found, err := a.GateZero.Batch(c.Context(), in.BatchID)
 	return switchOf(found.Batch), err
 }
@@ -101,33 +100,33 @@ func checkCompletion(_ *API, _ *httpapi.Call, in *completeIn) error {
 
 func checkKill(_ *API, _ *httpapi.Call, in *killIn) error { return check.Reason(in.Body.Reason) }
 
-func (a *API) kill(c *httpapi.Call, in *killIn) (client.KillSwitch, error) {
+func (a *API) kill(c *httpapi.Call, in *killIn) (recoup.KillSwitch, error) {
 	if err := check.Reason(in.Body.Reason); err != nil {
-		return client.KillSwitch{}, err
+		return recoup.KillSwitch{}, err
 	}
 	b, err := a.GateZero.Kill(c.Context(), in.BatchID, c.Act(in.Body.Reason))
 	return switchOf(b), err
 }
 
-func (a *API) release(c *httpapi.Call, in *killIn) (client.KillSwitch, error) {
+func (a *API) release(c *httpapi.Call, in *killIn) (recoup.KillSwitch, error) {
 	if err := check.Reason(in.Body.Reason); err != nil {
-		return client.KillSwitch{}, err
+		return recoup.KillSwitch{}, err
 	}
 	b, err := a.GateZero.Release(c.Context(), in.BatchID, c.Act(in.Body.Reason))
 	return switchOf(b), err
 }
 
-func switchOf(b recoup.Batch) client.KillSwitch {
-	return client.KillSwitch{BatchID: b.ID, Killed: b.Stopped(), KilledAt: b.KilledAt, KilledBy: b.KilledBy, Reason: b.KillReason}
+func switchOf(b recoup.Batch) recoup.KillSwitch {
+	return recoup.KillSwitch{BatchID: b.ID, Killed: b.Stopped(), KilledAt: b.KilledAt, KilledBy: b.KilledBy, Reason: b.KillReason}
 }
 
-func (a *API) listBatches(c *httpapi.Call, in *httpapi.Page) (client.IntakeBatchPage, error) {
+func (a *API) listBatches(c *httpapi.Call, in *httpapi.Page) (recoup.IntakeBatchPage, error) {
 	after, err := batchCursor(in.Cursor)
 	if err != nil {
-		return client.IntakeBatchPage{}, err
+		return recoup.IntakeBatchPage{}, err
 	}
 	found, cursor, err := a.GateZero.Batches(c.Context(), after, cmp.Or(in.Limit, 100))
-	return client.IntakeBatchPage{Batches: httpapi.Each(found, a.batchOf), Next: nextBatch(cursor)}, err
+	return recoup.IntakeBatchPage{Batches: httpapi.Each(found, a.batchOf), Next: nextBatch(cursor)}, err
 }
 
 // batchCursor reads the cursor of a list of batches: a time and a name.
@@ -170,23 +169,23 @@ func (a *API) gateZeroStatus(c *httpapi.Call, _ *struct{}) (recoup.GateZeroStatu
 }
 
 type recoveriesIn struct {
-	client.RecoveryFilter
+	recoup.RecoveryFilter
 	httpapi.Page
 }
 
-func (a *API) listRecoveries(c *httpapi.Call, in *recoveriesIn) (client.RecoveryPage, error) {
+func (a *API) listRecoveries(c *httpapi.Call, in *recoveriesIn) (recoup.RecoveryPage, error) {
 	at, err := in.StorePage()
 	if err != nil {
-		return client.RecoveryPage{}, err
+		return recoup.RecoveryPage{}, err
 	}
 	list := func() ([]store.Case, sqldb.Cursor, error) {
 		return a.GateZero.Eligible(c.Context(), in.BatchID, c.Now, at)
 	}
-	if in.List == client.Exhausted {
+	if in.List == recoup.ExhaustedRecoveries {
 		list = func() ([]store.Case, sqldb.Cursor, error) { return a.GateZero.Exhausted(c.Context(), in.BatchID, at) }
 	}
 	cases, cursor, err := list()
-	return client.RecoveryPage{
+	return recoup.RecoveryPage{
 		Recoveries: httpapi.Each(cases, func(x store.Case) recoup.Recovery { return *recoveryOf(x, c.Now) }), Next: httpapi.NextCursor(cursor),
 	}, err
 }
@@ -211,22 +210,22 @@ func recoveryOf(x store.Case, now time.Time) *recoup.Recovery {
 
 type gateClaimIn struct{ Body recoup.GateZeroClaim }
 
-func (a *API) claimGateZero(c *httpapi.Call, in *gateClaimIn) (client.GateZeroClaimed, error) {
+func (a *API) claimGateZero(c *httpapi.Call, in *gateClaimIn) (recoup.GateZeroClaimed, error) {
 	cases, err := a.GateZero.Claim(c.Context(), in.Body)
-	return client.GateZeroClaimed{Work: httpapi.Each(cases, func(x store.Case) recoup.GateZeroWork { return x.Work() })}, err
+	return recoup.GateZeroClaimed{Work: httpapi.Each(cases, func(x store.Case) recoup.GateZeroWork { return x.Work() })}, err
 }
 
-type gateResultsIn struct{ Body client.GateZeroResults }
+type gateResultsIn struct{ Body recoup.GateZeroResults }
 
 // gateResultRules are the rules of one result among many.
 var gateResultRules = httpapi.RulesOf[recoup.GateZeroResult]()
 
-func (a *API) gateZeroResults(c *httpapi.Call, in *gateResultsIn) (client.GateZeroRecordedBatch, error) {
+func (a *API) gateZeroResults(c *httpapi.Call, in *gateResultsIn) (recoup.GateZeroRecordedBatch, error) {
 	items, err := answerItems(c, len(in.Body.Results), func(i int) (recoup.GateZeroResult, error) {
 		r := &in.Body.Results[i]
 		return verified(c, *r), httpapi.CheckItem(gateResultRules, r, func(r *recoup.GateZeroResult) error { return a.checkGateResult(c, r) })
-	}, a.GateZero.Record, func(_ int, o *store.CaseOutcome) (*client.GateZeroRecorded, error) {
-		return &client.GateZeroRecorded{Intake: o.Case.Intake, Recovery: recoveryOf(o.Case, c.Now), NewIntakeID: o.Effects.Reentry.ID}, o.Err
+	}, a.GateZero.Record, func(_ int, o *store.CaseOutcome) (*recoup.GateZeroRecorded, error) {
+		return &recoup.GateZeroRecorded{Intake: o.Case.Intake, Recovery: recoveryOf(o.Case, c.Now), NewIntakeID: o.Effects.Reentry.ID}, o.Err
 	})
-	return client.GateZeroRecordedBatch{Items: items}, err
+	return recoup.GateZeroRecordedBatch{Items: items}, err
 }

@@ -13,24 +13,24 @@ import (
 func (w *world) batch() string {
 	w.Helper()
 	id := w.entity()
-	w.post("/v1/gate-zero/batches", client.NewIntakeBatch{ID: id}).ok()
+	w.post("/v1/gate-zero/batches", recoup.NewIntakeBatch{ID: id}).ok()
 	return id
 }
 
 // intake takes in a candidate, into a batch or into none.
 func (w *world) intake(batch string) recoup.Intake {
 	w.Helper()
-	var made client.IntakeCreated
-	w.post("/v1/gate-zero/intakes?batch_id="+url.QueryEscape(batch), client.NewIntake{CompanyName: "Acme", Domain: "acme.example"}).ok(&made)
+	var made recoup.IntakeCreated
+	w.post("/v1/gate-zero/intakes?batch_id="+url.QueryEscape(batch), recoup.NewIntake{CompanyName: "Acme", Domain: "acme.example"}).ok(&made)
 	return made.Intake
 }
 
 // verdict records a result, and returns what came of it.
-func (w *world) verdict(r recoup.GateZeroResult) (client.GateZeroRecorded, error) {
+func (w *world) verdict(r recoup.GateZeroResult) (recoup.GateZeroRecorded, error) {
 	w.Helper()
-	var out client.GateZeroRecordedBatch
-	w.do("worker", http.MethodPost, "/v1/gate-zero/results", client.GateZeroResults{Results: []recoup.GateZeroResult{r}}).ok(&out)
-	return out.Items[0].Get()
+	var out recoup.GateZeroRecordedBatch
+	w.do("worker", http.MethodPost, "/v1/gate-zero/results", recoup.GateZeroResults{Results: []recoup.GateZeroResult{r}}).ok(&out)
+	return client.Item[recoup.GateZeroRecorded](out.Items[0]).Get()
 }
 
 // fails takes in a candidate and fails it.
@@ -47,7 +47,7 @@ func (w *world) fails(batch, reason string) recoup.Recovery {
 // gateWork claims everything that is to be had.
 func (w *world) gateWork(what string) []recoup.GateZeroWork {
 	w.Helper()
-	var out client.GateZeroClaimed
+	var out recoup.GateZeroClaimed
 	w.do("worker", http.MethodPost, "/v1/gate-zero/claim", recoup.GateZeroClaim{Worker: "w1", Limit: 1000, What: what}).ok(&out)
 	return out.Work
 }
@@ -58,15 +58,15 @@ func gateZeroExamples(list map[string]example) {
 		list["GET "+at+path] = fixed(at+path, nil, refusedThere)
 	}
 	list["POST "+at+"/batches"] = example{make: func(w *world, _ string) (string, any) {
-		return at + "/batches", client.NewIntakeBatch{ID: w.entity()}
+		return at + "/batches", recoup.NewIntakeBatch{ID: w.entity()}
 	}}
 	list["GET "+at+"/batches/{batch_id}"] = example{make: func(w *world, _ string) (string, any) { return at + "/batches/" + w.batch(), nil }}
 	list["POST "+at+"/batches/{batch_id}/complete"] = example{make: func(w *world, _ string) (string, any) {
-		return at + "/batches/" + w.batch() + "/complete", client.BatchAct{Reason: "that is all"}
+		return at + "/batches/" + w.batch() + "/complete", recoup.IntakeBatchAct{Reason: "that is all"}
 	}}
-	list["POST "+at+"/intakes"] = fixed(at+"/intakes", client.NewIntake{CompanyName: "Acme"}, refusedThere)
+	list["POST "+at+"/intakes"] = fixed(at+"/intakes", recoup.NewIntake{CompanyName: "Acme"}, refusedThere)
 	list["POST "+at+"/intakes/import"] = example{make: func(w *world, _ string) (string, any) {
-		return at + "/intakes/import?batch_id=" + w.batch(), client.IntakeImport{Intakes: []client.NewIntake{{CompanyName: "Acme"}}}
+		return at + "/intakes/import?batch_id=" + w.batch(), recoup.IntakeImport{Intakes: []recoup.NewIntake{{CompanyName: "Acme"}}}
 	}}
 	list["GET "+at+"/intakes/{id}"] = example{make: func(w *world, _ string) (string, any) {
 		return at + "/intakes/" + w.fails("", "TIMEOUT").IntakeID.String(), nil
@@ -80,12 +80,12 @@ func gateZeroExamples(list map[string]example) {
 		return at + "/claim", recoup.GateZeroClaim{Worker: "w1"}
 	}}
 	list["POST "+at+"/results"] = example{make: func(w *world, _ string) (string, any) {
-		return at + "/results", client.GateZeroResults{Results: []recoup.GateZeroResult{
+		return at + "/results", recoup.GateZeroResults{Results: []recoup.GateZeroResult{
 			{IntakeID: w.intake("").ID, Verdict: recoup.VerdictFail, Reason: "DOMAIN_NOT_FOUND"},
 		}}
 	}}
 	const killSwitch = "/cl/gate-zero/kill-switch"
-	for method, body := range map[string]any{"GET": nil, "POST": client.BatchAct{Reason: "a bad file"}, "DELETE": client.BatchAct{}} {
+	for method, body := range map[string]any{"GET": nil, "POST": recoup.IntakeBatchAct{Reason: "a bad file"}, "DELETE": recoup.IntakeBatchAct{}} {
 		list[method+" "+killSwitch] = example{make: func(w *world, _ string) (string, any) { return killSwitch + "?batch_id=" + w.batch(), body }}
 	}
 }

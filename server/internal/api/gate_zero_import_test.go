@@ -9,7 +9,6 @@ import (
 	"testing"
 
 	"github.com/recoup-dev/recoup"
-	"github.com/recoup-dev/recoup/client"
 	"github.com/recoup-dev/recoup/fault"
 )
 
@@ -17,8 +16,8 @@ import (
 // id is refused.
 func TestIntakeCreatedOnce(t *testing.T) {
 	onBoth(t, func(t *testing.T, w *world) {
-		own := client.NewIntake{ID: recoup.ID{7: 1}, CompanyName: "Acme", Domain: "HTTPS://Www.Acme.Example/about", State: "OH"}
-		var first, again client.IntakeCreated
+		own := recoup.NewIntake{ID: recoup.ID{7: 1}, CompanyName: "Acme", Domain: "HTTPS://Www.Acme.Example/about", State: "OH"}
+		var first, again recoup.IntakeCreated
 		w.post("/v1/gate-zero/intakes", own).ok(&first)
 		w.post("/v1/gate-zero/intakes", own).ok(&again)
 		if !first.Created || again.Created || again.Intake != first.Intake || first.Intake.Domain != "www.acme.example" || first.Intake.Status != "PENDING" {
@@ -26,11 +25,11 @@ func TestIntakeCreatedOnce(t *testing.T) {
 		}
 		own.State = "NY"
 		w.post("/v1/gate-zero/intakes", own).failed(http.StatusConflict, fault.CodeConflict)
-		w.post("/v1/gate-zero/intakes?batch_id=none", client.NewIntake{CompanyName: "Acme"}).failed(http.StatusNotFound, fault.CodeNotFound)
-		w.post("/v1/gate-zero/intakes", client.NewIntake{CompanyName: "Acme", ImportKey: "7"}).invalid("import_key", "unexpected")
-		w.post("/v1/gate-zero/intakes", client.NewIntake{}).invalid("company_name", "required")
-		w.post("/v1/gate-zero/intakes", client.NewIntake{CompanyName: "Acme", Domain: "not a domain"}).invalid("domain", "format")
-		w.post("/v1/gate-zero/batches", client.NewIntakeBatch{}).invalid("batch_id", "required")
+		w.post("/v1/gate-zero/intakes?batch_id=none", recoup.NewIntake{CompanyName: "Acme"}).failed(http.StatusNotFound, fault.CodeNotFound)
+		w.post("/v1/gate-zero/intakes", recoup.NewIntake{CompanyName: "Acme", ImportKey: "7"}).invalid("import_key", "unexpected")
+		w.post("/v1/gate-zero/intakes", recoup.NewIntake{}).invalid("company_name", "required")
+		w.post("/v1/gate-zero/intakes", recoup.NewIntake{CompanyName: "Acme", Domain: "not a domain"}).invalid("domain", "format")
+		w.post("/v1/gate-zero/batches", recoup.NewIntakeBatch{}).invalid("batch_id", "required")
 	})
 }
 
@@ -50,7 +49,7 @@ func TestIntakeImport(t *testing.T) {
 			}
 			batch := w.batch()
 			at := "/v1/gate-zero/intakes/import?batch_id=" + batch
-			var first, again client.IntakesImported
+			var first, again recoup.IntakesImported
 			w.post(at, body, "Content-Type", media).ok(&first)
 			w.post(at, body, "Content-Type", media).ok(&again)
 			if first.Added != added || first.Present != 0 || again.Added != 0 || again.Present != added || again.NRefused != len(want) {
@@ -67,7 +66,7 @@ func TestIntakeImport(t *testing.T) {
 			if !slices.Equal(lines, want) || media == "text/csv" != slices.Equal(first.Ignored, []string{"size"}) {
 				t.Errorf("%s: refused are lines %v, want %v; ignored %v", media, lines, want, first.Ignored)
 			}
-			var page client.IntakePage
+			var page recoup.IntakePage
 			w.get("/v1/gate-zero/intakes?status=PENDING&batch_id=" + batch).ok(&page)
 			if len(page.Intakes) != added {
 				t.Errorf("%s: listed are %+v", media, page)
@@ -86,7 +85,7 @@ func TestIntakeImportInPieces(t *testing.T) {
 			`application/json;{"intakes":[{"company_name":"C"},{}]}`:      "+1 1202",
 		} {
 			media, text, _ := strings.Cut(body, ";")
-			var done client.IntakesImported
+			var done recoup.IntakesImported
 			w.post(at+"&first_line=1201", text, "Content-Type", media).ok(&done)
 			if got := fmt.Sprintf("+%d %d", done.Added, done.Refused[0].Line); got != want || done.NRefused != 1 {
 				t.Errorf("%s: %s, want %s: %+v", media, got, want, done)
@@ -116,17 +115,17 @@ func TestIntakeSecrets(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	const secret = "AKIAIOSFODNN7EXAMPLE"
-	var made client.IntakeCreated
-	w.post("/v1/gate-zero/intakes", client.NewIntake{CompanyName: "Acme " + secret}).ok(&made)
+	var made recoup.IntakeCreated
+	w.post("/v1/gate-zero/intakes", recoup.NewIntake{CompanyName: "Acme " + secret}).ok(&made)
 	if strings.Contains(made.Intake.CompanyName, secret) {
 		t.Errorf("kept is %q", made.Intake.CompanyName)
 	}
-	for _, bad := range []client.NewIntake{{CompanyName: "A", State: secret}, {CompanyName: "A", LinkedInURL: "https://x.example/?token=" + secret}} {
+	for _, bad := range []recoup.NewIntake{{CompanyName: "A", State: secret}, {CompanyName: "A", LinkedInURL: "https://x.example/?token=" + secret}} {
 		if got := w.post("/v1/gate-zero/intakes", bad); got.Code != http.StatusBadRequest || strings.Contains(got.Body.String(), secret) {
 			t.Errorf("answered with %d %s", got.Code, got.Body)
 		}
 	}
-	got := w.post("/v1/gate-zero/batches", client.NewIntakeBatch{ID: secret})
+	got := w.post("/v1/gate-zero/batches", recoup.NewIntakeBatch{ID: secret})
 	if got.Code != http.StatusBadRequest || strings.Contains(got.Body.String(), secret) {
 		t.Errorf("answered with %d %s", got.Code, got.Body)
 	}
@@ -143,7 +142,7 @@ func TestGateZeroPages(t *testing.T) {
 	}
 	next, seen := "", 0
 	for {
-		var page client.IntakeBatchPage
+		var page recoup.IntakeBatchPage
 		w.get(fmt.Sprint("/v1/gate-zero/batches?limit=2&cursor=", next)).ok(&page)
 		for _, b := range page.Batches {
 			if seen++; !want[b.ID] {
@@ -158,7 +157,7 @@ func TestGateZeroPages(t *testing.T) {
 		t.Errorf("%d batches are listed", seen)
 	}
 	for next, seen = "", 0; ; {
-		var page client.IntakePage
+		var page recoup.IntakePage
 		w.get(fmt.Sprint("/v1/gate-zero/intakes?limit=2&cursor=", next)).ok(&page)
 		seen += len(page.Intakes)
 		if next = page.Next; next == "" {

@@ -10,7 +10,6 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"github.com/recoup-dev/recoup"
-	"github.com/recoup-dev/recoup/client"
 	"github.com/recoup-dev/recoup/fault"
 	"github.com/recoup-dev/recoup/server/internal/httpapi"
 	"github.com/recoup-dev/recoup/server/internal/recovery"
@@ -26,17 +25,17 @@ const (
 
 type newIntakeIn struct {
 	BatchID string `query:"batch_id" maxLength:"200" doc:"a batch that exists; default: it belongs to none"`
-	Body    client.NewIntake
+	Body    recoup.NewIntake
 }
 
-func (a *API) createIntake(c *httpapi.Call, in *newIntakeIn) (client.IntakeCreated, error) {
+func (a *API) createIntake(c *httpapi.Call, in *newIntakeIn) (recoup.IntakeCreated, error) {
 	if err := a.checkIntake(c, in); err != nil {
-		return client.IntakeCreated{}, err
+		return recoup.IntakeCreated{}, err
 	}
 	candidate := candidateOf(in.Body)
 	candidate.BatchID = in.BatchID
 	found, created, err := a.GateZero.Create(c.Context(), candidate)
-	return client.IntakeCreated{Intake: found.Intake, Created: created}, err
+	return recoup.IntakeCreated{Intake: found.Intake, Created: created}, err
 }
 
 func (a *API) checkIntake(_ *httpapi.Call, in *newIntakeIn) error {
@@ -50,7 +49,7 @@ func (a *API) checkIntake(_ *httpapi.Call, in *newIntakeIn) error {
 	return bad.Err()
 }
 
-func candidateOf(in client.NewIntake) recoup.Intake {
+func candidateOf(in recoup.NewIntake) recoup.Intake {
 	return recoup.Intake{
 		ID: in.ID, ImportKey: in.ImportKey, CompanyName: in.CompanyName, Domain: in.Domain, LinkedInURL: in.LinkedInURL, State: in.State,
 	}
@@ -63,17 +62,17 @@ type importParams struct {
 
 type importIn struct {
 	importParams
-	Body client.IntakeImport
+	Body recoup.IntakeImport
 }
 
 // importIntakes takes many candidates as JSON, NDJSON or CSV. It reads its body
 // itself, because there is more than one form of it.
 func importIntakes() *httpapi.Route {
-	form := httpapi.ShapeOf[client.IntakeImport]()
-	take := func(a *API, c *httpapi.Call, in *importParams) (client.IntakesImported, error) {
+	form := httpapi.ShapeOf[recoup.IntakeImport]()
+	take := func(a *API, c *httpapi.Call, in *importParams) (recoup.IntakesImported, error) {
 		rows, ignored, err := readRows(c, form, in.FirstLine)
 		if err != nil {
-			return client.IntakesImported{}, err
+			return recoup.IntakesImported{}, err
 		}
 		return a.importRows(c, in.BatchID, rows, ignored)
 	}
@@ -83,13 +82,13 @@ func importIntakes() *httpapi.Route {
 
 // readImport reads candidates from JSON. If something is wrong with the form of it, it
 // says as well what is wrong with the rest.
-func readImport(c *httpapi.Call, form *httpapi.Shape, in *client.IntakeImport) error {
+func readImport(c *httpapi.Call, form *httpapi.Shape, in *recoup.IntakeImport) error {
 	var r httpapi.Reading
 	if err := httpapi.Decode(c, form, in, &r); err != nil {
 		return err
 	}
 	if r.Found.Len() > 0 && !r.Void && !r.Found.Full() {
-		err := httpapi.CheckItems(c.Context(), "intakes", in.Intakes, nil, func(i *client.NewIntake) error {
+		err := httpapi.CheckItems(c.Context(), "intakes", in.Intakes, nil, func(i *recoup.NewIntake) error {
 			candidate := candidateOf(*i)
 			return recovery.Check(&candidate)
 		})
@@ -110,7 +109,7 @@ func readRows(c *httpapi.Call, form *httpapi.Shape, first int) (rows []recovery.
 	}
 	switch media {
 	case fault.MediaJSON:
-		var in client.IntakeImport
+		var in recoup.IntakeImport
 		if err := readImport(c, form, &in); err != nil {
 			return nil, nil, err
 		}
@@ -144,15 +143,15 @@ func readRows(c *httpapi.Call, form *httpapi.Shape, first int) (rows []recovery.
 	return rows, ignored, nil
 }
 
-func (a *API) importRows(c *httpapi.Call, batch string, rows []recovery.Row, ignored []string) (client.IntakesImported, error) {
+func (a *API) importRows(c *httpapi.Call, batch string, rows []recovery.Row, ignored []string) (recoup.IntakesImported, error) {
 	done, err := a.GateZero.Import(c.Context(), batch, rows)
 	if err != nil {
-		return client.IntakesImported{}, err
+		return recoup.IntakesImported{}, err
 	}
-	return client.IntakesImported{
+	return recoup.IntakesImported{
 		Added: done.Added, Present: done.Present, NRefused: len(done.Refused),
-		Refused: httpapi.Each(done.Refused, func(r recovery.Row) client.RefusedRow {
-			return client.RefusedRow{Line: r.Line, Failure: c.ItemFailure(r.Err)}
+		Refused: httpapi.Each(done.Refused, func(r recovery.Row) recoup.RefusedRow {
+			return recoup.RefusedRow{Line: r.Line, Failure: c.ItemFailure(r.Err)}
 		}),
 		Ignored: httpapi.PlainNames(ignored),
 	}, nil
@@ -160,7 +159,7 @@ func (a *API) importRows(c *httpapi.Call, batch string, rows []recovery.Row, ign
 
 // describeIntakes documents the forms in which candidates come.
 func describeIntakes(registry huma.Registry, list *huma.Schema) map[string]*huma.MediaType {
-	one := *registry.Schema(reflect.TypeFor[client.NewIntake](), true, "")
+	one := *registry.Schema(reflect.TypeFor[recoup.NewIntake](), true, "")
 	return map[string]*huma.MediaType{
 		fault.MediaJSON:     {Schema: list},
 		httpapi.MediaNDJSON: {Schema: &one},
@@ -173,18 +172,18 @@ type intakesIn struct {
 	httpapi.Page
 }
 
-func (a *API) listIntakes(c *httpapi.Call, in *intakesIn) (client.IntakePage, error) {
+func (a *API) listIntakes(c *httpapi.Call, in *intakesIn) (recoup.IntakePage, error) {
 	at, err := in.StorePage()
 	if err != nil {
-		return client.IntakePage{}, err
+		return recoup.IntakePage{}, err
 	}
 	found, cursor, err := a.GateZero.Intakes(c.Context(), in.IntakeFilter, at)
-	return client.IntakePage{Intakes: httpapi.Listed(found), Next: httpapi.NextCursor(cursor)}, err
+	return recoup.IntakePage{Intakes: httpapi.Listed(found), Next: httpapi.NextCursor(cursor)}, err
 }
 
-func (a *API) showIntake(c *httpapi.Call, in *httpapi.IDParam) (client.IntakeStory, error) {
+func (a *API) showIntake(c *httpapi.Call, in *httpapi.IDParam) (recoup.IntakeStory, error) {
 	story, err := a.GateZero.Story(c.Context(), in.ID)
-	return client.IntakeStory{Intake: story.Intake, Recovery: recoveryOf(story.Case, c.Now), Timeline: withInconclusive(story.Rows)}, err
+	return recoup.IntakeStory{Intake: story.Intake, Recovery: recoveryOf(story.Case, c.Now), Timeline: withInconclusive(story.Rows)}, err
 }
 
 // withInconclusive sets on events whether their reason is about the company.

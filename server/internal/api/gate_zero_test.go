@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"github.com/recoup-dev/recoup"
-	"github.com/recoup-dev/recoup/client"
 	"github.com/recoup-dev/recoup/fault"
+	"github.com/recoup-dev/recoup/server/internal/wire"
 )
 
 // onBoth runs a test on both stores.
@@ -40,9 +40,9 @@ func (w *world) retry(r recoup.Recovery) recoup.GateZeroWork {
 }
 
 // story is what happened to an intake, by the names of its events.
-func (w *world) story(intake recoup.ID) (client.IntakeStory, string) {
+func (w *world) story(intake recoup.ID) (recoup.IntakeStory, string) {
 	w.Helper()
-	var s client.IntakeStory
+	var s recoup.IntakeStory
 	w.get("/v1/gate-zero/intakes/" + intake.String()).ok(&s)
 	var events []string
 	for _, e := range s.Timeline {
@@ -88,7 +88,7 @@ func TestGateZeroExhausted(t *testing.T) {
 		if events != "FAIL FAIL FAIL FAIL EXHAUSTED" || s.Intake.Status != "FAILED" {
 			t.Errorf("the record is %s, the intake %+v", events, s.Intake)
 		}
-		var page client.RecoveryPage
+		var page recoup.RecoveryPage
 		w.get("/v1/gate-zero/recoveries?list=EXHAUSTED&batch_id=" + r.BatchID).ok(&page)
 		if len(page.Recoveries) != 1 || page.Recoveries[0].ID != r.ID || !page.Recoveries[0].Inconclusive {
 			t.Errorf("listed are %+v", page)
@@ -182,8 +182,8 @@ func TestGateZeroKillSwitch(t *testing.T) {
 		if len(work) != 2 {
 			t.Fatalf("claimed %+v", work)
 		}
-		var k client.KillSwitch
-		w.do("operator", http.MethodPost, at, client.BatchAct{Reason: "a bad file"}).ok(&k)
+		var k recoup.KillSwitch
+		w.do("operator", http.MethodPost, at, recoup.IntakeBatchAct{Reason: "a bad file"}).ok(&k)
 		if !k.Killed || k.KilledBy != "operator" || k.Reason != "a bad file" || !k.KilledAt.Equal(w.clock()) {
 			t.Errorf("killed: %+v", k)
 		}
@@ -195,7 +195,7 @@ func TestGateZeroKillSwitch(t *testing.T) {
 		if again := w.gateWork(""); len(again) != 0 {
 			t.Errorf("claimed in a killed batch: %+v", again)
 		}
-		var page client.RecoveryPage
+		var page recoup.RecoveryPage
 		w.get("/v1/gate-zero/recoveries?batch_id=" + batch).ok(&page)
 		if len(page.Recoveries) != 2 || !page.Recoveries[0].BatchKilled || page.Recoveries[0].AttemptCount != 1 {
 			t.Errorf("listed are %+v", page.Recoveries)
@@ -218,7 +218,7 @@ func TestGateZeroKillSwitch(t *testing.T) {
 // holdAudit says what the audit must have of a batch, oldest first.
 func (w *world) holdAudit(batch string, want ...string) {
 	w.Helper()
-	var page client.AuditPage
+	var page wire.AuditPage
 	w.get("/v1/audit?target=" + batch).ok(&page)
 	var got []string
 	for _, e := range slices.Backward(page.Entries) {
@@ -236,7 +236,7 @@ func TestGateZeroKillSwitchRefused(t *testing.T) {
 	w.get(at).invalid("batch_id", "required")
 	w.get(at+"?batch_id=none").failed(http.StatusNotFound, fault.CodeNotFound)
 	w.post(at+"?batch_id=none", nil).failed(http.StatusNotFound, fault.CodeNotFound)
-	w.post(at+"?batch_id="+w.batch(), client.BatchAct{Reason: strings.Repeat("x", 1001)}).invalid("reason", "max_length")
+	w.post(at+"?batch_id="+w.batch(), recoup.IntakeBatchAct{Reason: strings.Repeat("x", 1001)}).invalid("reason", "max_length")
 	w.do("admin", http.MethodPut, at+"?batch_id=b", nil).failed(http.StatusMethodNotAllowed, fault.CodeMethodNotAllowed)
 }
 
@@ -248,16 +248,16 @@ func TestGateZeroFreeze(t *testing.T) {
 		active, late := w.fails(batch, "STATE_MISSING"), w.intake(batch)
 		var b recoup.IntakeBatch
 		for range 2 { // saying it again changes nothing
-			w.post("/v1/gate-zero/batches/"+batch+"/complete", client.BatchAct{}).ok(&b)
+			w.post("/v1/gate-zero/batches/"+batch+"/complete", recoup.IntakeBatchAct{}).ok(&b)
 			if b.WindowDays != 14 || !b.CompletedAt.Equal(b.FreezeAt.Add(-14*24*time.Hour)) {
 				t.Fatalf("complete: %+v", b)
 			}
 			w.wait(time.Hour)
 		}
-		w.post("/v1/gate-zero/intakes?batch_id="+batch, client.NewIntake{CompanyName: "Late"}).failed(http.StatusConflict, fault.CodeInvalidTransition)
+		w.post("/v1/gate-zero/intakes?batch_id="+batch, recoup.NewIntake{CompanyName: "Late"}).failed(http.StatusConflict, fault.CodeInvalidTransition)
 		w.post("/cl/gate-zero/kill-switch?batch_id="+batch, nil).ok() // the freeze comes all the same
 		w.wait(b.FreezeAt.Sub(w.clock()))
-		w.post("/v1/jobs/freeze/run", client.JobRun{Reason: "now"}).ok()
+		w.post("/v1/jobs/freeze/run", wire.JobRun{Reason: "now"}).ok()
 		if s, events := w.story(active.IntakeID); events != "FAIL EXHAUSTED" || s.Timeline[1].Reason != "BATCH_FROZEN" || !s.Recovery.BatchFrozen {
 			t.Errorf("the record is %+v", s)
 		}
@@ -270,7 +270,7 @@ func TestGateZeroFreeze(t *testing.T) {
 		if born.Recovery.Status != "EXHAUSTED" {
 			t.Errorf("a failure in a frozen batch is %+v", born.Recovery)
 		}
-		var story client.BatchStory
+		var story recoup.IntakeBatchStory
 		w.get("/v1/gate-zero/batches/" + batch).ok(&story)
 		if story.Batch.FrozenAt.IsZero() || story.Batch.Recoveries["EXHAUSTED"] != 2 || len(story.Timeline) != 3 {
 			t.Errorf("the batch is %+v", story)
@@ -294,7 +294,7 @@ func TestGateZeroAntiPatterns(t *testing.T) {
 	w.refusedWith(err, fault.CodeInvalidTransition) // AUTHORIZED after a failure
 	for _, path := range []string{"/v1/gate-zero/recoveries/" + r.ID.String(), "/v1/gate-zero/intakes/" + r.IntakeID.String()} {
 		for _, method := range []string{http.MethodDelete, http.MethodPut, http.MethodPatch} {
-			w.do("admin", method, path, client.Act{}).failed(http.StatusMethodNotAllowed, fault.CodeMethodNotAllowed)
+			w.do("admin", method, path, recoup.Act{}).failed(http.StatusMethodNotAllowed, fault.CodeMethodNotAllowed)
 		}
 	}
 	_, err = w.verdict(recoup.GateZeroResult{Verdict: recoup.VerdictPass})

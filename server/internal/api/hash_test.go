@@ -6,7 +6,6 @@ import (
 	"testing"
 
 	"github.com/recoup-dev/recoup"
-	"github.com/recoup-dev/recoup/client"
 	"github.com/recoup-dev/recoup/fault"
 )
 
@@ -67,7 +66,7 @@ func TestHashesAndIDsOfEvents(t *testing.T) {
 			w.post("/v1/events", object{"code": "conflict", "service": service, "details": details}, "Prefer", "respond-sync").ok()
 		}
 		kept := func(service, key string) any {
-			var page client.EventPage
+			var page recoup.EventPage
 			if w.get("/v1/events?service=" + service).ok(&page); len(page.Events) != 1 {
 				w.Fatalf("there are %d events of %s", len(page.Events), service)
 			}

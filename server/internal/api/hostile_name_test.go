@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/recoup-dev/recoup/client"
+	"github.com/recoup-dev/recoup"
 	"github.com/recoup-dev/recoup/fault"
 )
 
@@ -44,7 +44,7 @@ func TestBatchOfManyNames(t *testing.T) {
 	const bad, fields = 20, 100
 	item := `{"` + strings.Join(names(fields), `":1,"`) + `":1}`
 	body := `{"reports":[` + strings.Repeat(item+",", bad) + fmt.Sprintf(`{"table":%q,"code":"NETWORK_TIMEOUT","entity_id":"CO-1"}]}`, dol)
-	var out client.ReportedBatch
+	var out recoup.ReportedBatch
 	w.do("ingest", http.MethodPost, "/v1/errors/batch", body).ok(&out)
 	if len(out.Items) != bad+1 || out.Items[bad].Result == nil {
 		t.Fatalf("got %d items", len(out.Items))

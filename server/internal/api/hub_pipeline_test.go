@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"github.com/recoup-dev/recoup"
-	"github.com/recoup-dev/recoup/client"
 	"github.com/recoup-dev/recoup/fault"
+	"github.com/recoup-dev/recoup/server/internal/wire"
 )
 
 // Staged work belongs to the hub of its pipeline: what lists, previews and replays show
@@ -37,7 +37,7 @@ func (w *world) seesOnly(mine []recoup.DeadLetter) {
 	w.Helper()
 	var letters, groups []recoup.ID
 	for next := ""; ; {
-		var page client.DeadLetterPage
+		var page recoup.DeadLetterPage
 		w.do("reader"+onlyDOL, http.MethodGet, "/v1/dead-letters?limit=1&cursor="+next, nil).ok(&page)
 		for _, d := range page.DeadLetters {
 			letters = append(letters, d.ErrorID)
@@ -47,7 +47,7 @@ func (w *world) seesOnly(mine []recoup.DeadLetter) {
 		}
 	}
 	for next := ""; ; {
-		var page client.DeadLetterGroupPage
+		var page recoup.DeadLetterGroupPage
 		w.do("reader"+onlyDOL, http.MethodGet, "/v1/dead-letter-groups?limit=1&cursor="+next, nil).ok(&page)
 		for _, g := range page.Groups {
 			groups = append(groups, g.ID)
@@ -83,7 +83,7 @@ func (w *world) selectsOnly(mine, theirs []recoup.DeadLetter) {
 	if p.Eligible != 0 || p.Token != "" || len(p.NotEligible) > 0 {
 		w.Errorf("a preview of another hub's group is %+v", p)
 	}
-	got := w.do(key, http.MethodPost, "/v1/work", client.NewWorkBatch{Work: []recoup.NewWork{{WorkID: theirs[0].WorkID, Pipeline: mine[0].Pipeline, Stage: "llm"}}})
+	got := w.do(key, http.MethodPost, "/v1/work", recoup.NewWorkBatch{Work: []recoup.NewWork{{WorkID: theirs[0].WorkID, Pipeline: mine[0].Pipeline, Stage: "llm"}}})
 	if text := got.Body.String(); !strings.Contains(text, "in another pipeline") || strings.Contains(text, theirs[0].ErrorID.String()) {
 		w.Errorf("an id that another hub uses is answered with %s", text)
 	}
@@ -104,7 +104,7 @@ func (w *world) replaysOnly(mine, theirs []recoup.DeadLetter) {
 	}
 	last := w.letterIn(dol, recoup.StepValidated)
 	w.post("/v1/replays", recoup.NewReplay{ReplaySelection: recoup.ReplaySelection{IDs: []recoup.ID{last.ErrorID}}, Reason: "a try"}).ok(&of)
-	var page client.ReplayPage
+	var page recoup.ReplayPage
 	w.do(key, http.MethodGet, "/v1/replays", nil).ok(&page)
 	var ids []recoup.ID
 	for _, r := range page.Replays {
@@ -113,7 +113,7 @@ func (w *world) replaysOnly(mine, theirs []recoup.DeadLetter) {
 	if !slices.Equal(ids, []recoup.ID{of.ID, own.ID}) {
 		w.Errorf("a key for one hub sees the replays %v, want %v", ids, []recoup.ID{of.ID, own.ID})
 	}
-	w.do(key, http.MethodPost, "/v1/replays/"+all.ID.String()+"/cancel", client.ReplayAct{Reason: "a try"}).failed(http.StatusNotFound, fault.CodeNotFound)
+	w.do(key, http.MethodPost, "/v1/replays/"+all.ID.String()+"/cancel", recoup.ReplayAct{Reason: "a try"}).failed(http.StatusNotFound, fault.CodeNotFound)
 }
 
 // pausesOnly pauses work of a hub, of others, and of all.
@@ -129,7 +129,7 @@ func (w *world) pausesOnly(mine, theirs string) {
 	w.post("/v1/pauses", recoup.NewPause{All: true, Reason: "a try"}).ok()
 	w.do(key, http.MethodPost, "/v1/pauses", recoup.NewPause{PauseScope: recoup.PauseScope{Pipeline: mine, Stage: "x"}, Reason: "a try"}).ok()
 	w.do(key, http.MethodDelete, "/v1/pauses", nil).invalid("pipeline", "required")
-	var list client.WorkPauses
+	var list recoup.WorkPauses
 	w.do("reader"+onlyDOL, http.MethodGet, "/v1/pauses", nil).ok(&list)
 	if len(list.Pauses) != 1 || list.Pauses[0].Pipeline != mine {
 		w.Errorf("a key for one hub sees the pauses %+v", list)
@@ -141,16 +141,16 @@ func TestPipelinesThatNoHubLists(t *testing.T) {
 	t.Parallel()
 	worlds(t, func(w *world) {
 		w.withPipelines()
-		var platform, empty, two recoup.Key
-		for hub, at := range map[string]*recoup.Key{"platform": &platform, "company-target": &empty} {
-			w.post("/v1/keys", client.NewKey{Name: hub, Role: "operator", Hubs: []string{hub}, Days: 1}).ok(at)
+		var platform, empty, two wire.Key
+		for hub, at := range map[string]*wire.Key{"platform": &platform, "company-target": &empty} {
+			w.post("/v1/keys", wire.NewKey{Name: hub, Role: "operator", Hubs: []string{hub}, Days: 1}).ok(at)
 		}
-		w.post("/v1/keys", client.NewKey{Name: "two", Role: "operator", Hubs: []string{dolHub, peopleHub}, Days: 1}).ok(&two)
+		w.post("/v1/keys", wire.NewKey{Name: "two", Role: "operator", Hubs: []string{dolHub, peopleHub}, Days: 1}).ok(&two)
 		mine, theirs, free := w.letterIn(dol, recoup.StepValidated), w.letterIn(people, recoup.StepValidated), w.letter(recoup.StepValidated)
 		for key, want := range map[string][]recoup.ID{
 			w.use(platform): {free.ErrorID}, w.use(empty): nil, w.use(two): {theirs.ErrorID, mine.ErrorID},
 		} {
-			var page client.DeadLetterPage
+			var page recoup.DeadLetterPage
 			w.do(key, http.MethodGet, "/v1/dead-letters", nil).ok(&page)
 			var got []recoup.ID
 			for _, d := range page.DeadLetters {
@@ -171,7 +171,7 @@ func TestPipelineOfTwoHubs(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	text := strings.Replace(pipelinePolicy("1.0.1"), "pipelines: [people-0,", "pipelines: [filings-7,", 1)
-	got := w.do("admin", http.MethodPut, "/v1/policy", client.PolicyChange{Text: text, Reason: "a try"})
+	got := w.do("admin", http.MethodPut, "/v1/policy", wire.PolicyChange{Text: text, Reason: "a try"})
 	if text := got.Body.String(); got.Code == http.StatusOK || !strings.Contains(text, "filings-7 belongs to the hub dol-filings already, expected it in one hub") {
 		t.Errorf("answered with %d %s", got.Code, text)
 	}
@@ -189,7 +189,7 @@ func TestTableOfADeadLetter(t *testing.T) {
 			own := strings.Replace(common, "pipeline.dead_letters:", table+":", 1)
 			text = strings.Replace(text, common, common+strings.Replace(own, "hub: platform", "hub: "+hub, 1), 1)
 		}
-		w.do("admin", http.MethodPut, "/v1/policy", client.PolicyChange{Text: text, Reason: "tables"}).ok()
+		w.do("admin", http.MethodPut, "/v1/policy", wire.PolicyChange{Text: text, Reason: "tables"}).ok()
 		for table, kept := range map[string]string{
 			"": "outreach.dead_letters", "outreach.dead_letters": "outreach.dead_letters", "pipeline.dead_letters": "pipeline.dead_letters", "people.dead_letters": "",
 		} {

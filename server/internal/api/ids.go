@@ -4,9 +4,9 @@ import (
 	"slices"
 
 	"github.com/recoup-dev/recoup"
-	"github.com/recoup-dev/recoup/client"
 	"github.com/recoup-dev/recoup/server/internal/check"
 	"github.com/recoup-dev/recoup/server/internal/httpapi"
+	"github.com/recoup-dev/recoup/server/internal/wire"
 )
 
 const (
@@ -45,20 +45,20 @@ type partIn struct {
 	Kind recoup.IDKind `query:"kind" required:"true" enum:"errors,dead-letters,dead-letter-groups,replays,operations,intakes,alerts,silences,notices,keys" doc:"of what it is a part"`
 }
 
-func (a *API) findIDs(c *httpapi.Call, in *partIn) (client.FoundIDs, error) {
+func (a *API) findIDs(c *httpapi.Call, in *partIn) (wire.FoundIDs, error) {
 	if err := a.mayFind(c, in.Kind); err != nil {
-		return client.FoundIDs{}, err
+		return wire.FoundIDs{}, err
 	}
 	part, err := recoup.ParseIDPart(in.Part)
 	if err != nil {
 		var bad check.Fields
 		bad.Addf("part", "format", "part must be 6 to 32 hexadecimal digits, from the beginning or the end of an id")
-		return client.FoundIDs{}, bad.Err()
+		return wire.FoundIDs{}, bad.Err()
 	}
 	found, err := a.Store.FindIDs(c.Context(), in.Kind, part, soughtIDs)
-	found = slices.DeleteFunc(found, func(f recoup.FoundID) bool { return !a.maySee(c, in.Kind, f.Of) })
+	found = slices.DeleteFunc(found, func(f wire.FoundID) bool { return !a.maySee(c, in.Kind, f.Of) })
 	shown := found[:min(len(found), shownIDs)]
-	return client.FoundIDs{IDs: httpapi.Listed(shown), More: len(found) > len(shown)}, err
+	return wire.FoundIDs{IDs: httpapi.Listed(shown), More: len(found) > len(shown)}, err
 }
 
 // mayFind refuses a key that may not list things of a kind.

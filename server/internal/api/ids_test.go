@@ -8,13 +8,13 @@ import (
 	"testing"
 
 	"github.com/recoup-dev/recoup"
-	"github.com/recoup-dev/recoup/client"
 	"github.com/recoup-dev/recoup/fault"
 	"github.com/recoup-dev/recoup/server/internal/httpapi"
+	"github.com/recoup-dev/recoup/server/internal/wire"
 )
 
 // found asks what a part of an id may mean.
-func (w *world) found(key string, kind recoup.IDKind, part string) (all client.FoundIDs) {
+func (w *world) found(key string, kind recoup.IDKind, part string) (all wire.FoundIDs) {
 	w.Helper()
 	w.do(key, http.MethodGet, fmt.Sprintf("/v1/ids/%s?kind=%s", part, kind), nil).ok(&all)
 	return all
@@ -27,7 +27,7 @@ func TestFindIDs(t *testing.T) {
 	worlds(t, func(w *world) {
 		w.withPipelines()
 		mine, theirs := w.report(dol, w.entity()), w.report(people, w.entity())
-		archived := w.act(w.report(dol, w.entity()), "archive", client.Act{Reason: "known"})
+		archived := w.act(w.report(dol, w.entity()), "archive", recoup.Act{Reason: "known"})
 		letter := w.letterIn(people, recoup.StepNew)
 		for _, row := range []struct {
 			key   string
@@ -45,7 +45,7 @@ func TestFindIDs(t *testing.T) {
 			whole := strings.ReplaceAll(row.id.String(), "-", "")
 			for _, part := range []string{whole[26:], strings.ToUpper(whole[20:]), whole[:31], row.id.String()} {
 				got := w.found(row.key, row.kind, part)
-				is := slices.ContainsFunc(got.IDs, func(f recoup.FoundID) bool { return f.ID == row.id && !f.At.IsZero() })
+				is := slices.ContainsFunc(got.IDs, func(f wire.FoundID) bool { return f.ID == row.id && !f.At.IsZero() })
 				if is != row.found || !row.found && len(got.IDs) > 0 || got.More {
 					t.Errorf("%s looks for %s by %s: %+v, want it: %v", row.key, row.kind, part, got, row.found)
 				}

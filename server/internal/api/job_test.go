@@ -7,8 +7,8 @@ import (
 	"time"
 
 	"github.com/recoup-dev/recoup"
-	"github.com/recoup-dev/recoup/client"
 	"github.com/recoup-dev/recoup/fault"
+	"github.com/recoup-dev/recoup/server/internal/wire"
 )
 
 // A job can be looked at by those who read, and run by an admin, who sees before
@@ -18,9 +18,9 @@ func TestJobs(t *testing.T) {
 	w := newWorld(t)
 	e := w.report("outreach.dol_errors", "e1")
 	w.wait(40 * 24 * time.Hour)
-	run := func(ask client.JobRun, want recoup.JobRan) {
+	run := func(ask wire.JobRun, want wire.JobRan) {
 		t.Helper()
-		var got recoup.JobRan
+		var got wire.JobRan
 		w.post("/v1/jobs/"+want.Name+"/run", ask).ok(&got)
 		if got != want {
 			t.Errorf("got %+v, want %+v", got, want)
@@ -32,27 +32,27 @@ func TestJobs(t *testing.T) {
 		w.get("/v1/errors/" + e.ID.String()).ok(&shown)
 		return shown.State
 	}
-	run(client.JobRun{DryRun: true}, recoup.JobRan{Name: "ttl", DryRun: true, Rows: 1})
-	run(client.JobRun{DryRun: true}, recoup.JobRan{Name: "partitions", DryRun: true, Uncounted: true})
+	run(wire.JobRun{DryRun: true}, wire.JobRan{Name: "ttl", DryRun: true, Rows: 1})
+	run(wire.JobRun{DryRun: true}, wire.JobRan{Name: "partitions", DryRun: true, Uncounted: true})
 	if got := state(); got != recoup.RetryPending {
 		t.Fatalf("a dry run made it %s", got)
 	}
-	run(client.JobRun{Reason: "now"}, recoup.JobRan{Name: "ttl", Rows: 1})
+	run(wire.JobRun{Reason: "now"}, wire.JobRan{Name: "ttl", Rows: 1})
 	if got := state(); got != recoup.Archived {
 		t.Fatalf("it is %s", got)
 	}
-	run(client.JobRun{}, recoup.JobRan{Name: "ttl"})
+	run(wire.JobRun{}, wire.JobRan{Name: "ttl"})
 
-	var jobs client.Jobs
+	var jobs wire.Jobs
 	w.do("reader", http.MethodGet, "/v1/jobs", nil).ok(&jobs)
-	if i := slices.IndexFunc(jobs.Jobs, func(j recoup.Job) bool { return j.Name == "ttl" }); i < 0 || jobs.Jobs[i].Every != 1 || jobs.Leader != "" {
+	if i := slices.IndexFunc(jobs.Jobs, func(j wire.Job) bool { return j.Name == "ttl" }); i < 0 || jobs.Jobs[i].Every != 1 || jobs.Leader != "" {
 		t.Errorf("the jobs are %+v", jobs)
 	}
-	var audit client.AuditPage
+	var audit wire.AuditPage
 	w.get("/v1/audit?act=job.run").ok(&audit)
 	if len(audit.Entries) != 2 || audit.Entries[1].Target != "ttl" || audit.Entries[1].Reason != "now" {
 		t.Errorf("the audit tells of %+v", audit.Entries)
 	}
-	w.post("/v1/jobs/nothing/run", client.JobRun{}).failed(http.StatusNotFound, fault.CodeNotFound)
-	w.post("/v1/jobs/alerts/run", client.JobRun{}).failed(http.StatusConflict, fault.CodeConflict) // this node does not lead
+	w.post("/v1/jobs/nothing/run", wire.JobRun{}).failed(http.StatusNotFound, fault.CodeNotFound)
+	w.post("/v1/jobs/alerts/run", wire.JobRun{}).failed(http.StatusConflict, fault.CodeConflict) // this node does not lead
 }

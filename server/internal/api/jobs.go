@@ -4,52 +4,51 @@ import (
 	"context"
 	"errors"
 
-	"github.com/recoup-dev/recoup"
-	"github.com/recoup-dev/recoup/client"
 	"github.com/recoup-dev/recoup/fault"
 	"github.com/recoup-dev/recoup/server/internal/check"
 	"github.com/recoup-dev/recoup/server/internal/httpapi"
 	"github.com/recoup-dev/recoup/server/internal/scheduler"
+	"github.com/recoup-dev/recoup/server/internal/wire"
 )
 
 // Jobs is the scheduled jobs.
 type Jobs interface {
-	Statuses(ctx context.Context) ([]recoup.Job, error)
+	Statuses(ctx context.Context) ([]wire.Job, error)
 	Leader(ctx context.Context) (string, error)
-	Preview(ctx context.Context, name string) (recoup.JobRan, error)
-	RunJob(ctx context.Context, name string) (recoup.JobRan, error)
+	Preview(ctx context.Context, name string) (wire.JobRan, error)
+	RunJob(ctx context.Context, name string) (wire.JobRan, error)
 }
 
 // actJobRun is how the audit names a job that a person has run.
 const actJobRun = "job.run"
 
-func (a *API) listJobs(c *httpapi.Call, _ *struct{}) (client.Jobs, error) {
+func (a *API) listJobs(c *httpapi.Call, _ *struct{}) (wire.Jobs, error) {
 	leader, err := a.Jobs.Leader(c.Context())
 	if err != nil {
-		return client.Jobs{}, err
+		return wire.Jobs{}, err
 	}
 	jobs, err := a.Jobs.Statuses(c.Context())
-	return client.Jobs{Leader: leader, Jobs: jobs}, err
+	return wire.Jobs{Leader: leader, Jobs: jobs}, err
 }
 
 type runJobIn struct {
 	Name string `path:"name" doc:"one of the scheduled jobs"`
-	Body client.JobRun
+	Body wire.JobRun
 }
 
 // runJob runs a job for a few seconds, or counts what it would do. Who asked for a
 // run is written down before it begins.
-func (a *API) runJob(c *httpapi.Call, in *runJobIn) (recoup.JobRan, error) {
+func (a *API) runJob(c *httpapi.Call, in *runJobIn) (wire.JobRan, error) {
 	ctx := c.Context()
 	if err := check.Reason(in.Body.Reason); err != nil {
-		return recoup.JobRan{}, err
+		return wire.JobRan{}, err
 	}
 	would, err := a.Jobs.Preview(ctx, in.Name)
 	if err != nil || in.Body.DryRun {
 		return would, jobFailure(err)
 	}
 	if err := a.Store.AppendAudit(ctx, c.Act(in.Body.Reason).On(actJobRun, in.Name, nil)); err != nil {
-		return recoup.JobRan{}, err
+		return wire.JobRan{}, err
 	}
 	ran, err := a.Jobs.RunJob(ctx, in.Name)
 	return ran, jobFailure(err)

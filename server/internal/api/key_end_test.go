@@ -6,9 +6,9 @@ import (
 	"testing"
 
 	"github.com/recoup-dev/recoup"
-	"github.com/recoup-dev/recoup/client"
 	"github.com/recoup-dev/recoup/fault"
 	"github.com/recoup-dev/recoup/server/internal/store"
+	"github.com/recoup-dev/recoup/server/internal/wire"
 )
 
 func (n *notifier) ClaimWork(ctx context.Context, claim store.WorkClaim) ([]recoup.Work, error) {
@@ -23,10 +23,10 @@ func (n *notifier) ClaimWork(ctx context.Context, claim store.WorkClaim) ([]reco
 // another node; one that was replaced without overlap is as good as revoked.
 func TestEndOfAKeyEndsItsLongPolls(t *testing.T) {
 	t.Parallel()
-	for name, end := range map[string]func(w *world, k recoup.Key){
-		"revoked here": func(w *world, k recoup.Key) { w.post("/v1/keys/"+k.ID.String()+"/revoke", object{}).ok() },
-		"rotated":      func(w *world, k recoup.Key) { w.post("/v1/keys/"+k.ID.String()+"/rotate", object{"hours": 0}).ok() },
-		"revoked elsewhere": func(w *world, k recoup.Key) {
+	for name, end := range map[string]func(w *world, k wire.Key){
+		"revoked here": func(w *world, k wire.Key) { w.post("/v1/keys/"+k.ID.String()+"/revoke", object{}).ok() },
+		"rotated":      func(w *world, k wire.Key) { w.post("/v1/keys/"+k.ID.String()+"/rotate", object{"hours": 0}).ok() },
+		"revoked elsewhere": func(w *world, k wire.Key) {
 			if _, err := w.store.RevokeKey(w.Context(), k.ID, act(w)); err != nil {
 				w.Fatal(err)
 			}
@@ -36,8 +36,8 @@ func TestEndOfAKeyEndsItsLongPolls(t *testing.T) {
 			t.Parallel()
 			n := newNotifier()
 			w := newWorld(t, n.option())
-			var made recoup.Key
-			w.post("/v1/keys", client.NewKey{Name: "n", Role: "worker"}).ok(&made)
+			var made wire.Key
+			w.post("/v1/keys", wire.NewKey{Name: "n", Role: "worker"}).ok(&made)
 			key := w.use(made)
 			errors := w.later(key, http.MethodPost, "/v1/retries/claim", recoup.RetryClaim{Worker: "w", WaitSeconds: 60})
 			work := w.later(key, http.MethodPost, "/v1/work/claim", recoup.WorkClaim{
@@ -61,12 +61,12 @@ func TestEndOfAKeyEndsItsLongPolls(t *testing.T) {
 func TestAuditNamesTheKey(t *testing.T) {
 	t.Parallel()
 	for name, w := range map[string]*world{"sqlite": newWorld(t), "postgres": newPostgresWorld(t)} {
-		var made [2]recoup.Key
+		var made [2]wire.Key
 		for i := range made {
-			w.post("/v1/keys", client.NewKey{Name: "ada", Role: "admin"}).ok(&made[i])
+			w.post("/v1/keys", wire.NewKey{Name: "ada", Role: "admin"}).ok(&made[i])
 			w.do(w.use(made[i]), http.MethodPost, "/v1/pauses", recoup.NewPause{PauseScope: recoup.PauseScope{Pipeline: w.pipeline("")}, Reason: "a try"}).ok()
 		}
-		var page client.AuditPage
+		var page wire.AuditPage
 		w.get("/v1/audit?actor=ada").ok(&page)
 		if len(page.Entries) != 2 || page.Entries[0].KeyID != made[1].ID || page.Entries[1].KeyID != made[0].ID {
 			t.Errorf("%s: the audit is %+v", name, page.Entries)
@@ -85,11 +85,11 @@ func TestProgressOfALostLease(t *testing.T) {
 	for name, w := range map[string]*world{"sqlite": newWorld(t), "postgres": newPostgresWorld(t)} {
 		held := w.held()
 		at := "/v1/work/" + held.WorkID.String()
-		w.post(at+"/progress", client.WorkLease{LeaseToken: held.LeaseToken}).ok()
+		w.post(at+"/progress", recoup.WorkLease{LeaseToken: held.LeaseToken}).ok()
 		w.post(at+"/succeed", recoup.WorkResult{LeaseToken: held.LeaseToken}).ok()
 		t.Log(name)
-		w.post(at+"/progress", client.WorkLease{LeaseToken: held.LeaseToken}).failed(http.StatusConflict, fault.CodeLeaseLost)
-		w.post("/v1/work/"+w.workID().String()+"/progress", client.WorkLease{LeaseToken: held.LeaseToken}).failed(http.StatusConflict, fault.CodeLeaseLost)
-		w.post(at+"/progress", client.WorkLease{}).ok()
+		w.post(at+"/progress", recoup.WorkLease{LeaseToken: held.LeaseToken}).failed(http.StatusConflict, fault.CodeLeaseLost)
+		w.post("/v1/work/"+w.workID().String()+"/progress", recoup.WorkLease{LeaseToken: held.LeaseToken}).failed(http.StatusConflict, fault.CodeLeaseLost)
+		w.post(at+"/progress", recoup.WorkLease{}).ok()
 	}
 }

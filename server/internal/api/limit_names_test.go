@@ -18,13 +18,13 @@ import (
 func TestNewNamesPerKey(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, limits(httpapi.Limits{Names: 5}))
-	send := func(key string, from, to int) client.EventsAccepted {
+	send := func(key string, from, to int) recoup.EventsAccepted {
 		t.Helper()
-		var batch client.EventBatch
+		var batch recoup.EventBatch
 		for i := from; i < to; i++ {
 			batch.Events = append(batch.Events, recoup.Event{Code: "TIMEOUT", Service: fmt.Sprint("svc-", i)})
 		}
-		var out client.EventsAccepted
+		var out recoup.EventsAccepted
 		w.do(key, http.MethodPost, "/v1/events", batch, "Prefer", "respond-sync").ok(&out)
 		if out.Accepted != to-from {
 			t.Errorf("of %d events %d are accepted", to-from, out.Accepted)
@@ -40,7 +40,7 @@ func TestNewNamesPerKey(t *testing.T) {
 	if out := send("operator", 100, 103); out.Dropped != nil {
 		t.Errorf("dropped %v of another key", out.Dropped)
 	}
-	var page client.EventPage
+	var page recoup.EventPage
 	w.get("/v1/events?service=_other&limit=200").ok(&page)
 	if len(page.Events) != 95 {
 		t.Errorf("%d events are of other services", len(page.Events))
@@ -64,16 +64,16 @@ func TestNewNamesPerKey(t *testing.T) {
 func TestNewLanesPerKey(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, limits(httpapi.Limits{Names: 2}))
-	submit := func(lane int) []client.Item[recoup.Work] {
+	submit := func(lane int) []recoup.Item[recoup.Work] {
 		t.Helper()
-		var out client.WorkBatch
+		var out recoup.WorkBatch
 		w.do("worker", http.MethodPost, "/v1/work", object{"work": []object{{"work_id": recoup.ID{byte(lane + 1)}, "pipeline": "p", "stage": fmt.Sprint("s", lane)}}}).ok(&out)
 		return out.Items
 	}
 	submit(0)
 	submit(1)
 	submit(0)
-	if _, err := submit(2)[0].Get(); err == nil || !strings.Contains(err.Error(), string(fault.CodeQuotaExceeded)) {
+	if _, err := client.Item[recoup.Work](submit(2)[0]).Get(); err == nil || !strings.Contains(err.Error(), string(fault.CodeQuotaExceeded)) {
 		t.Errorf("a third lane: %v", err)
 	}
 }

@@ -9,12 +9,12 @@ import (
 	"time"
 
 	"github.com/recoup-dev/recoup"
-	"github.com/recoup-dev/recoup/client"
 	"github.com/recoup-dev/recoup/fault"
 	"github.com/recoup-dev/recoup/server/internal/app"
 	"github.com/recoup-dev/recoup/server/internal/httpapi"
 	"github.com/recoup-dev/recoup/server/internal/store"
 	"github.com/recoup-dev/recoup/server/internal/store/sqldb"
+	"github.com/recoup-dev/recoup/server/internal/wire"
 )
 
 // A key that asks too often waits, and no other does.
@@ -224,12 +224,12 @@ func TestTooManyWait(t *testing.T) {
 	n := newNotifier()
 	w := newWorld(t, n.option(), limits(httpapi.Limits{Waiting: 1, InFlight: 1}))
 	e := w.report(dol, "CO-1")
-	w.post("/v1/errors/"+e.ID.String()+"/park", client.Act{Reason: "wait"}).ok()
+	w.post("/v1/errors/"+e.ID.String()+"/park", recoup.Act{Reason: "wait"}).ok()
 	first := w.later("worker", "POST", "/v1/retries/claim", recoup.RetryClaim{Worker: "w", WaitSeconds: 60})
 	<-n.claims
 	w.do("worker", http.MethodPost, "/v1/retries/claim", recoup.RetryClaim{Worker: "w"}).failed(http.StatusServiceUnavailable, fault.CodeServiceOverloaded)
 	w.report(dol, "CO-2") // who waits is in nobody's way
-	w.post("/v1/errors/"+e.ID.String()+"/unpark", client.Act{Reason: "go on"}).ok()
+	w.post("/v1/errors/"+e.ID.String()+"/unpark", recoup.Act{Reason: "go on"}).ok()
 	(<-first).ok()
 }
 
@@ -240,7 +240,7 @@ type crowd struct {
 	release chan struct{}
 }
 
-func (s *crowd) KeyByHash(ctx context.Context, hash [32]byte, known bool) (recoup.Key, error) {
+func (s *crowd) KeyByHash(ctx context.Context, hash [32]byte, known bool) (wire.Key, error) {
 	key, err := s.Store.KeyByHash(ctx, hash, known)
 	if err != nil {
 		s.arrived <- struct{}{}

@@ -7,7 +7,6 @@ import (
 	"testing"
 
 	"github.com/recoup-dev/recoup"
-	"github.com/recoup-dev/recoup/client"
 	"github.com/recoup-dev/recoup/fault"
 	"github.com/recoup-dev/recoup/server/internal/api"
 	"github.com/recoup-dev/recoup/server/internal/httpapi"
@@ -174,20 +173,20 @@ func TestOneHub(t *testing.T) {
 	mine, theirs := w.report(dol, entity), w.report(people, entity)
 	key := "operator" + onlyDOL
 
-	var counts client.Counts
+	var counts recoup.StateCounts
 	w.do(key, http.MethodGet, "/v1/errors/counts", nil).ok(&counts)
 	if len(counts.Counts) != 1 || counts.Counts[0].Table != dol {
 		t.Errorf("counts are %+v", counts)
 	}
-	var page client.ErrorPage
+	var page recoup.ErrorPage
 	w.do(key, http.MethodGet, "/v1/errors", nil).ok(&page)
 	if len(page.Errors) != 1 || page.Errors[0].ID != mine.ID {
 		t.Errorf("the list is %+v", page)
 	}
 	w.do(key, http.MethodGet, "/v1/errors?hub="+peopleHub, nil).failed(http.StatusForbidden, fault.CodeInsufficientPermissions)
 
-	var batch client.ReportedBatch
-	w.do(key, http.MethodPost, "/v1/errors/batch", client.ReportBatch{Reports: []recoup.Report{
+	var batch recoup.ReportedBatch
+	w.do(key, http.MethodPost, "/v1/errors/batch", recoup.ReportBatch{Reports: []recoup.Report{
 		{Table: people, EntityID: "CO-2", Code: "TIMEOUT"}, {Table: dol, EntityID: "CO-2", Code: "TIMEOUT"},
 	}}).ok(&batch)
 	if batch.Items[0].Result != nil || !strings.Contains(string(batch.Items[0].Failure), "INSUFFICIENT_PERMISSIONS") || batch.Items[1].Result == nil {
@@ -195,17 +194,17 @@ func TestOneHub(t *testing.T) {
 	}
 
 	var bulk recoup.BulkResult
-	w.do(key, http.MethodPost, "/v1/errors/park", client.Bulk{Act: client.Act{Reason: "wait"}, IDs: []recoup.ID{theirs.ID, mine.ID}}).ok(&bulk)
+	w.do(key, http.MethodPost, "/v1/errors/park", recoup.BulkAct{Act: recoup.Act{Reason: "wait"}, IDs: []recoup.ID{theirs.ID, mine.ID}}).ok(&bulk)
 	if bulk.Applied != 1 || len(bulk.Refused) != 1 || bulk.Refused[0].ID != theirs.ID {
 		t.Errorf("bulk by ids: %+v", bulk)
 	}
-	w.do(key, http.MethodPost, "/v1/errors/park", client.Bulk{Act: client.Act{Reason: "wait"}, All: true, Preview: true}).ok(&bulk)
+	w.do(key, http.MethodPost, "/v1/errors/park", recoup.BulkAct{Act: recoup.Act{Reason: "wait"}, All: true, Preview: true}).ok(&bulk)
 	if bulk.Matched != 2 {
 		t.Errorf("bulk over all matches %d, want the two of the hub", bulk.Matched)
 	}
 
 	w.wait(1)
-	var claimed client.Claimed
+	var claimed recoup.RetryClaimed
 	w.do("worker"+onlyDOL, http.MethodPost, "/v1/retries/claim", recoup.RetryClaim{Worker: "w", Limit: 100}).ok(&claimed)
 	for _, e := range claimed.Errors {
 		if e.Table != dol {

@@ -6,7 +6,6 @@ import (
 	"testing"
 
 	"github.com/recoup-dev/recoup"
-	"github.com/recoup-dev/recoup/client"
 )
 
 // misleading are pieces of JSON strings that make a name look like another one, and
@@ -75,11 +74,11 @@ func TestStoredAddresses(t *testing.T) {
 	w := newWorld(t)
 	letter := w.letter(recoup.StepTriaged)
 	for _, address := range []string{"javascript:alert(1)", "data:text/html,x", "file:///etc/passwd", "//example.org", "JaVaScRiPt://example.org/%0aalert(1)"} {
-		w.post("/v1/gate-zero/intakes", client.NewIntake{CompanyName: "Acme", LinkedInURL: address}).invalid("linkedin_url", "scheme")
+		w.post("/v1/gate-zero/intakes", recoup.NewIntake{CompanyName: "Acme", LinkedInURL: address}).invalid("linkedin_url", "scheme")
 		w.post("/v1/dead-letters/"+letter.ErrorID.String()+"/remediate", recoup.Remediation{Link: address, Corrected: "the title"}).invalid("link", "scheme")
 	}
 	for _, address := range []string{"", "https://www.linkedin.com/company/example", "linkedin.com/company/example"} {
-		w.post("/v1/gate-zero/intakes", client.NewIntake{CompanyName: "Acme" + address, LinkedInURL: address}).ok()
+		w.post("/v1/gate-zero/intakes", recoup.NewIntake{CompanyName: "Acme" + address, LinkedInURL: address}).ok()
 	}
 }
 

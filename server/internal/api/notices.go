@@ -4,12 +4,11 @@ import (
 	"context"
 	"slices"
 
-	"github.com/recoup-dev/recoup"
-	"github.com/recoup-dev/recoup/client"
 	"github.com/recoup-dev/recoup/fault"
 	"github.com/recoup-dev/recoup/server/internal/check"
 	"github.com/recoup-dev/recoup/server/internal/httpapi"
 	"github.com/recoup-dev/recoup/server/internal/notify"
+	"github.com/recoup-dev/recoup/server/internal/wire"
 )
 
 // Channels are the node's notification channels.
@@ -20,7 +19,7 @@ type Channels interface {
 	TestChannel(ctx context.Context, name, by string) (reason string, err error)
 
 	// Channels returns how they do, and which the node lacks.
-	Channels() []recoup.Channel
+	Channels() []wire.Channel
 }
 
 // actChannelTest is how the audit names a message that tries a channel.
@@ -37,37 +36,37 @@ func noticeRoutes() []*httpapi.Route {
 }
 
 type noticesIn struct {
-	recoup.NoticeFilter
+	wire.NoticeFilter
 	httpapi.Page
 }
 
-func (a *API) listNotices(c *httpapi.Call, in *noticesIn) (client.NoticePage, error) {
+func (a *API) listNotices(c *httpapi.Call, in *noticesIn) (wire.NoticePage, error) {
 	at, err := in.StorePage()
 	if err != nil {
-		return client.NoticePage{}, err
+		return wire.NoticePage{}, err
 	}
-	if in.Kind != "" && !slices.Contains(recoup.NoticeKinds(), in.Kind) {
-		return client.NoticePage{}, fault.BadField("kind", "enum", "kind must be one of the kinds of notices, such as PARKED or ALERT")
+	if in.Kind != "" && !slices.Contains(wire.NoticeKinds(), in.Kind) {
+		return wire.NoticePage{}, fault.BadField("kind", "enum", "kind must be one of the kinds of notices, such as PARKED or ALERT")
 	}
 	if err := check.Identifier("to", in.To); in.To != "" && err != nil {
-		return client.NoticePage{}, err
+		return wire.NoticePage{}, err
 	}
 	list, cursor, err := a.Store.Notices(c.Context(), in.NoticeFilter, at)
-	return client.NoticePage{Notices: httpapi.Each(list, notify.Public), Next: httpapi.NextCursor(cursor)}, err
+	return wire.NoticePage{Notices: httpapi.Each(list, notify.Public), Next: httpapi.NextCursor(cursor)}, err
 }
 
-type resendIn struct{ Body client.NoticeResend }
+type resendIn struct{ Body wire.NoticeResend }
 
-func (a *API) resendNotices(c *httpapi.Call, in *resendIn) (client.NoticeResent, error) {
+func (a *API) resendNotices(c *httpapi.Call, in *resendIn) (wire.NoticeResent, error) {
 	if err := check.Reason(in.Body.Reason); err != nil {
-		return client.NoticeResent{}, err
+		return wire.NoticeResent{}, err
 	}
 	n, err := a.Store.ResendNotices(c.Context(), in.Body.IDs, c.Act(in.Body.Reason))
-	return client.NoticeResent{Resent: n}, err
+	return wire.NoticeResent{Resent: n}, err
 }
 
-func (a *API) listChannels(*httpapi.Call, *struct{}) (client.Channels, error) {
-	return client.Channels{Node: a.Node, Channels: a.Channels.Channels()}, nil
+func (a *API) listChannels(*httpapi.Call, *struct{}) (wire.Channels, error) {
+	return wire.Channels{Node: a.Node, Channels: a.Channels.Channels()}, nil
 }
 
 type testChannelIn struct {
@@ -77,11 +76,11 @@ type testChannelIn struct {
 
 // testChannel tries a channel. That it does not work is an answer, and no failure of
 // the request.
-func (a *API) testChannel(c *httpapi.Call, in *testChannelIn) (client.ChannelTest, error) {
+func (a *API) testChannel(c *httpapi.Call, in *testChannelIn) (wire.ChannelTest, error) {
 	reason, err := a.Channels.TestChannel(c.Context(), in.Name, c.Caller.Name)
 	if err != nil {
-		return client.ChannelTest{}, err
+		return wire.ChannelTest{}, err
 	}
 	entry := c.Act("").On(actChannelTest, in.Name, map[string]any{"accepted": reason == ""})
-	return client.ChannelTest{Channel: in.Name, Accepted: reason == "", Reason: reason}, a.Store.AppendAudit(c.Context(), entry)
+	return wire.ChannelTest{Channel: in.Name, Accepted: reason == "", Reason: reason}, a.Store.AppendAudit(c.Context(), entry)
 }

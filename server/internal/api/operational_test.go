@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/recoup-dev/recoup"
-	"github.com/recoup-dev/recoup/client"
 )
 
 // Operational failures wait 5, 10 and 15 minutes (spec 000, 5.1), whatever their
@@ -40,13 +39,13 @@ func waits(w *world, entity, code string) {
 			w.Errorf("%s waits %v before retry %d", code, wait, n)
 		}
 		w.wait(e.NextRetryAt.Sub(w.clock()))
-		var claimed client.Claimed
+		var claimed recoup.RetryClaimed
 		w.post("/v1/retries/claim", recoup.RetryClaim{Tables: []string{dol}, Worker: "w", Limit: 1}).ok(&claimed)
 		if len(claimed.Errors) != 1 || claimed.Errors[0].ID != e.ID {
 			w.Fatalf("%s: claimed %+v", code, claimed.Errors)
 		}
-		var out client.Acted
-		w.do("worker", http.MethodPost, "/v1/retries/"+e.ID.String()+"/fail", client.Result{LeaseToken: claimed.Errors[0].LeaseToken, Code: code}).ok(&out)
+		var out recoup.ActResult
+		w.do("worker", http.MethodPost, "/v1/retries/"+e.ID.String()+"/fail", recoup.RetryResult{LeaseToken: claimed.Errors[0].LeaseToken, Code: code}).ok(&out)
 		e = out.Error
 	}
 	if e.State != recoup.Parked || e.ParkReason != "MAX_RETRIES_EXCEEDED" {
@@ -63,11 +62,11 @@ func TestAutoParkRecordsItsCount(t *testing.T) {
 	e := w.report(table, "CO-1", func(r *recoup.Report) { r.Code = "DOMAIN_NOT_FOUND" })
 	for e.State == recoup.RetryPending {
 		claimed := w.claim(table)
-		var out client.Acted
-		w.do("worker", http.MethodPost, "/v1/retries/"+e.ID.String()+"/fail", client.Result{LeaseToken: claimed[0].LeaseToken, Code: "DOMAIN_NOT_FOUND"}).ok(&out)
+		var out recoup.ActResult
+		w.do("worker", http.MethodPost, "/v1/retries/"+e.ID.String()+"/fail", recoup.RetryResult{LeaseToken: claimed[0].LeaseToken, Code: "DOMAIN_NOT_FOUND"}).ok(&out)
 		e = out.Error
 	}
-	var history client.History
+	var history recoup.ErrorHistory
 	w.get("/v1/errors/" + e.ID.String() + "/history").ok(&history)
 	counted := func(h recoup.Transition) bool {
 		return strings.Contains(h.Reason, "failure 3 of 3 of domain-lookup for this entity")

@@ -5,7 +5,6 @@ import (
 	"net/http"
 
 	"github.com/recoup-dev/recoup"
-	"github.com/recoup-dev/recoup/client"
 	"github.com/recoup-dev/recoup/fault"
 	"github.com/recoup-dev/recoup/server/internal/engine"
 	"github.com/recoup-dev/recoup/server/internal/httpapi"
@@ -37,21 +36,21 @@ func operationRoutes() []*httpapi.Route {
 	return list
 }
 
-type newOperationIn struct{ Body client.NewOperation }
+type newOperationIn struct{ Body recoup.NewOperation }
 
 type confirmationIn struct {
 	httpapi.IDParam
-	Body client.Act
+	Body recoup.Act
 }
 
 type operationActIn struct {
 	httpapi.IDParam
-	Body client.OperationAct
+	Body recoup.OperationAct
 }
 
 // operationOf reads a request for an operation. The filter is kept as it was sent, so that
 // people can see what they asked for.
-func (a *API) operationOf(b client.NewOperation) (engine.NewOperation, error) {
+func (a *API) operationOf(b recoup.NewOperation) (engine.NewOperation, error) {
 	var bad fault.FieldErrors
 	filter, err := a.filterOf(b.Filter)
 	bad.Merge(err)
@@ -74,10 +73,10 @@ func (a *API) checkOperation(_ *httpapi.Call, in *newOperationIn) error {
 // sampleSize is how many members the answer to a new operation shows.
 const sampleSize = 10
 
-func (a *API) createOperation(c *httpapi.Call, in *newOperationIn) (client.FrozenOperation, error) {
+func (a *API) createOperation(c *httpapi.Call, in *newOperationIn) (recoup.FrozenOperation, error) {
 	asked, err := a.operationOf(in.Body)
 	if err != nil {
-		return client.FrozenOperation{}, err
+		return recoup.FrozenOperation{}, err
 	}
 	var o recoup.Operation
 	err = c.InLongTurn(func() (err error) { // it reads up to 100,000 errors
@@ -85,10 +84,10 @@ func (a *API) createOperation(c *httpapi.Call, in *newOperationIn) (client.Froze
 		return err
 	})
 	if err != nil {
-		return client.FrozenOperation{}, err
+		return recoup.FrozenOperation{}, err
 	}
 	sample, _, err := a.Engine.OperationItems(c.Context(), c.Caller, o.ID, "", 0, sampleSize)
-	return client.FrozenOperation{Operation: o, Sample: httpapi.Listed(sample)}, err
+	return recoup.FrozenOperation{Operation: o, Sample: httpapi.Listed(sample)}, err
 }
 
 func (a *API) checkConfirmation(_ *httpapi.Call, in *confirmationIn) error {
@@ -104,13 +103,13 @@ type operationsIn struct {
 	httpapi.Page
 }
 
-func (a *API) listOperations(c *httpapi.Call, in *operationsIn) (client.OperationPage, error) {
+func (a *API) listOperations(c *httpapi.Call, in *operationsIn) (recoup.OperationPage, error) {
 	at, err := in.StorePage()
 	if err != nil {
-		return client.OperationPage{}, err
+		return recoup.OperationPage{}, err
 	}
 	found, cursor, err := a.Engine.Operations(c.Context(), c.Caller, recoup.OperationState(in.State), at)
-	return client.OperationPage{Operations: httpapi.Listed(found), Next: httpapi.NextCursor(cursor)}, err
+	return recoup.OperationPage{Operations: httpapi.Listed(found), Next: httpapi.NextCursor(cursor)}, err
 }
 
 func (a *API) showOperation(c *httpapi.Call, in *httpapi.IDParam) (recoup.Operation, error) {
@@ -124,7 +123,7 @@ type operationItemsIn struct {
 	Limit  int    `query:"limit" minimum:"1" maximum:"1000" default:"100" doc:"rows of a page"`
 }
 
-func (a *API) listOperationItems(c *httpapi.Call, in *operationItemsIn) (client.OperationItems, error) {
+func (a *API) listOperationItems(c *httpapi.Call, in *operationItemsIn) (recoup.OperationItems, error) {
 	items, next, err := a.Engine.OperationItems(c.Context(), c.Caller, in.ID, recoup.OperationResult(in.Result), in.From, in.Limit)
-	return client.OperationItems{Items: httpapi.Listed(items), Next: max(next, 0)}, err
+	return recoup.OperationItems{Items: httpapi.Listed(items), Next: max(next, 0)}, err
 }

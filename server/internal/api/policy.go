@@ -5,36 +5,36 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/recoup-dev/recoup/client"
 	"github.com/recoup-dev/recoup/server/internal/engine"
 	"github.com/recoup-dev/recoup/server/internal/httpapi"
+	"github.com/recoup-dev/recoup/server/internal/wire"
 )
 
-func (a *API) showPolicy(*httpapi.Call, *struct{}) (client.Policy, error) {
+func (a *API) showPolicy(*httpapi.Call, *struct{}) (wire.Policy, error) {
 	p := a.Engine.Policies.Current()
-	return client.Policy{Version: p.Version, Text: p.Text()}, nil
+	return wire.Policy{Version: p.Version, Text: p.Text()}, nil
 }
 
-func (a *API) policyVersions(c *httpapi.Call, in *httpapi.Page) (client.PolicyVersionPage, error) {
+func (a *API) policyVersions(c *httpapi.Call, in *httpapi.Page) (wire.PolicyVersionPage, error) {
 	before, err := strconv.ParseInt(cmp.Or(in.Cursor, "0"), 10, 64)
 	if err != nil || before < 0 {
-		return client.PolicyVersionPage{}, httpapi.BadCursor()
+		return wire.PolicyVersionPage{}, httpapi.BadCursor()
 	}
 	versions, next, err := a.Store.PolicyVersions(c.Context(), before, cmp.Or(in.Limit, 100))
-	out := client.PolicyVersionPage{Versions: httpapi.Listed(versions)}
+	out := wire.PolicyVersionPage{Versions: httpapi.Listed(versions)}
 	if next > 0 {
 		out.Next = strconv.FormatInt(next, 10)
 	}
 	return out, err
 }
 
-type planIn struct{ Body client.PolicyFile }
+type planIn struct{ Body wire.PolicyFile }
 
 func (a *API) planPolicy(c *httpapi.Call, in *planIn) (engine.Plan, error) {
 	return a.Registrar.PlanPolicy(c.Context(), c.Caller, []byte(in.Body.Text))
 }
 
-type putPolicyIn struct{ Body client.PolicyChange }
+type putPolicyIn struct{ Body wire.PolicyChange }
 
 type appliedOut struct {
 	Version string               `json:"version" doc:"as the file names itself"`

@@ -7,8 +7,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/recoup-dev/recoup/client"
+	"github.com/recoup-dev/recoup"
 	"github.com/recoup-dev/recoup/fault"
+	"github.com/recoup-dev/recoup/server/internal/wire"
 )
 
 // changedPolicy is the default policy with other settings of what is not a stored error.
@@ -40,7 +41,7 @@ func changedPolicy(t *testing.T) string {
 func TestRetriesOfThePolicy(t *testing.T) {
 	onBothStores(t, func(w *world) {
 		w.do("", http.MethodGet, "/errors/NETWORK_TIMEOUT", nil).ok() // which is remembered
-		w.do("admin", http.MethodPut, "/v1/policy", client.PolicyChange{Text: changedPolicy(w.T), Reason: "a try"}).ok()
+		w.do("admin", http.MethodPut, "/v1/policy", wire.PolicyChange{Text: changedPolicy(w.T), Reason: "a try"}).ok()
 		for code, want := range map[string]*fault.RetryPolicy{
 			"NETWORK_TIMEOUT":           {MaxAttempts: 9, BaseDelayMS: 250, MaxDelayMS: 8000, BackoffMultiplier: 4, RespectRetryAfter: true},
 			"UPSTREAM_ERROR":            {MaxAttempts: 7, BaseDelayMS: 2000, MaxDelayMS: 30000, BackoffMultiplier: 3, RespectRetryAfter: true},
@@ -70,14 +71,14 @@ func TestRetriesOfThePolicy(t *testing.T) {
 // Spec 003, governance: the policy in force says which keys details may have, and how large they may be.
 func TestDetailsOfThePolicy(t *testing.T) {
 	onBothStores(t, func(w *world) {
-		w.do("admin", http.MethodPut, "/v1/policy", client.PolicyChange{Text: changedPolicy(w.T), Reason: "a try"}).ok()
+		w.do("admin", http.MethodPut, "/v1/policy", wire.PolicyChange{Text: changedPolicy(w.T), Reason: "a try"}).ok()
 		for service, row := range map[string]struct{ sent, kept object }{
 			"key":   {object{"field": "email", "limit": 7}, object{"limit": 7., "retryable": true}},
 			"value": {object{"expected_etag": `W/"9f86d081884c7d65"`, "limit": 7}, object{"limit": 7., "retryable": true}},
 			"total": {object{"existing_id": "01JAH8ZJ0Z", "limit": 1234567890, "window_sec": 1234567890, "expected_etag": "9f86d081", "retryable": true}, object{"limit": 1234567890., "retryable": true}},
 		} {
 			w.post("/v1/events", object{"code": "rate_limited", "service": service, "details": row.sent}, "Prefer", "respond-sync").ok()
-			var page client.EventPage
+			var page recoup.EventPage
 			if w.get("/v1/events?service=" + service).ok(&page); len(page.Events) != 1 || !reflect.DeepEqual(page.Events[0].Details, row.kept) {
 				w.Errorf("of %v is kept %+v, want %v", row.sent, page.Events, row.kept)
 			}
@@ -91,7 +92,7 @@ func TestPolicyOfTomorrow(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	text := strings.Replace(policyText("1.0.1"), "effective: 2026-02-02", "effective: "+w.clock().AddDate(0, 0, 1).Format("2006-01-02"), 1)
-	w.do("admin", http.MethodPut, "/v1/policy", client.PolicyChange{Text: text, Reason: "a try"}).invalid("text", "effective")
+	w.do("admin", http.MethodPut, "/v1/policy", wire.PolicyChange{Text: text, Reason: "a try"}).invalid("text", "effective")
 	w.wait(24 * time.Hour)
-	w.do("admin", http.MethodPut, "/v1/policy", client.PolicyChange{Text: text, Reason: "a try"}).ok()
+	w.do("admin", http.MethodPut, "/v1/policy", wire.PolicyChange{Text: text, Reason: "a try"}).ok()
 }

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/recoup-dev/recoup"
-	"github.com/recoup-dev/recoup/client"
 	"github.com/recoup-dev/recoup/fault"
 	"github.com/recoup-dev/recoup/server/internal/alert"
 	"github.com/recoup-dev/recoup/server/internal/check"
@@ -87,7 +86,7 @@ func blocked(g recoup.Gate) error {
 	return e
 }
 
-type processedIn struct{ Body client.ProcessedBatch }
+type processedIn struct{ Body recoup.ProcessedBatch }
 
 type processedOut struct {
 	Accepted int `json:"accepted" doc:"how many counts were taken"`

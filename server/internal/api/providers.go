@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"github.com/recoup-dev/recoup"
-	"github.com/recoup-dev/recoup/client"
 	"github.com/recoup-dev/recoup/fault"
 	"github.com/recoup-dev/recoup/server/internal/alert"
 	"github.com/recoup-dev/recoup/server/internal/check"
@@ -14,11 +13,12 @@ import (
 	"github.com/recoup-dev/recoup/server/internal/policy"
 	"github.com/recoup-dev/recoup/server/internal/store"
 	"github.com/recoup-dev/recoup/server/internal/store/sqldb"
+	"github.com/recoup-dev/recoup/server/internal/wire"
 )
 
-func (a *API) providers(c *httpapi.Call, _ *struct{}) (client.Providers, error) {
+func (a *API) providers(c *httpapi.Call, _ *struct{}) (recoup.ProviderList, error) {
 	rows, err := a.Store.Providers(c.Context())
-	return client.Providers{Providers: httpapi.Each(a.Engine.Policies.Current().Providers, func(g policy.ProviderGroup) recoup.Provider {
+	return recoup.ProviderList{Providers: httpapi.Each(a.Engine.Policies.Current().Providers, func(g policy.ProviderGroup) recoup.Provider {
 		return providerOf(&g, rows)
 	})}, err
 }
@@ -37,7 +37,7 @@ func providerOf(g *policy.ProviderGroup, rows []recoup.Provider) recoup.Provider
 
 type switchIn struct {
 	Group string `path:"group" doc:"a group of the policy"`
-	Body  client.ProviderSwitch
+	Body  wire.ProviderSwitch
 }
 
 // switchProvider uses another provider. That it is in use already is as good.
@@ -81,7 +81,7 @@ func (a *API) checkProvider(_ *httpapi.Call, in *switchIn) error {
 	return checkSwitch(&groups[i], in.Body)
 }
 
-func checkSwitch(g *policy.ProviderGroup, s client.ProviderSwitch) error {
+func checkSwitch(g *policy.ProviderGroup, s wire.ProviderSwitch) error {
 	var bad fault.FieldErrors
 	if !slices.Contains(g.Members, s.To) {
 		bad.Addf("to", "known", "to must be a member of the group: %s", strings.Join(g.Members, ", "))

@@ -11,8 +11,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/recoup-dev/recoup/client"
+	"github.com/recoup-dev/recoup"
 	"github.com/recoup-dev/recoup/server/internal/api"
+	"github.com/recoup-dev/recoup/server/internal/wire"
 )
 
 const (
@@ -70,18 +71,18 @@ func TestReasonsAreRedacted(t *testing.T) {
 func (w *world) effective(rt api.RouteInfo) (path string, body any) {
 	w.Helper()
 	path, body = examples()[rt.Name()].make(w, dol)
-	bulk, isBulk := body.(client.Bulk)
+	bulk, isBulk := body.(recoup.BulkAct)
 	switch {
 	case isBulk:
 		var preview struct{ Token string }
 		w.post(path, bulk).ok(&preview)
-		body = client.Bulk{Act: bulk.Act, Token: preview.Token}
+		body = recoup.BulkAct{Act: bulk.Act, Token: preview.Token}
 	case rt.Name() == "PUT /v1/policy":
-		body = client.PolicyChange{Text: pipelinePolicy("1.0.2"), Rebase: true}
+		body = wire.PolicyChange{Text: pipelinePolicy("1.0.2"), Rebase: true}
 	case rt.Name() == "DELETE /cl/gate-zero/kill-switch":
 		w.post(path, nil).ok()
 	case strings.HasSuffix(rt.Path, "/resume"):
-		w.post(strings.TrimSuffix(path, "resume")+"pause", client.Act{Reason: "first"}).ok()
+		w.post(strings.TrimSuffix(path, "resume")+"pause", recoup.Act{Reason: "first"}).ok()
 	}
 	return path, body
 }

@@ -1,14 +1,13 @@
 package api
 
 import (
-	"github.com/recoup-dev/recoup"
-	"github.com/recoup-dev/recoup/client"
 	"github.com/recoup-dev/recoup/server/internal/httpapi"
+	"github.com/recoup-dev/recoup/server/internal/wire"
 )
 
 // Receivers are the addresses that the node delivers work to.
 type Receivers interface {
-	Receivers() []recoup.Receiver
+	Receivers() []wire.Receiver
 }
 
 // receiverRoutes are about delivered work.
@@ -18,6 +17,6 @@ func receiverRoutes() []*httpapi.Route {
 	}
 }
 
-func (a *API) listReceivers(*httpapi.Call, *struct{}) (client.Receivers, error) {
-	return client.Receivers{Node: a.Node, Receivers: a.Receivers.Receivers()}, nil
+func (a *API) listReceivers(*httpapi.Call, *struct{}) (wire.Receivers, error) {
+	return wire.Receivers{Node: a.Node, Receivers: a.Receivers.Receivers()}, nil
 }

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/recoup-dev/recoup"
-	"github.com/recoup-dev/recoup/client"
 	"github.com/recoup-dev/recoup/fault"
 	"github.com/recoup-dev/recoup/internal/redact"
 	"github.com/recoup-dev/recoup/server/internal/httpapi"
@@ -98,18 +97,18 @@ func (a *API) putCode(c *httpapi.Call, in *putCodeIn) (*fault.Definition, error)
 	return stored, nil
 }
 
-type classifyIn struct{ Body client.RawFailure }
+type classifyIn struct{ Body fault.RawFailure }
 
-func (a *API) classify(c *httpapi.Call, in *classifyIn) (client.Classified, error) {
+func (a *API) classify(c *httpapi.Call, in *classifyIn) (fault.Classified, error) {
 	verdict, err := a.judge(c, in)
 	if err != nil {
-		return client.Classified{}, err
+		return fault.Classified{}, err
 	}
 	def, ok := a.Registrar.Codes().Lookup(verdict.Code)
 	if !ok {
 		def, _, _ = a.Registrar.Codes().Fold("UNREGISTERED_CODE")
 	}
-	out := client.Classified{
+	out := fault.Classified{
 		Code: verdict.Code, Retryable: verdict.Retryable(repeatable(in.Body.Idempotent)...), Scope: verdict.Scope,
 		RetryAfter: int(verdict.RetryAfter.Seconds()), Details: verdict.Details, Definition: *def,
 	}
@@ -165,7 +164,7 @@ func (a *API) judge(c *httpapi.Call, in *classifyIn) (fault.Verdict, error) {
 
 // judgeProvider classifies a failure by the rules of its provider. Some providers answer
 // with a status that HTTP does not have, such as 999.
-func judgeProvider(b *client.RawFailure, header http.Header, now time.Time) (fault.Verdict, error) {
+func judgeProvider(b *fault.RawFailure, header http.Header, now time.Time) (fault.Verdict, error) {
 	provider, ok := fault.DefaultProviders().Lookup(b.Provider)
 	if !ok {
 		return fault.Verdict{}, fault.BadField("provider", "known", "provider must be one of %s", strings.Join(fault.DefaultProviders().Names(), ", "))

@@ -10,10 +10,10 @@ import (
 	"time"
 
 	"github.com/recoup-dev/recoup"
-	"github.com/recoup-dev/recoup/client"
 	"github.com/recoup-dev/recoup/fault"
 	"github.com/recoup-dev/recoup/server/internal/app"
 	"github.com/recoup-dev/recoup/server/internal/engine"
+	"github.com/recoup-dev/recoup/server/internal/wire"
 )
 
 // A code is registered, counts from then on, and can be changed by who made it;
@@ -104,7 +104,7 @@ func TestClassify(t *testing.T) {
 		"with a message":     {object{"provider": "neon", "sqlstate": "40001", "message": "could not serialize access"}, fault.CodeTransactionConflict, true, 0},
 		"an unknown message": {object{"provider": "neon", "message": "something new"}, fault.CodeInternalError, false, 0},
 	} {
-		var out client.Classified
+		var out fault.Classified
 		w.post("/v1/classify", row.body).ok(&out)
 		if out.Code != row.code || out.Retryable != row.retryable || out.RetryAfter != row.after || out.Definition.Code == "" {
 			t.Errorf("%s: %+v", name, out)
@@ -141,7 +141,7 @@ func TestPolicy(t *testing.T) {
 	next := strings.Replace(policyText("1.1.0"), "people-intelligence:\n    name: People Intelligence\n    team: people-intelligence-team\n    lead: people-intelligence-lead\n    overrides:\n      ttl: MEDIUM",
 		"people-intelligence:\n    name: People Intelligence\n    team: people-intelligence-team\n    lead: people-intelligence-lead\n    overrides:\n      ttl: SHORT", 1)
 	var plan engine.Plan
-	w.do("operator", http.MethodPost, "/v1/policy/plan", client.PolicyFile{Text: next}).ok(&plan)
+	w.do("operator", http.MethodPost, "/v1/policy/plan", wire.PolicyFile{Text: next}).ok(&plan)
 	if plan.Version != "1.1.0" || plan.Open != 2 || plan.Moved != 2 || plan.Changed != 1 || plan.Changes[0].Kind != engine.ChangeSooner || plan.Changes[0].IDs[0] != e.ID {
 		t.Errorf("the plan is %+v", plan)
 	}
@@ -150,7 +150,7 @@ func TestPolicy(t *testing.T) {
 		Added   bool
 		Rebased engine.RebaseResult
 	}
-	change := client.PolicyChange{Text: next, Rebase: true, Reason: "people change sooner"}
+	change := wire.PolicyChange{Text: next, Rebase: true, Reason: "people change sooner"}
 	w.do("admin", http.MethodPut, "/v1/policy", change).ok(&applied)
 	if applied.Version != "1.1.0" || !applied.Added || string(mustJSON(applied.Rebased.Plan)) != string(mustJSON(plan)) {
 		t.Errorf("applied %+v, planned %+v", applied, plan)
@@ -165,12 +165,12 @@ func TestPolicy(t *testing.T) {
 		t.Errorf("again: %+v", applied)
 	}
 
-	w.do("admin", http.MethodPut, "/v1/policy", client.PolicyChange{Text: policyText("1.1.0"), Reason: "r"}).failed(http.StatusConflict, fault.CodeDuplicateRecord)
-	w.do("operator", http.MethodPost, "/v1/policy/plan", client.PolicyFile{Text: policyText("1.1.0")}).failed(http.StatusConflict, fault.CodeDuplicateRecord)
+	w.do("admin", http.MethodPut, "/v1/policy", wire.PolicyChange{Text: policyText("1.1.0"), Reason: "r"}).failed(http.StatusConflict, fault.CodeDuplicateRecord)
+	w.do("operator", http.MethodPost, "/v1/policy/plan", wire.PolicyFile{Text: policyText("1.1.0")}).failed(http.StatusConflict, fault.CodeDuplicateRecord)
 	for _, bad := range []string{"", "version: [", strings.Replace(policyText("1.2.0"), "ttl: LONG", "ttl: ETERNAL", 1), "version: 1\n\x00"} {
 		for _, got := range []*answer{
-			w.do("admin", http.MethodPut, "/v1/policy", client.PolicyChange{Text: bad, Reason: "r"}),
-			w.post("/v1/policy/plan", client.PolicyFile{Text: bad}),
+			w.do("admin", http.MethodPut, "/v1/policy", wire.PolicyChange{Text: bad, Reason: "r"}),
+			w.post("/v1/policy/plan", wire.PolicyFile{Text: bad}),
 		} {
 			e := got.failed(http.StatusBadRequest, fault.CodeValidationError)
 			if f := e.Fields; !slices.ContainsFunc(f, func(f fault.FieldError) bool { return strings.HasPrefix(f.Message, "line ") }) {
@@ -178,7 +178,7 @@ func TestPolicy(t *testing.T) {
 			}
 		}
 	}
-	var now client.Policy
+	var now wire.Policy
 	w.get("/v1/policy").ok(&now)
 	if now.Version != "1.1.0" || now.Text != next {
 		t.Errorf("in force is %s", now.Version)
@@ -206,7 +206,7 @@ func TestPromotion(t *testing.T) {
 	if blockers, _ := refused.Details["blockers"].([]any); len(blockers) != 1 || refused.Details["opens_at"] == nil {
 		t.Errorf("details are %v", refused.Details)
 	}
-	w.post("/v1/errors/"+e.ID.String()+"/resolve", client.Act{Reason: "done"}).ok()
+	w.post("/v1/errors/"+e.ID.String()+"/resolve", recoup.Act{Reason: "done"}).ok()
 	var done recoup.Promoted
 	w.do("worker", http.MethodPost, "/v1/promotions", promotion).ok(&done)
 	if done.EntityID != entity || done.By != "worker" || done.Seq == 0 {

@@ -4,7 +4,6 @@ import (
 	"net/http"
 
 	"github.com/recoup-dev/recoup"
-	"github.com/recoup-dev/recoup/client"
 	"github.com/recoup-dev/recoup/server/internal/deadletter"
 	"github.com/recoup-dev/recoup/server/internal/httpapi"
 )
@@ -36,12 +35,12 @@ func replayRoutes() []*httpapi.Route {
 
 type replayActIn struct {
 	httpapi.IDParam
-	Body client.ReplayAct
+	Body recoup.ReplayAct
 }
 
 type replayLetterIn struct {
 	httpapi.IDParam
-	Body client.SingleReplay
+	Body recoup.SingleReplay
 }
 
 // replay is a replay of the dead letter alone.
@@ -78,13 +77,13 @@ type replaysIn struct {
 	httpapi.Page
 }
 
-func (a *API) listReplays(c *httpapi.Call, in *replaysIn) (client.ReplayPage, error) {
+func (a *API) listReplays(c *httpapi.Call, in *replaysIn) (recoup.ReplayPage, error) {
 	at, err := in.StorePage()
 	if err != nil {
-		return client.ReplayPage{}, err
+		return recoup.ReplayPage{}, err
 	}
 	found, cursor, err := a.Letters.Replays(c.Context(), c.Caller, recoup.ReplayState(in.State), at)
-	return client.ReplayPage{Replays: found, Next: httpapi.NextCursor(cursor)}, err
+	return recoup.ReplayPage{Replays: found, Next: httpapi.NextCursor(cursor)}, err
 }
 
 func (a *API) showReplay(c *httpapi.Call, in *httpapi.IDParam) (recoup.ReplayDetails, error) {
@@ -100,7 +99,7 @@ type replayItemsIn struct {
 	Limit int    `query:"limit" minimum:"1" maximum:"1000" default:"100" doc:"rows of a page"`
 }
 
-func (a *API) listReplayItems(c *httpapi.Call, in *replayItemsIn) (client.ReplayItems, error) {
+func (a *API) listReplayItems(c *httpapi.Call, in *replayItemsIn) (recoup.ReplayItems, error) {
 	items, next, err := a.Letters.Items(c.Context(), c.Caller, in.ID, recoup.ItemState(in.State), in.From, in.Limit)
-	return client.ReplayItems{Items: httpapi.Listed(items), Next: max(next, 0)}, err
+	return recoup.ReplayItems{Items: httpapi.Listed(items), Next: max(next, 0)}, err
 }

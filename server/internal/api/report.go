@@ -10,7 +10,6 @@ import (
 	"strconv"
 
 	"github.com/recoup-dev/recoup"
-	"github.com/recoup-dev/recoup/client"
 	"github.com/recoup-dev/recoup/fault"
 	"github.com/recoup-dev/recoup/server/internal/engine"
 	"github.com/recoup-dev/recoup/server/internal/httpapi"
@@ -47,7 +46,7 @@ func (a *API) checkReport(c *httpapi.Call, in *reportIn) error {
 	return a.Engine.CheckReport(&r)
 }
 
-type reportBatchIn struct{ Body client.ReportBatch }
+type reportBatchIn struct{ Body recoup.ReportBatch }
 
 // The shape and the rules of one report among many.
 var (
@@ -115,12 +114,12 @@ func joined(wrong []error) error {
 
 func reportAt(i int) string { return "reports[" + strconv.Itoa(i) + "]" }
 
-func (a *API) reportBatch(c *httpapi.Call, in *reportBatchIn) (client.ReportedBatch, error) {
+func (a *API) reportBatch(c *httpapi.Call, in *reportBatchIn) (recoup.ReportedBatch, error) {
 	return a.reportItems(c, in.Body.Reports, make([]error, len(in.Body.Reports)))
 }
 
 // reportItems records the reports with which nothing is wrong yet.
-func (a *API) reportItems(c *httpapi.Call, items []recoup.Report, wrong []error) (client.ReportedBatch, error) {
+func (a *API) reportItems(c *httpapi.Call, items []recoup.Report, wrong []error) (recoup.ReportedBatch, error) {
 	receipts := make([]*store.Receipt, 0, len(items))
 	answers, err := answerItems(c, len(items), func(i int) (r recoup.Report, err error) {
 		if err = wrong[i]; err == nil {
@@ -141,5 +140,5 @@ func (a *API) reportItems(c *httpapi.Call, items []recoup.Report, wrong []error)
 		o.Error = o.Error.Public()
 		return &o.Reported, nil
 	})
-	return client.ReportedBatch{Items: answers}, err
+	return recoup.ReportedBatch{Items: answers}, err
 }

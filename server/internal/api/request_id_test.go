@@ -6,7 +6,6 @@ import (
 	"testing"
 
 	"github.com/recoup-dev/recoup"
-	"github.com/recoup-dev/recoup/client"
 	"github.com/recoup-dev/recoup/fault"
 )
 
@@ -33,7 +32,7 @@ func TestSuccessCarriesTheRequestID(t *testing.T) {
 		if ids[0] != ids[1] {
 			w.Errorf("the report was carried out twice: %v", ids)
 		}
-		counted := client.ProcessedBatch{Counts: []client.Processed{{Table: dol, Count: 1}}}
+		counted := recoup.ProcessedBatch{Counts: []recoup.Processed{{Table: dol, Count: 1}}}
 		if got := w.post("/v1/processed", counted, fault.RequestIDHeader, "req_3").ok().Body.String(); got != `{"accepted":1,"request_id":"req_3"}`+"\n" {
 			w.Errorf("a count is answered %q", got)
 		}

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/recoup-dev/recoup"
-	"github.com/recoup-dev/recoup/client"
 	"github.com/recoup-dev/recoup/fault"
 	"github.com/recoup-dev/recoup/server/internal/api"
 )
@@ -108,9 +107,9 @@ func TestIdempotencyOfMany(t *testing.T) {
 				})
 			}
 			wait.Wait()
-			var page client.ErrorPage
+			var page recoup.ErrorPage
 			w.get("/v1/errors").ok(&page)
-			var events client.EventPage
+			var events recoup.EventPage
 			w.get("/v1/events").ok(&events)
 			if len(ids.m) != 1 || len(promotions.m) != 1 || len(page.Errors) != 1 || len(events.Events) != 1 {
 				t.Errorf("%d ids, %d promotions, %d errors, %d events", len(ids.m), len(promotions.m), len(page.Errors), len(events.Events))
@@ -142,7 +141,7 @@ func TestIdempotencyKeys(t *testing.T) {
 	send("ingest", "CO-1", "k").ok()
 	send("worker", "CO-2", "k").ok()
 	send("ingest", "CO-2", "k").failed(http.StatusConflict, fault.CodeIdempotencyConflict)
-	w.do("ingest", http.MethodPost, "/v1/errors/batch", client.ReportBatch{Reports: []recoup.Report{{Table: dol, Code: "TIMEOUT"}}}, "Idempotency-Key", "k").ok()
+	w.do("ingest", http.MethodPost, "/v1/errors/batch", recoup.ReportBatch{Reports: []recoup.Report{{Table: dol, Code: "TIMEOUT"}}}, "Idempotency-Key", "k").ok()
 	w.wait(25 * time.Hour)
 	send("ingest", "CO-3", "k").ok()
 	for _, bad := range []string{"", strings.Repeat("k", 201), "a\tb", "schlüssel"} {
@@ -157,10 +156,10 @@ func TestIdempotencyKeys(t *testing.T) {
 func TestIdempotencyOfBatches(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	batch := client.ReportBatch{Reports: []recoup.Report{
+	batch := recoup.ReportBatch{Reports: []recoup.Report{
 		{Table: dol, EntityID: "CO-1", Code: "TIMEOUT"}, {Table: dol, EntityID: " CO-2", Code: "TIMEOUT"}, {Table: dol, EntityID: "CO-3", Code: "TIMEOUT"},
 	}}
-	var answers [2]client.ReportedBatch
+	var answers [2]recoup.ReportedBatch
 	for i := range answers {
 		w.post("/v1/errors/batch", batch, "Idempotency-Key", "k").ok(&answers[i])
 	}
@@ -175,7 +174,7 @@ func TestIdempotencyOfBatches(t *testing.T) {
 	}
 	other := batch
 	other.Reports = batch.Reports[:1]
-	var conflict client.ReportedBatch
+	var conflict recoup.ReportedBatch
 	w.post("/v1/errors/batch", other, "Idempotency-Key", "k").ok(&conflict)
 	var e fault.Error
 	if err := json.Unmarshal(conflict.Items[0].Failure, &e); err != nil || e.Code != fault.CodeIdempotencyConflict {

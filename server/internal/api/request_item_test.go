@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/recoup-dev/recoup"
-	"github.com/recoup-dev/recoup/client"
 	"github.com/recoup-dev/recoup/fault"
 )
 
@@ -40,7 +39,7 @@ func TestOneBadItemNeverLosesABatch(t *testing.T) {
 			"a list": {"application/json", `[` + strings.Join(items, ",") + `]`, [4]string{"[1].event_id", "[2].ts [2].http_status", "[3]", "[4].ts"}},
 			"lines":  {lines, strings.Join(items, "\n"), [4]string{"event_id", "ts http_status", "body", "ts"}},
 		} {
-			var out client.EventsAccepted
+			var out recoup.EventsAccepted
 			got := w.do("ingest", http.MethodPost, "/v1/events", row.body, "Content-Type", row.media, "Prefer", "respond-sync").ok(&out)
 			if out.Accepted != 2 || out.NRefused != 4 || !out.Durable || len(out.Refused) != 4 {
 				t.Fatalf("%s: %s", name, got.Body)
@@ -51,7 +50,7 @@ func TestOneBadItemNeverLosesABatch(t *testing.T) {
 				}
 			}
 		}
-		var page client.EventPage
+		var page recoup.EventPage
 		w.get("/v1/events?service=s").ok(&page)
 		if len(page.Events) != 6 {
 			t.Errorf("stored are %d events", len(page.Events))
@@ -65,16 +64,16 @@ func TestOneBadItemNeverLosesABatch(t *testing.T) {
 func TestBadItemListsEverything(t *testing.T) {
 	onBoth(t, func(t *testing.T, w *world) {
 		const good, bad = `{"code":"TIMEOUT","service":"s"}`, `{"code":"b d","service":" s","ts":"yesterday","event_id":"17"}`
-		var events client.EventsAccepted
+		var events recoup.EventsAccepted
 		w.do("ingest", http.MethodPost, "/v1/events", `{"events":[`+good+`,`+bad+`]}`).ok(&events)
 		wrong(t, events.Refused[0].Failure, map[string]any{
 			"events[1].ts": "yesterday", "events[1].code": "b d", "events[1].service": " s", "events[1].event_id": "17",
 		})
-		var lined client.EventsAccepted
+		var lined recoup.EventsAccepted
 		w.do("ingest", http.MethodPost, "/v1/events", good+"\n"+bad, "Content-Type", lines).ok(&lined)
 		wrong(t, lined.Refused[0].Failure, map[string]any{"ts": "yesterday", "code": "b d", "service": " s", "event_id": "17"})
 
-		var reports client.ReportedBatch
+		var reports recoup.ReportedBatch
 		w.do("ingest", http.MethodPost, "/v1/errors/batch", `{"reports":[{"table":"`+dol+`","entity_id":"e1","code":"TIMEOUT"},
 			{"table":"`+dol+`","entity_id":7,"code":"b d","severity":"BAD"},
 			{"table":"`+dol+`","entity_id":" e3","code":"TIMEOUT","severity":"BAD"}]}`).ok(&reports)
@@ -102,7 +101,7 @@ func (w *world) drops(t *testing.T, want map[string]int64) {
 	t.Helper()
 	var got map[string]int64
 	for range 100 { // the writer brings counts to the store every second, and at once when it is asked to
-		var drops client.Drops
+		var drops recoup.DropCounts
 		w.get("/v1/stats/drops").ok(&drops)
 		got = map[string]int64{}
 		for _, d := range drops.Drops {
@@ -129,7 +128,7 @@ func TestOneBadReportNeverLosesABatch(t *testing.T) {
 			{"table":"` + dol + `","entity_id":"e3","code":"not a code"},
 			null,
 			{"table":"` + dol + `","entity_id":"e5","code":"TIMEOUT"}]}`
-		var out client.ReportedBatch
+		var out recoup.ReportedBatch
 		got := w.do("ingest", http.MethodPost, "/v1/errors/batch", body).ok(&out)
 		if len(out.Items) != 5 || out.Items[0].Result == nil || out.Items[4].Result == nil {
 			t.Fatalf("got %s", got.Body)
@@ -157,7 +156,7 @@ func TestRetryableRateIsOneNumber(t *testing.T) {
 			{"code":"VALIDATION_ERROR","service":"s","details":{"retryable":true}},
 			{"code":"SOMETHING_NEW","service":"s","details":{"prompt":"dropped"}}]}`, "Prefer", "respond-sync").ok()
 		w.report(dol, "e1", func(r *recoup.Report) { r.Service, r.Code = "s", "VALIDATION_ERROR" })
-		var page client.EventPage
+		var page recoup.EventPage
 		w.get("/v1/events?service=s").ok(&page)
 		retryable := int64(0)
 		for _, e := range page.Events {
@@ -169,12 +168,12 @@ func TestRetryableRateIsOneNumber(t *testing.T) {
 				retryable++
 			}
 		}
-		var rates client.RetryableRates
+		var rates recoup.RetryableRates
 		w.get("/v1/stats/retryable-rate?service=s").ok(&rates)
 		if len(rates.Services) != 1 || rates.Services[0].Total != int64(len(page.Events)) || rates.Services[0].Retryable != retryable || retryable < 3 {
 			t.Errorf("the query counts %d of %d, the endpoint %+v", retryable, len(page.Events), rates)
 		}
-		var daily client.Daily
+		var daily recoup.DailyCounts
 		w.get("/v1/stats/daily?service=s").ok(&daily)
 		rollup := int64(0)
 		for _, d := range daily.Days {
@@ -204,12 +203,12 @@ func TestEventsAreRecognisedByTheirID(t *testing.T) {
 		send(without + "\n" + `{"event_id":"` + other + `","code":"TIMEOUT","service":"s"}` + "\n" + without)
 		send(with)
 		send(without)
-		var page client.EventPage
+		var page recoup.EventPage
 		w.get("/v1/events?service=s").ok(&page)
 		if len(page.Events) != 2 || page.Events[1].ID.String() != id || !page.Events[1].TS.Equal(first) {
 			t.Errorf("stored are %+v", page.Events)
 		}
-		var rates client.RetryableRates
+		var rates recoup.RetryableRates
 		w.get("/v1/stats/retryable-rate?service=s").ok(&rates)
 		if len(rates.Services) != 1 || rates.Services[0].Total != 2 {
 			t.Errorf("counted are %+v", rates)

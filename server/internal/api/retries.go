@@ -4,7 +4,6 @@ import (
 	"context"
 
 	"github.com/recoup-dev/recoup"
-	"github.com/recoup-dev/recoup/client"
 	"github.com/recoup-dev/recoup/server/internal/check"
 	"github.com/recoup-dev/recoup/server/internal/engine"
 	"github.com/recoup-dev/recoup/server/internal/httpapi"
@@ -15,44 +14,44 @@ import (
 
 type claimIn struct{ Body recoup.RetryClaim }
 
-func (a *API) claim(c *httpapi.Call, in *claimIn) (client.Claimed, error) {
+func (a *API) claim(c *httpapi.Call, in *claimIn) (recoup.RetryClaimed, error) {
 	claimed, err := httpapi.Poll(c, func(ctx context.Context) ([]recoup.Error, error) {
 		return a.Engine.Claim(ctx, c.Caller, in.Body)
 	})
 	if claimed == nil {
 		claimed = []recoup.Error{}
 	}
-	return client.Claimed{Errors: claimed}, err
+	return recoup.RetryClaimed{Errors: claimed}, err
 }
 
 type resultIn struct {
 	httpapi.IDParam
-	Body client.Result
+	Body recoup.RetryResult
 }
 
-func (a *API) succeed(c *httpapi.Call, in *resultIn) (client.Acted, error) {
+func (a *API) succeed(c *httpapi.Call, in *resultIn) (recoup.ActResult, error) {
 	return a.result(c, in, "succeed")
 }
-func (a *API) fail(c *httpapi.Call, in *resultIn) (client.Acted, error) {
+func (a *API) fail(c *httpapi.Call, in *resultIn) (recoup.ActResult, error) {
 	return a.result(c, in, "fail")
 }
-func (a *API) extend(c *httpapi.Call, in *resultIn) (client.Acted, error) {
+func (a *API) extend(c *httpapi.Call, in *resultIn) (recoup.ActResult, error) {
 	return a.result(c, in, "extend")
 }
 
-func (a *API) result(c *httpapi.Call, in *resultIn, outcome string) (client.Acted, error) {
+func (a *API) result(c *httpapi.Call, in *resultIn, outcome string) (recoup.ActResult, error) {
 	r := in.Body
 	r.ErrorID, r.Outcome = in.ID, outcome
 	act, err := a.resultOf(c, r, 0)
 	if err != nil {
-		return client.Acted{}, err
+		return recoup.ActResult{}, err
 	}
 	out, err := a.Engine.One(c.Context(), c.Caller, act)
 	return keepToken(acted(out), r), err
 }
 
 // keepToken leaves a worker the token that it has sent.
-func keepToken(a client.Acted, r client.Result) client.Acted {
+func keepToken(a recoup.ActResult, r recoup.RetryResult) recoup.ActResult {
 	if r.Outcome == "extend" {
 		a.Error.LeaseToken = r.LeaseToken
 	}
@@ -70,7 +69,7 @@ func checkResult(outcome string) func(*API, *httpapi.Call, *resultIn) error {
 }
 
 // resultOf turns the i-th result of a request into an act.
-func (a *API) resultOf(c *httpapi.Call, r client.Result, i int) (engine.Act, error) {
+func (a *API) resultOf(c *httpapi.Call, r recoup.RetryResult, i int) (engine.Act, error) {
 	receipt, err := c.Receipt(i)
 	if err != nil {
 		return engine.Act{}, err
@@ -80,7 +79,7 @@ func (a *API) resultOf(c *httpapi.Call, r client.Result, i int) (engine.Act, err
 }
 
 // inputOf is what a result means for its error, or all that is wrong with it.
-func (a *API) inputOf(r client.Result) (input lifecycle.Input, err error) {
+func (a *API) inputOf(r recoup.RetryResult) (input lifecycle.Input, err error) {
 	var bad check.Fields
 	lease.CheckToken(&bad, !r.LeaseToken.IsZero())
 	switch r.Outcome {
@@ -103,14 +102,14 @@ func (a *API) inputOf(r client.Result) (input lifecycle.Input, err error) {
 
 type resultsIn struct {
 	Prefer string `header:"Prefer" doc:"return=minimal: of results that were taken, the errors are left out of the answer, which is cheaper"`
-	Body   client.ResultBatch
+	Body   recoup.RetryResultBatch
 }
 
 // resultRules are the rules of one result among many.
-var resultRules = httpapi.RulesOf[client.Result]()
+var resultRules = httpapi.RulesOf[recoup.RetryResult]()
 
-func (a *API) results(c *httpapi.Call, in *resultsIn) (client.ActedBatch, error) {
-	results, brief, taken := in.Body.Results, c.Prefers("return=minimal"), &client.Acted{}
+func (a *API) results(c *httpapi.Call, in *resultsIn) (recoup.ActResultBatch, error) {
+	results, brief, taken := in.Body.Results, c.Prefers("return=minimal"), &recoup.ActResult{}
 	items, err := answerItems(c, len(results), func(i int) (engine.Act, error) {
 		if err := httpapi.CheckItem(resultRules, &results[i], a.checkRetryResult); err != nil {
 			return engine.Act{}, err
@@ -120,7 +119,7 @@ func (a *API) results(c *httpapi.Call, in *resultsIn) (client.ActedBatch, error)
 		return act, err
 	}, func(ctx context.Context, acts []engine.Act) ([]store.Outcome, error) {
 		return a.Engine.Apply(ctx, c.Caller, acts)
-	}, func(i int, o *store.Outcome) (*client.Acted, error) {
+	}, func(i int, o *store.Outcome) (*recoup.ActResult, error) {
 		warning := string(o.Effects.Warning)
 		switch {
 		case o.Err != nil:
@@ -129,9 +128,9 @@ func (a *API) results(c *httpapi.Call, in *resultsIn) (client.ActedBatch, error)
 			done := keepToken(acted(*o), results[i])
 			return &done, nil
 		case warning != "" || o.Repeated:
-			return &client.Acted{Warning: warning, Repeated: o.Repeated}, nil
+			return &recoup.ActResult{Warning: warning, Repeated: o.Repeated}, nil
 		}
 		return taken, nil
 	})
-	return client.ActedBatch{Items: items}, err
+	return recoup.ActResultBatch{Items: items}, err
 }

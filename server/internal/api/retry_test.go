@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/recoup-dev/recoup"
-	"github.com/recoup-dev/recoup/client"
 	"github.com/recoup-dev/recoup/fault"
 	"github.com/recoup-dev/recoup/server/internal/app"
 	"github.com/recoup-dev/recoup/server/internal/store"
@@ -42,11 +41,11 @@ func TestLongPoll(t *testing.T) {
 	n := newNotifier()
 	w := newWorld(t, n.option())
 	e := w.report(dol, "CO-1")
-	w.post("/v1/errors/"+e.ID.String()+"/park", client.Act{Reason: "wait"}).ok()
+	w.post("/v1/errors/"+e.ID.String()+"/park", recoup.Act{Reason: "wait"}).ok()
 	waiting := w.later("worker", "POST", "/v1/retries/claim", recoup.RetryClaim{Worker: "w", WaitSeconds: 60})
 	<-n.claims
-	w.post("/v1/errors/"+e.ID.String()+"/unpark", client.Act{Reason: "go on"}).ok()
-	var claimed client.Claimed
+	w.post("/v1/errors/"+e.ID.String()+"/unpark", recoup.Act{Reason: "go on"}).ok()
+	var claimed recoup.RetryClaimed
 	(<-waiting).ok(&claimed)
 	if len(claimed.Errors) != 1 || claimed.Errors[0].ID != e.ID || claimed.Errors[0].LeaseToken.IsZero() {
 		t.Errorf("claimed %+v", claimed)
@@ -81,33 +80,33 @@ func TestRetries(t *testing.T) {
 	w.report(dol, "CO-1")
 	e := w.claim(dol)[0]
 	at := "/v1/retries/" + e.ID.String()
-	mine := client.Result{LeaseToken: e.LeaseToken, LeaseSeconds: 60}
+	mine := recoup.RetryResult{LeaseToken: e.LeaseToken, LeaseSeconds: 60}
 	for _, path := range []string{"/v1/errors", "/v1/errors/" + e.ID.String(), "/v1/errors/" + e.ID.String() + "/history", "/v1/errors/" + e.ID.String() + "/explain", "/v1/promotion/CO-1"} {
 		w.get(path).ok() // which looks for tokens
 	}
 
 	w.post(at+"/succeed", object{}).invalid("lease_token", "required")
-	w.post(at+"/succeed", client.Result{LeaseToken: e.ID}).failed(http.StatusConflict, fault.CodeLeaseLost)
-	var extended client.Acted
+	w.post(at+"/succeed", recoup.RetryResult{LeaseToken: e.ID}).failed(http.StatusConflict, fault.CodeLeaseLost)
+	var extended recoup.ActResult
 	w.post(at+"/extend", mine).ok(&extended)
 	if extended.Error.LeaseToken != e.LeaseToken || !extended.Error.LeaseEndsAt.Equal(w.clock().Add(time.Minute)) {
 		t.Errorf("extended to %+v", extended.Error.Lease)
 	}
 	w.post(at+"/fail", mine).invalid("code", "pattern")
 	mine.Code = "NETWORK_TIMEOUT"
-	var failed client.Acted
+	var failed recoup.ActResult
 	w.post(at+"/fail", mine).ok(&failed)
 	if failed.Error.RetryCount != 1 || failed.Error.State != recoup.RetryPending {
 		t.Errorf("failed to %+v", failed.Error)
 	}
 
 	next := w.claim(dol)[0]
-	w.post("/v1/errors/"+e.ID.String()+"/park", client.Act{Reason: "a person looks at it"}).ok()
-	lost := w.post(at+"/succeed", client.Result{LeaseToken: next.LeaseToken}).failed(http.StatusConflict, fault.CodeLeaseLost)
+	w.post("/v1/errors/"+e.ID.String()+"/park", recoup.Act{Reason: "a person looks at it"}).ok()
+	lost := w.post(at+"/succeed", recoup.RetryResult{LeaseToken: next.LeaseToken}).failed(http.StatusConflict, fault.CodeLeaseLost)
 	if lost.Details["state"] != string(recoup.Parked) {
 		t.Errorf("details are %v", lost.Details)
 	}
-	var history client.History
+	var history recoup.ErrorHistory
 	w.get("/v1/errors/" + e.ID.String() + "/history").ok(&history)
 	var inputs []string
 	for _, row := range history.Transitions {
@@ -125,8 +124,8 @@ func TestResults(t *testing.T) {
 	w.report(dol, "CO-1")
 	w.report(dol, "CO-2")
 	claimed := w.claim(dol)
-	var out client.ActedBatch
-	w.post("/v1/retries/results", client.ResultBatch{Results: []client.Result{
+	var out recoup.ActResultBatch
+	w.post("/v1/retries/results", recoup.RetryResultBatch{Results: []recoup.RetryResult{
 		{ErrorID: claimed[0].ID, LeaseToken: claimed[0].LeaseToken, Outcome: "succeed"},
 		{ErrorID: claimed[1].ID, LeaseToken: claimed[0].ID, Outcome: "succeed"},
 		{ErrorID: claimed[1].ID, LeaseToken: claimed[1].LeaseToken, Outcome: "explode"},
@@ -157,12 +156,12 @@ func TestResultsInBrief(t *testing.T) {
 	}
 	claimed := w.claim(dol)
 	for _, pair := range [][]recoup.Error{claimed[:2], claimed[2:]} { // which is decided as the first was
-		answer := w.post("/v1/retries/results", client.ResultBatch{Results: []client.Result{
+		answer := w.post("/v1/retries/results", recoup.RetryResultBatch{Results: []recoup.RetryResult{
 			{ErrorID: pair[0].ID, LeaseToken: pair[0].LeaseToken, Outcome: "succeed"},
 			{ErrorID: pair[1].ID, LeaseToken: pair[1].ID, Outcome: "succeed"},
 			{ErrorID: pair[1].ID, LeaseToken: pair[1].LeaseToken, Outcome: "succeed"},
 		}}, "Prefer", "return=minimal")
-		var out client.ActedBatch
+		var out recoup.ActResultBatch
 		answer.ok(&out)
 		if answer.Header().Get("Preference-Applied") != "return=minimal" || strings.Contains(answer.Body.String(), `"error":`) {
 			t.Errorf("%v %s", answer.Header(), answer.Body)

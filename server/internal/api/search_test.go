@@ -6,12 +6,11 @@ import (
 	"testing"
 
 	"github.com/recoup-dev/recoup"
-	"github.com/recoup-dev/recoup/client"
 )
 
 func (w *world) searched(key, query string) (entities []string) {
 	w.Helper()
-	var page client.ErrorPage
+	var page recoup.ErrorPage
 	w.do(key, http.MethodGet, "/v1/errors?limit=1&"+query, nil).ok(&page)
 	for {
 		for i := range page.Errors {
@@ -21,7 +20,7 @@ func (w *world) searched(key, query string) (entities []string) {
 			return entities
 		}
 		next := page.Next
-		page = client.ErrorPage{}
+		page = recoup.ErrorPage{}
 		w.do(key, http.MethodGet, "/v1/errors?limit=1&"+query+"&cursor="+next, nil).ok(&page)
 	}
 }
@@ -55,7 +54,7 @@ func TestSearch(t *testing.T) {
 		w.get("/v1/errors?q=30+%22x%22").invalid("q", "words")
 
 		var shown recoup.BulkResult
-		w.post("/v1/errors/park", client.Bulk{Act: client.Act{Reason: "outage"}, Filter: client.Filter{Text: "no answer", Table: dol}, Preview: true}).ok(&shown)
+		w.post("/v1/errors/park", recoup.BulkAct{Act: recoup.Act{Reason: "outage"}, Filter: recoup.ErrorFilter{Text: "no answer", Table: dol}, Preview: true}).ok(&shown)
 		if shown.Matched != 2 {
 			w.Errorf("a preview matches %+v", shown)
 		}
@@ -70,11 +69,11 @@ func TestSearchIsBounded(t *testing.T) {
 		w.said(dol, "no answer from "+string(rune('a'+i%26))+string(rune('a'+i/26)))
 	}
 	w.fold()
-	var page client.ErrorPage
+	var page recoup.ErrorPage
 	if w.get("/v1/errors?q=no+answer").ok(&page); len(page.Errors) != 50 || !page.Truncated {
 		t.Errorf("%d are found, truncated: %v", len(page.Errors), page.Truncated)
 	}
-	page = client.ErrorPage{}
+	page = recoup.ErrorPage{}
 	if w.get("/v1/errors?q=answer+from+aa").ok(&page); len(page.Errors) != 1 || page.Truncated {
 		t.Errorf("%d are found, truncated: %v", len(page.Errors), page.Truncated)
 	}

@@ -6,16 +6,16 @@ import (
 	"time"
 
 	"github.com/recoup-dev/recoup"
-	"github.com/recoup-dev/recoup/client"
 	"github.com/recoup-dev/recoup/server/internal/httpapi"
 	"github.com/recoup-dev/recoup/server/internal/policy"
 	"github.com/recoup-dev/recoup/server/internal/store"
+	"github.com/recoup-dev/recoup/server/internal/wire"
 )
 
-type seriesIn struct{ client.SeriesFilter }
+type seriesIn struct{ wire.SeriesFilter }
 
-func (in *seriesIn) filter() client.Filter {
-	return client.Filter{Table: in.Table, Hub: in.Hub, Code: in.Code}
+func (in *seriesIn) filter() recoup.ErrorFilter {
+	return recoup.ErrorFilter{Table: in.Table, Hub: in.Hub, Code: in.Code}
 }
 
 func (a *API) checkSeries(_ *httpapi.Call, in *seriesIn) error {
@@ -25,16 +25,16 @@ func (a *API) checkSeries(_ *httpapi.Call, in *seriesIn) error {
 
 // series counts what happened in each of the last hours, of the tables that the caller may
 // see.
-func (a *API) series(c *httpapi.Call, in *seriesIn) (client.Series, error) {
+func (a *API) series(c *httpapi.Call, in *seriesIn) (wire.Series, error) {
 	f, err := a.filterOf(in.filter())
 	if err != nil {
-		return client.Series{}, err
+		return wire.Series{}, err
 	}
 	if in.Hub != "" {
 		in.Hub, _ = a.hub(in.Hub) // the filter has it
 	}
 	n, end := cmp.Or(in.Hours, recoup.TrendHours), store.Hour(c.Now).Add(time.Hour)
-	s := seriesOf{a, c, f, client.Series{Hours: make([]client.HourCount, n), Counted: []string{}, Thresholds: []client.Threshold{}}, store.Span{From: end.Add(time.Duration(-n) * time.Hour), To: end}}
+	s := seriesOf{a, c, f, wire.Series{Hours: make([]wire.HourCount, n), Counted: []string{}, Thresholds: []wire.Threshold{}}, store.Span{From: end.Add(time.Duration(-n) * time.Hour), To: end}}
 	for i := range s.out.Hours {
 		s.out.Hours[i].Hour = s.span.From.Add(time.Duration(i) * time.Hour)
 	}
@@ -55,12 +55,12 @@ type seriesOf struct {
 	*API
 	*httpapi.Call
 	filter store.Filter
-	out    client.Series
+	out    wire.Series
 	span   store.Span
 }
 
 // hour is where an hour is counted.
-func (s *seriesOf) hour(at time.Time) *client.HourCount {
+func (s *seriesOf) hour(at time.Time) *wire.HourCount {
 	return &s.out.Hours[int(at.Sub(s.span.From)/time.Hour)]
 }
 
@@ -123,8 +123,8 @@ func (s *seriesOf) activity() error {
 
 // thresholds are the rules that compare a figure of the hours, of what was asked: everything,
 // or one hub.
-func (a *API) thresholds(c *httpapi.Call, in *seriesIn) []client.Threshold {
-	list := []client.Threshold{}
+func (a *API) thresholds(c *httpapi.Call, in *seriesIn) []wire.Threshold {
+	list := []wire.Threshold{}
 	hub := in.Hub
 	if hub == "" && len(c.Caller.Hubs) == 1 {
 		hub = c.Caller.Hubs[0]
@@ -135,7 +135,7 @@ func (a *API) thresholds(c *httpapi.Call, in *seriesIn) []client.Threshold {
 		everything := hub == "" && len(c.Caller.Hubs) == 0 && r.Per == policy.PerPlatform
 		one := hub != "" && r.Per == policy.PerHub && (r.Hub == "" || r.Hub == hub)
 		if r.Metric == "parked_errors" && in.Table == "" && (everything || one) {
-			list = append(list, client.Threshold{Rule: r.Name, Figure: "in_park", Compare: string(r.Compare), Value: r.Value, Severity: string(r.Severity)})
+			list = append(list, wire.Threshold{Rule: r.Name, Figure: "in_park", Compare: string(r.Compare), Value: r.Value, Severity: string(r.Severity)})
 		}
 	}
 	return list

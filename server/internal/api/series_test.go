@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/recoup-dev/recoup"
-	"github.com/recoup-dev/recoup/client"
+	"github.com/recoup-dev/recoup/server/internal/wire"
 )
 
 // What happened is counted by the hour, hours in which nothing did too, of the tables that
@@ -27,7 +27,7 @@ func TestSeries(t *testing.T) {
 		}
 		w.wantSeries("reader"+onlyDOL, "hours=3", []int64{1, 0, 1})
 		w.get("/v1/series?hours=169").invalid("hours", "range")
-		var day client.Series
+		var day wire.Series
 		if w.get("/v1/series").ok(&day); len(day.Hours) != 24 || !day.Hours[23].Hour.Equal(w.clock().UTC().Truncate(time.Hour)) {
 			w.Errorf("a day has %d hours and ends at %v", len(day.Hours), day.Hours[len(day.Hours)-1].Hour)
 		}
@@ -36,7 +36,7 @@ func TestSeries(t *testing.T) {
 
 func (w *world) wantSeries(key, query string, want []int64) {
 	w.Helper()
-	var got client.Series
+	var got wire.Series
 	w.do(key, http.MethodGet, "/v1/series?"+query, nil).ok(&got)
 	if len(got.Hours) != len(want) {
 		w.Fatalf("%s has %d hours", query, len(got.Hours))
@@ -55,30 +55,30 @@ func TestSeriesOfCodeAndPeople(t *testing.T) {
 	worlds(t, func(w *world) {
 		list := w.parks(dol, 3)
 		w.wait(time.Hour)
-		w.post("/v1/errors/"+list[0].ID.String()+"/resolve", client.Act{Reason: "done"}).ok()
-		w.post("/v1/errors/"+list[1].ID.String()+"/unpark", client.Act{Reason: "again"}).ok()
+		w.post("/v1/errors/"+list[0].ID.String()+"/resolve", recoup.Act{Reason: "done"}).ok()
+		w.post("/v1/errors/"+list[1].ID.String()+"/unpark", recoup.Act{Reason: "again"}).ok()
 		w.report(people, w.entity(), func(r *recoup.Report) { r.Code = "RATE_LIMIT_EXCEEDED" })
 		w.wait(time.Hour)
 		w.fold()
 		if err := w.store.FoldActivity(w.Context()); err != nil {
 			w.Fatal(err)
 		}
-		var all client.Series
+		var all wire.Series
 		w.get("/v1/series?hours=3").ok(&all)
-		for i, want := range []client.HourCount{{Events: 3, Reported: 3, Parked: 3, InPark: 3}, {Events: 1, Reported: 1, Resolved: 1, Cleared: 2, Reviewed: 2, InPark: 1}, {InPark: 1}} {
+		for i, want := range []wire.HourCount{{Events: 3, Reported: 3, Parked: 3, InPark: 3}, {Events: 1, Reported: 1, Resolved: 1, Cleared: 2, Reviewed: 2, InPark: 1}, {InPark: 1}} {
 			if want.Hour = all.Hours[i].Hour; all.Hours[i] != want {
 				w.Errorf("hour %d is %+v, want %+v", i, all.Hours[i], want)
 			}
 		}
-		if len(all.Thresholds) != 1 || all.Thresholds[0] != (client.Threshold{Rule: "parked-errors", Figure: "in_park", Compare: ">", Value: 1000, Severity: "HIGH"}) {
+		if len(all.Thresholds) != 1 || all.Thresholds[0] != (wire.Threshold{Rule: "parked-errors", Figure: "in_park", Compare: ">", Value: 1000, Severity: "HIGH"}) {
 			w.Errorf("rules are %+v", all.Thresholds)
 		}
-		var one client.Series
+		var one wire.Series
 		w.get("/v1/series?hours=3&code=RATE_LIMIT_EXCEEDED").ok(&one)
 		if h := one.Hours[1]; h.Events != 1 || h.Reported != 1 || one.Hours[0].Reported != 0 || !slices.Equal(one.Counted, []string{"events", "reported"}) || one.Partial {
 			w.Errorf("of a code %+v", one)
 		}
-		var mine client.Series
+		var mine wire.Series
 		w.do("reader"+onlyDOL, http.MethodGet, "/v1/series?hours=3&code=NETWORK_TIMEOUT", nil).ok(&mine)
 		if h := mine.Hours[0]; h.Events != 0 || h.Reported != 3 || !slices.Equal(mine.Counted, []string{"reported"}) {
 			w.Errorf("of a code and a hub %+v", mine)

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/recoup-dev/recoup"
-	"github.com/recoup-dev/recoup/client"
 	"github.com/recoup-dev/recoup/server/internal/httpapi"
 )
 
@@ -34,7 +33,7 @@ func (w *world) pass(d time.Duration) {
 func (w *world) open(table string) (n int64) {
 	w.Helper()
 	w.run("counts")
-	var counts client.Counts
+	var counts recoup.StateCounts
 	w.get("/v1/errors/counts").ok(&counts)
 	for _, c := range counts.Counts {
 		if c.Table == table && c.State != recoup.Archived {
@@ -47,7 +46,7 @@ func (w *world) open(table string) (n int64) {
 // archived lists a table's archive.
 func (w *world) archived(table string) []recoup.Error {
 	w.Helper()
-	var page client.ErrorPage
+	var page recoup.ErrorPage
 	w.get("/v1/errors/archived?table=" + table).ok(&page)
 	return page.Errors
 }
@@ -98,7 +97,7 @@ func TestSpec000Expiry(t *testing.T) {
 // Spec 000, 7.2: what an archive has kept long enough is deleted, and not before.
 func TestSpec000ArchiveRetention(t *testing.T) {
 	onBothStores(t, func(w *world) {
-		e := w.act(w.report(dol, w.entity()), "archive", client.Act{})
+		e := w.act(w.report(dol, w.entity()), "archive", recoup.Act{})
 		w.pass(365*day - time.Second)
 		if w.run("archive"); w.show(e).State != recoup.Archived {
 			w.Error("it is gone before its time")
@@ -116,7 +115,7 @@ func TestSpec000Infinite(t *testing.T) {
 	onBothStores(t, func(w *world) {
 		e := w.report(masterLog, w.entity())
 		for _, verb := range []string{"park", "unpark", "resolve", "escalate", "archive", "assign", "review"} {
-			a := w.do("operator", http.MethodPost, "/v1/errors/"+e.ID.String()+"/"+verb, client.Act{Reason: "a test", To: "ada"})
+			a := w.do("operator", http.MethodPost, "/v1/errors/"+e.ID.String()+"/"+verb, recoup.Act{Reason: "a test", To: "ada"})
 			if a.Code < 400 || a.Code >= 500 {
 				w.Errorf("%s: %d %s", verb, a.Code, a.Body)
 			}
@@ -132,12 +131,12 @@ func TestSpec000Infinite(t *testing.T) {
 // Spec 000, 7.1: the other ways into the archive.
 func TestSpec000ArchiveReasons(t *testing.T) {
 	onBothStores(t, func(w *world) {
-		byHand := w.show(w.act(w.report(dol, w.entity()), "archive", client.Act{}))
+		byHand := w.show(w.act(w.report(dol, w.entity()), "archive", recoup.Act{}))
 		if byHand.ArchiveReason != "MANUAL" || byHand.ArchivedBy != "operator" || byHand.FinalDisposition != "RETRY" {
 			w.Errorf("MANUAL: %+v", byHand.Archive)
 		}
 
-		resolved := w.act(w.report(dol, w.entity()), "resolve", client.Act{Reason: "the register answered"})
+		resolved := w.act(w.report(dol, w.entity()), "resolve", recoup.Act{Reason: "the register answered"})
 		if resolved.State != recoup.Resolved || resolved.ResolvedBy != "operator" || resolved.ResolutionReason != "the register answered" {
 			w.Errorf("RESOLVED: %+v", resolved)
 		}
@@ -188,11 +187,11 @@ func TestSpec000Ladder(t *testing.T) {
 				w.Errorf("tier %d of a global table: %+v", rung.tier, g.Escalation)
 			}
 		}
-		a := w.do("operator", http.MethodPost, "/v1/errors/"+local.ID.String()+"/escalate", client.Act{Reason: "higher"})
+		a := w.do("operator", http.MethodPost, "/v1/errors/"+local.ID.String()+"/escalate", recoup.Act{Reason: "higher"})
 		if a.Code != http.StatusConflict {
 			w.Errorf("beyond the last tier: %d %s", a.Code, a.Body)
 		}
-		var history client.History
+		var history recoup.ErrorHistory
 		w.get("/v1/errors/" + local.ID.String() + "/history").ok(&history)
 		if n := len(slices.DeleteFunc(history.Transitions, func(h recoup.Transition) bool { return h.Input != "escalate" })); n != 2 {
 			w.Errorf("its history has %d escalations", n)

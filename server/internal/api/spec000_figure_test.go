@@ -10,11 +10,11 @@ import (
 	"time"
 
 	"github.com/recoup-dev/recoup"
-	"github.com/recoup-dev/recoup/client"
 	"github.com/recoup-dev/recoup/fault"
 	"github.com/recoup-dev/recoup/server/internal/alert"
 	"github.com/recoup-dev/recoup/server/internal/policy"
 	"github.com/recoup-dev/recoup/server/internal/store"
+	"github.com/recoup-dev/recoup/server/internal/wire"
 )
 
 // firing reports whether a rule fires for a hub, once a leader has evaluated the rules.
@@ -29,20 +29,20 @@ func (w *world) firing(rule, hub string) bool {
 	if _, err := rules.Run(w.Context(), term); err != nil {
 		w.Fatal(err)
 	}
-	var page client.AlertPage
+	var page wire.AlertPage
 	w.get("/v1/alerts?state=FIRING&limit=1000").ok(&page)
-	return slices.ContainsFunc(page.Alerts, func(a recoup.Alert) bool { return a.Rule == rule && a.Scope == hub })
+	return slices.ContainsFunc(page.Alerts, func(a wire.Alert) bool { return a.Rule == rule && a.Scope == hub })
 }
 
 // parkedAgain parks an error and sends it back so many times, and leaves it parked.
 func (w *world) parkedAgain(e recoup.Error, times int) {
 	w.Helper()
 	for range times - 1 {
-		w.act(e, "park", client.Act{})
+		w.act(e, "park", recoup.Act{})
 		w.wait(time.Minute)
-		w.act(e, "unpark", client.Act{})
+		w.act(e, "unpark", recoup.Act{})
 	}
-	w.act(e, "park", client.Act{})
+	w.act(e, "park", recoup.Act{})
 }
 
 // Spec 000, 11.1: park_rate is a share of errors. An error that is parked again and
@@ -81,7 +81,7 @@ func TestParkThresholdCountsErrors(t *testing.T) {
 			w.Errorf("26 errors were parked twice: %+v", m)
 		}
 		for _, e := range list[26:] {
-			w.act(e, "park", client.Act{})
+			w.act(e, "park", recoup.Act{})
 		}
 		if m := w.metric("parked_today", dolHub); m.Value != 51 || !w.firing("dol-park-threshold", dolHub) {
 			w.Errorf("51 errors were parked: %+v", m)
@@ -101,9 +101,9 @@ func TestRatesAreShares(t *testing.T) {
 		w.wait(30 * time.Hour)
 		for range 3 {
 			e := list[0]
-			w.act(e, "escalate", client.Act{})
-			w.act(e, "unpark", client.Act{})
-			w.act(e, "park", client.Act{})
+			w.act(e, "escalate", recoup.Act{})
+			w.act(e, "unpark", recoup.Act{})
+			w.act(e, "park", recoup.Act{})
 		}
 		if m := w.metric("escalation_rate", peopleHub); m.Value != .05 || m.Samples != 20 {
 			w.Errorf("one of 20 parked errors was escalated three times: %+v", m)
@@ -117,7 +117,7 @@ func TestExhaustionAfterTheWindow(t *testing.T) {
 		for i := range 3 {
 			w.wait(26 * time.Hour)
 			for _, c := range w.claimNow(people) {
-				w.post("/v1/retries/"+c.ID.String()+"/fail", client.Result{LeaseToken: c.LeaseToken, Code: "PATTERN_NOT_FOUND"}).ok()
+				w.post("/v1/retries/"+c.ID.String()+"/fail", recoup.RetryResult{LeaseToken: c.LeaseToken, Code: "PATTERN_NOT_FOUND"}).ok()
 			}
 			if m := w.metric("retry_exhaustion_rate", peopleHub); m.Samples != 1 || m.Value != float64(i/2) {
 				w.Errorf("after retry %d of %s: %+v", i+1, e.ID, m)
@@ -159,12 +159,12 @@ func (l *life) happened(from time.Time, what func(was recoup.Snapshot, h *recoup
 // lives reads the history of every error of a table. A repeat is no error of its own.
 func (w *world) lives(table string) (list []life) {
 	w.Helper()
-	var open, over client.ErrorPage
+	var open, over recoup.ErrorPage
 	w.get("/v1/errors?limit=1000&table=" + table).ok(&open)
 	w.get("/v1/errors/archived?limit=1000&table=" + table).ok(&over)
 	next, all := map[recoup.ID]recoup.ID{}, map[recoup.ID]*life{}
 	for _, e := range append(open.Errors, over.Errors...) {
-		var h client.History
+		var h recoup.ErrorHistory
 		w.get("/v1/errors/" + e.ID.String() + "/history").ok(&h)
 		all[e.ID] = &life{h.Transitions, e.MaxRetries}
 		if !e.SupersededBy.IsZero() {
@@ -247,16 +247,16 @@ func TestFiguresFromRows(t *testing.T) {
 // live has something happen to one error, or to all that are due.
 func (w *world) live(draw *rand.Rand) {
 	w.Helper()
-	var page client.ErrorPage
+	var page recoup.ErrorPage
 	w.get("/v1/errors?limit=1000&table=" + people).ok(&page)
 	e := page.Errors[draw.IntN(len(page.Errors))]
 	switch verb := draw.IntN(8); verb {
 	case 0:
 		w.reports(1+draw.IntN(3), people, []string{"NETWORK_TIMEOUT", "MISSING_NAME"}[draw.IntN(2)])
 	case 1, 2, 3:
-		batch := client.ResultBatch{}
+		batch := recoup.RetryResultBatch{}
 		for _, c := range w.claimNow(people) {
-			result := client.Result{ErrorID: c.ID, LeaseToken: c.LeaseToken, Outcome: "fail", Code: "NETWORK_TIMEOUT"}
+			result := recoup.RetryResult{ErrorID: c.ID, LeaseToken: c.LeaseToken, Outcome: "fail", Code: "NETWORK_TIMEOUT"}
 			if draw.IntN(6) == 0 {
 				result.Outcome, result.Code = "succeed", ""
 			}
@@ -272,7 +272,7 @@ func (w *world) live(draw *rand.Rand) {
 		if verb == 7 && isParked(e.State) {
 			name = "archive"
 		}
-		w.do("operator", http.MethodPost, "/v1/errors/"+e.ID.String()+"/"+name, client.Act{Reason: "a test"})
+		w.do("operator", http.MethodPost, "/v1/errors/"+e.ID.String()+"/"+name, recoup.Act{Reason: "a test"})
 	}
 	for _, job := range []string{"leases", "windows", "resolved", "escalation"} {
 		w.run(job)
@@ -282,7 +282,7 @@ func (w *world) live(draw *rand.Rand) {
 func (w *world) wantFigures(table, hub string) {
 	w.Helper()
 	w.run("counts")
-	var all client.Metrics
+	var all wire.Metrics
 	w.get("/v1/stats/metrics").ok(&all)
 	for metric, want := range w.figures(table) {
 		got := figure{}
@@ -306,11 +306,11 @@ func TestParkRateOfRepeats(t *testing.T) {
 	onBothStores(t, func(w *world) {
 		old := w.reports(2, people, "PATTERN_NOT_FOUND")
 		for _, e := range old {
-			w.act(e, "park", client.Act{})
-			w.act(e, "unpark", client.Act{})
+			w.act(e, "park", recoup.Act{})
+			w.act(e, "unpark", recoup.Act{})
 		}
 		imported, at := w.entity(), w.clock().Add(-3*day).Format(time.RFC3339)
-		w.post("/v1/errors/import", client.ErrorLines{
+		w.post("/v1/errors/import", recoup.ErrorLines{
 			Format: "csv", Table: people, Lines: "code,created_at,entity_id\nMISSING_NAME," + at + "," + imported + "\n",
 		}).ok()
 		w.wait(2 * day)

@@ -6,17 +6,17 @@ import (
 	"time"
 
 	"github.com/recoup-dev/recoup"
-	"github.com/recoup-dev/recoup/client"
+	"github.com/recoup-dev/recoup/server/internal/wire"
 )
 
 // reports reports many failures of new entities.
 func (w *world) reports(n int, table, code string) (list []recoup.Error) {
 	w.Helper()
-	var batch client.ReportBatch
+	var batch recoup.ReportBatch
 	for range n {
 		batch.Reports = append(batch.Reports, recoup.Report{Table: table, EntityID: w.entity(), Code: code})
 	}
-	var out client.ReportedBatch
+	var out recoup.ReportedBatch
 	w.post("/v1/errors/batch", batch).ok(&out)
 	for _, item := range out.Items {
 		list = append(list, item.Result.Error)
@@ -33,9 +33,9 @@ func (w *world) exhaust(spent, saved int) {
 		doomed[e.ID] = i < spent
 	}
 	for range 5 {
-		var batch client.ResultBatch
+		var batch recoup.RetryResultBatch
 		for _, e := range w.claim(people) {
-			result := client.Result{ErrorID: e.ID, LeaseToken: e.LeaseToken, Outcome: "succeed"}
+			result := recoup.RetryResult{ErrorID: e.ID, LeaseToken: e.LeaseToken, Outcome: "succeed"}
 			if doomed[e.ID] {
 				result.Outcome, result.Code = "fail", "NETWORK_TIMEOUT"
 			}
@@ -46,12 +46,12 @@ func (w *world) exhaust(spent, saved int) {
 }
 
 // metric reads a metric of a hub.
-func (w *world) metric(name, scope string) client.Metric {
+func (w *world) metric(name, scope string) wire.Metric {
 	w.Helper()
 	w.run("counts")
-	var list client.Metrics
+	var list wire.Metrics
 	w.get("/v1/stats/metrics").ok(&list)
-	i := slices.IndexFunc(list.Metrics, func(m client.Metric) bool { return m.Metric == name && m.Scope == scope })
+	i := slices.IndexFunc(list.Metrics, func(m wire.Metric) bool { return m.Metric == name && m.Scope == scope })
 	if i < 0 {
 		w.Fatalf("there is no %s of %s", name, scope)
 	}
@@ -67,7 +67,7 @@ func TestSpec000Metrics(t *testing.T) {
 		upTo, beyond func(*world)
 	}{
 		{"error_rate", dolHub, .05, func(w *world) {
-			w.post("/v1/processed", client.ProcessedBatch{Counts: []client.Processed{{Table: dol, Count: 100}}}).ok()
+			w.post("/v1/processed", recoup.ProcessedBatch{Counts: []recoup.Processed{{Table: dol, Count: 100}}}).ok()
 			w.reports(5, dol, "NETWORK_TIMEOUT")
 		}, func(w *world) { w.reports(1, dol, "NETWORK_TIMEOUT") }},
 		{"park_rate", peopleHub, .20, func(w *world) {
@@ -81,9 +81,9 @@ func TestSpec000Metrics(t *testing.T) {
 		}, func(w *world) { w.wait(time.Second) }},
 		{"escalation_rate", peopleHub, .10, func(w *world) {
 			for _, e := range w.reports(20, people, "MISSING_NAME")[:2] {
-				w.act(e, "escalate", client.Act{})
+				w.act(e, "escalate", recoup.Act{})
 			}
-		}, func(w *world) { w.act(w.reports(1, people, "MISSING_NAME")[0], "escalate", client.Act{}) }},
+		}, func(w *world) { w.act(w.reports(1, people, "MISSING_NAME")[0], "escalate", recoup.Act{}) }},
 	} {
 		t.Run(row.metric, func(t *testing.T) {
 			onBothStores(t, func(w *world) {

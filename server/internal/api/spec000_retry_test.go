@@ -7,13 +7,12 @@ import (
 	"time"
 
 	"github.com/recoup-dev/recoup"
-	"github.com/recoup-dev/recoup/client"
 )
 
 // claimNow leases what is due in a table right now.
 func (w *world) claimNow(table string) []recoup.Error {
 	w.Helper()
-	var out client.Claimed
+	var out recoup.RetryClaimed
 	w.post("/v1/retries/claim", recoup.RetryClaim{Tables: []string{table}, Worker: "w", Limit: 100}).ok(&out)
 	return out.Errors
 }
@@ -29,8 +28,8 @@ func (w *world) fail(e recoup.Error, code string) recoup.Error {
 	if len(claimed) != 1 || claimed[0].ID != e.ID {
 		w.Fatalf("at its time, claimed %d", len(claimed))
 	}
-	var acted client.Acted
-	w.post("/v1/retries/"+e.ID.String()+"/fail", client.Result{LeaseToken: claimed[0].LeaseToken, Code: code}).ok(&acted)
+	var acted recoup.ActResult
+	w.post("/v1/retries/"+e.ID.String()+"/fail", recoup.RetryResult{LeaseToken: claimed[0].LeaseToken, Code: code}).ok(&acted)
 	return acted.Error
 }
 
@@ -105,13 +104,13 @@ func TestSpec000StructuralByHand(t *testing.T) {
 		if claimed := w.claimNow(people); e.State != recoup.Parked || len(claimed) > 0 {
 			w.Fatalf("the system retries it: %s, %d claimed", e.State, len(claimed))
 		}
-		e = w.act(e, "unpark", client.Act{})
+		e = w.act(e, "unpark", recoup.Act{})
 		claimed := w.claimNow(people)
 		if e.State != recoup.RetryPending || e.MaxRetries != 1 || len(claimed) != 1 {
 			w.Fatalf("an unpark buys %d of %d retries", len(claimed), e.MaxRetries)
 		}
-		var acted client.Acted
-		w.post("/v1/retries/"+e.ID.String()+"/fail", client.Result{LeaseToken: claimed[0].LeaseToken, Code: "SCHEMA_INVALID"}).ok(&acted)
+		var acted recoup.ActResult
+		w.post("/v1/retries/"+e.ID.String()+"/fail", recoup.RetryResult{LeaseToken: claimed[0].LeaseToken, Code: "SCHEMA_INVALID"}).ok(&acted)
 		if acted.Error.State != recoup.Parked {
 			w.Errorf("after the one retry it is %s", acted.Error.State)
 		}
@@ -163,11 +162,11 @@ func TestSpec000ParkExits(t *testing.T) {
 			"unpark": {recoup.RetryPending, true}, "resolve": {recoup.Resolved, false},
 			"escalate": {recoup.Escalated, true}, "archive": {recoup.Archived, false},
 		} {
-			e := w.act(w.report(dol, w.entity()), "park", client.Act{Reason: "DATA_QUALITY"})
+			e := w.act(w.report(dol, w.entity()), "park", recoup.Act{Reason: "DATA_QUALITY"})
 			if e.State != recoup.Parked || e.ParkedBy != "operator" || !w.gate(e.EntityID).Blocked {
 				w.Fatalf("parked by hand: %+v", e)
 			}
-			after := w.show(w.act(e, verb, client.Act{}))
+			after := w.show(w.act(e, verb, recoup.Act{}))
 			if after.State != want.state || w.gate(e.EntityID).Blocked != want.blocks {
 				w.Errorf("%s leads to %s, blocked %v", verb, after.State, w.gate(e.EntityID).Blocked)
 			}

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/recoup-dev/recoup"
-	"github.com/recoup-dev/recoup/client"
+	"github.com/recoup-dev/recoup/server/internal/wire"
 )
 
 const day = 24 * time.Hour
@@ -49,12 +49,12 @@ func (w *world) show(e recoup.Error) recoup.Error {
 }
 
 // act does something to an error as an operator does, and returns what became of it.
-func (w *world) act(e recoup.Error, verb string, a client.Act) recoup.Error {
+func (w *world) act(e recoup.Error, verb string, a recoup.Act) recoup.Error {
 	w.Helper()
 	if a.Reason == "" {
 		a.Reason = "a test"
 	}
-	var acted client.Acted
+	var acted recoup.ActResult
 	w.do("operator", http.MethodPost, "/v1/errors/"+e.ID.String()+"/"+verb, a).ok(&acted)
 	return acted.Error
 }
@@ -62,7 +62,7 @@ func (w *world) act(e recoup.Error, verb string, a client.Act) recoup.Error {
 // run runs a job of the clock.
 func (w *world) run(job string) {
 	w.Helper()
-	w.post("/v1/jobs/"+job+"/run", client.JobRun{Reason: "a test"}).ok()
+	w.post("/v1/jobs/"+job+"/run", wire.JobRun{Reason: "a test"}).ok()
 }
 
 // gate asks whether an entity may go on.
@@ -166,7 +166,7 @@ func TestSpec000AllowedDispositions(t *testing.T) {
 		} {
 			for verb, may := range allowed {
 				e := w.report(table, w.entity())
-				a := w.do("operator", http.MethodPost, "/v1/errors/"+e.ID.String()+"/"+verb, client.Act{Reason: "a test"})
+				a := w.do("operator", http.MethodPost, "/v1/errors/"+e.ID.String()+"/"+verb, recoup.Act{Reason: "a test"})
 				if may != (a.Code == http.StatusOK) {
 					w.Errorf("%s of %s: %d %s", verb, table, a.Code, a.Body)
 				}

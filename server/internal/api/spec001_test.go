@@ -7,8 +7,8 @@ import (
 	"time"
 
 	"github.com/recoup-dev/recoup"
-	"github.com/recoup-dev/recoup/client"
 	"github.com/recoup-dev/recoup/fault"
+	"github.com/recoup-dev/recoup/server/internal/wire"
 )
 
 // classes are the rows of spec 001's classification.
@@ -64,36 +64,36 @@ func TestSpec002Classification(t *testing.T) {
 	w := newWorld(t)
 	for _, row := range []struct {
 		category  string
-		failure   client.RawFailure
+		failure   fault.RawFailure
 		retryable bool
 	}{
-		{"network transient", client.RawFailure{Status: 502}, true},
-		{"network transient", client.RawFailure{Status: 503}, true},
-		{"network transient", client.RawFailure{Status: 504}, true},
-		{"rate limiting", client.RawFailure{Status: 429}, true},
-		{"rate limiting", client.RawFailure{Status: 400, Body: `{"error":"rate_limit_exceeded"}`}, true},
-		{"rate limiting", client.RawFailure{Status: 429, Body: `{"error":"quota_exceeded"}`}, true},
-		{"upstream internal", client.RawFailure{Status: 500}, true},
-		{"upstream internal", client.RawFailure{Status: 400, Body: `{"error":"internal_error"}`}, true},
-		{"conflicts", client.RawFailure{SQLState: "40001"}, true},
-		{"validation", client.RawFailure{Status: 400, Body: `{"error_code":"missing_required_field"}`}, false},
-		{"validation", client.RawFailure{Status: 400, Body: `{"error_code":"malformed_json"}`}, false},
-		{"validation", client.RawFailure{Status: 422}, false},
-		{"authentication", client.RawFailure{Status: 401, Body: `{"error":"invalid_api_key"}`}, false},
-		{"authentication", client.RawFailure{Status: 401, Body: `{"error":"token_expired"}`}, false},
-		{"authentication", client.RawFailure{Status: 403}, false},
-		{"not found", client.RawFailure{Status: 404}, false},
-		{"not found", client.RawFailure{Status: 410}, false},
-		{"content policy", client.RawFailure{Status: 400, Body: `{"error":"moderation_blocked"}`}, false},
+		{"network transient", fault.RawFailure{Status: 502}, true},
+		{"network transient", fault.RawFailure{Status: 503}, true},
+		{"network transient", fault.RawFailure{Status: 504}, true},
+		{"rate limiting", fault.RawFailure{Status: 429}, true},
+		{"rate limiting", fault.RawFailure{Status: 400, Body: `{"error":"rate_limit_exceeded"}`}, true},
+		{"rate limiting", fault.RawFailure{Status: 429, Body: `{"error":"quota_exceeded"}`}, true},
+		{"upstream internal", fault.RawFailure{Status: 500}, true},
+		{"upstream internal", fault.RawFailure{Status: 400, Body: `{"error":"internal_error"}`}, true},
+		{"conflicts", fault.RawFailure{SQLState: "40001"}, true},
+		{"validation", fault.RawFailure{Status: 400, Body: `{"error_code":"missing_required_field"}`}, false},
+		{"validation", fault.RawFailure{Status: 400, Body: `{"error_code":"malformed_json"}`}, false},
+		{"validation", fault.RawFailure{Status: 422}, false},
+		{"authentication", fault.RawFailure{Status: 401, Body: `{"error":"invalid_api_key"}`}, false},
+		{"authentication", fault.RawFailure{Status: 401, Body: `{"error":"token_expired"}`}, false},
+		{"authentication", fault.RawFailure{Status: 403}, false},
+		{"not found", fault.RawFailure{Status: 404}, false},
+		{"not found", fault.RawFailure{Status: 410}, false},
+		{"content policy", fault.RawFailure{Status: 400, Body: `{"error":"moderation_blocked"}`}, false},
 	} {
-		var got client.Classified
+		var got fault.Classified
 		w.post("/v1/classify", row.failure).ok(&got)
 		if got.Retryable != row.retryable {
 			t.Errorf("%s: %+v is %s, retryable %v", row.category, row.failure, got.Code, got.Retryable)
 		}
 	}
-	var limited client.Classified
-	w.post("/v1/classify", client.RawFailure{Status: 429, Headers: map[string]string{"Retry-After": "120"}}).ok(&limited)
+	var limited fault.Classified
+	w.post("/v1/classify", fault.RawFailure{Status: 429, Headers: map[string]string{"Retry-After": "120"}}).ok(&limited)
 	if limited.RetryAfter != 120 {
 		t.Errorf("Retry-After is %d", limited.RetryAfter)
 	}
@@ -103,15 +103,15 @@ func TestSpec002Classification(t *testing.T) {
 // unless it was made for fewer.
 func TestSpec001KeyLife(t *testing.T) {
 	onBothStores(t, func(w *world) {
-		var made recoup.Key
-		w.post("/v1/keys", client.NewKey{Name: "nightly", Role: "reader", Reason: "a test"}).ok(&made)
+		var made wire.Key
+		w.post("/v1/keys", wire.NewKey{Name: "nightly", Role: "reader", Reason: "a test"}).ok(&made)
 		if !regexp.MustCompile(`^rdb_[A-Za-z0-9]{32}$`).MatchString(made.Secret) {
 			w.Errorf("the key has the form of %q", made.Secret)
 		}
 		// What takes over from a key lives as long.
-		var rotated recoup.Key
+		var rotated wire.Key
 		w.post("/v1/keys/"+made.ID.String()+"/rotate", map[string]any{"reason": "a test", "hours": 0}).ok(&rotated)
-		w.post("/v1/keys", client.NewKey{Name: "nightly", Role: "reader", Reason: "a test"}).ok(&made)
+		w.post("/v1/keys", wire.NewKey{Name: "nightly", Role: "reader", Reason: "a test"}).ok(&made)
 		ends := w.clock().Add(90 * day)
 		names := []string{w.use(made), w.use(rotated)}
 		w.wait(90*day - time.Second)

@@ -5,7 +5,6 @@ import (
 	"testing"
 
 	"github.com/recoup-dev/recoup"
-	"github.com/recoup-dev/recoup/client"
 	"github.com/recoup-dev/recoup/fault"
 )
 
@@ -31,7 +30,7 @@ func TestSpec002FailsAgain(t *testing.T) {
 			if e.EscalationLevel != row.tier || e.Disposition != "PARKED" || (row.tier == 2) != (e.State == recoup.Escalated) {
 				w.Errorf("%s again: %s on tier %d", row.then, e.State, e.EscalationLevel)
 			}
-			refused := w.post("/v1/dead-letters/"+d.ErrorID.String()+"/replay", client.SingleReplay{Reason: "again"}).failed(http.StatusConflict, fault.CodeInvalidTransition)
+			refused := w.post("/v1/dead-letters/"+d.ErrorID.String()+"/replay", recoup.SingleReplay{Reason: "again"}).failed(http.StatusConflict, fault.CodeInvalidTransition)
 			if refused.Details["missing_step"] != "triage" {
 				w.Errorf("the new round begins with %v", refused.Details)
 			}
@@ -45,7 +44,7 @@ func TestSpec002ReplayBegins(t *testing.T) {
 	onBothStores(t, func(w *world) {
 		for _, row := range []struct{ from, begins, idle string }{{"", "llm", "fetch"}, {"fetch", "fetch", "llm"}} {
 			d := w.letter(recoup.StepValidated)
-			w.post("/v1/dead-letters/"+d.ErrorID.String()+"/replay", client.SingleReplay{FromStart: row.from, Reason: "corrected"}).ok()
+			w.post("/v1/dead-letters/"+d.ErrorID.String()+"/replay", recoup.SingleReplay{FromStart: row.from, Reason: "corrected"}).ok()
 			if n := len(w.claimWork(d.Pipeline, row.idle)); n > 0 {
 				w.Errorf("from %q: there is work at %s", row.from, row.idle)
 			}

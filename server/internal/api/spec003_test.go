@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/recoup-dev/recoup/client"
+	"github.com/recoup-dev/recoup"
 )
 
 // Spec 003, governance and ingest: six keys of details are kept, with their types
@@ -20,7 +20,7 @@ func TestSpec003Details(t *testing.T) {
 			"body":        "a whole request", "sql": "select 1",
 		}}, "Prefer", "respond-sync").ok()
 		w.post("/v1/events", object{"code": "rate_limited", "service": "api", "details": object{"limit": "a hundred", "retryable": false}}, "Prefer", "respond-sync").ok()
-		var page client.EventPage
+		var page recoup.EventPage
 		w.get("/v1/events?service=api").ok(&page)
 		if len(page.Events) != 2 {
 			w.Fatalf("there are %d events", len(page.Events))
@@ -65,7 +65,7 @@ func TestSpec003Drops(t *testing.T) {
 		} {
 			service := fmt.Sprint("api-", i)
 			w.post("/v1/events", object{"code": "rate_limited", "service": service, "details": row.details}, "Prefer", "respond-sync").ok()
-			var page client.EventPage
+			var page recoup.EventPage
 			if w.get("/v1/events?service=" + service).ok(&page); len(page.Events) != 1 {
 				w.Fatalf("%v: there are %d events", row.details, len(page.Events))
 			}
@@ -95,7 +95,7 @@ func TestSpec003RollupAndRetention(t *testing.T) {
 		daily := func() (n int64) {
 			w.Helper()
 			w.run("rollups")
-			var counts client.Daily
+			var counts recoup.DailyCounts
 			w.get("/v1/stats/daily?from=" + first.Format(time.RFC3339) + "&to=" + first.Add(day).Format(time.RFC3339)).ok(&counts)
 			for _, c := range counts.Days {
 				n += c.Count
@@ -106,7 +106,7 @@ func TestSpec003RollupAndRetention(t *testing.T) {
 			return n
 		}
 		events := func() int {
-			var page client.EventPage
+			var page recoup.EventPage
 			w.get("/v1/events?service=api&from=" + first.Add(-time.Hour).Format(time.RFC3339)).ok(&page)
 			return len(page.Events)
 		}

@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"github.com/recoup-dev/recoup"
-	"github.com/recoup-dev/recoup/client"
 	"github.com/recoup-dev/recoup/fault"
 	"github.com/recoup-dev/recoup/server/internal/httpapi"
 	"github.com/recoup-dev/recoup/server/internal/store"
@@ -16,14 +15,14 @@ type topIn struct {
 	Limit int `query:"limit" minimum:"1" maximum:"1000" doc:"default 20"`
 }
 
-func (a *API) topCodes(c *httpapi.Call, in *topIn) (client.TopCodes, error) {
+func (a *API) topCodes(c *httpapi.Call, in *topIn) (recoup.TopCodes, error) {
 	hours, limit := cmp.Or(in.Hours, 24), cmp.Or(in.Limit, 20)
 	span := store.Span{From: c.Now.Add(-time.Duration(hours) * time.Hour), To: c.Now}
 	codes, err := a.Store.TopCodes(c.Context(), span, limit)
-	return client.TopCodes{From: span.From, To: span.To, Codes: httpapi.Listed(codes)}, err
+	return recoup.TopCodes{From: span.From, To: span.To, Codes: httpapi.Listed(codes)}, err
 }
 
-type daysIn struct{ client.Days }
+type daysIn struct{ recoup.DayFilter }
 
 // span returns the first and the last day that are asked for.
 func (in daysIn) span(now time.Time) (from, to time.Time, err error) {
@@ -40,13 +39,13 @@ func (in daysIn) span(now time.Time) (from, to time.Time, err error) {
 	return from, to, nil
 }
 
-func (a *API) retryableRate(c *httpapi.Call, in *daysIn) (client.RetryableRates, error) {
+func (a *API) retryableRate(c *httpapi.Call, in *daysIn) (recoup.RetryableRates, error) {
 	from, to, err := in.span(c.Now)
 	if err != nil {
-		return client.RetryableRates{}, err
+		return recoup.RetryableRates{}, err
 	}
 	found, err := a.Store.RetryableRates(c.Context(), from, to)
-	out := client.RetryableRates{Services: []recoup.ServiceRate{}}
+	out := recoup.RetryableRates{Services: []recoup.ServiceRate{}}
 	for _, r := range found {
 		if in.Service == "" || in.Service == r.Service {
 			r.Percent = r.Share()
@@ -56,14 +55,14 @@ func (a *API) retryableRate(c *httpapi.Call, in *daysIn) (client.RetryableRates,
 	return out, err
 }
 
-func (a *API) daily(c *httpapi.Call, in *daysIn) (client.Daily, error) {
+func (a *API) daily(c *httpapi.Call, in *daysIn) (recoup.DailyCounts, error) {
 	from, to, err := in.span(c.Now)
 	if err != nil {
-		return client.Daily{}, err
+		return recoup.DailyCounts{}, err
 	}
 	filter, err := a.dailyFilter(in)
 	if err != nil {
-		return client.Daily{}, err
+		return recoup.DailyCounts{}, err
 	}
 	return a.dailyCounts(c, filter, from, to)
 }
@@ -80,23 +79,25 @@ func (a *API) dailyFilter(in *daysIn) (store.DailyFilter, error) {
 	return filter, nil
 }
 
-func (a *API) dailyCounts(c *httpapi.Call, filter store.DailyFilter, from, to time.Time) (client.Daily, error) {
+func (a *API) dailyCounts(c *httpapi.Call, filter store.DailyFilter, from, to time.Time) (recoup.DailyCounts, error) {
 	days, err := a.Store.Daily(c.Context(), filter, from, to)
-	return client.Daily{Days: httpapi.Each(days, dailyCount)}, err
+	return recoup.DailyCounts{Days: httpapi.Each(days, dailyCount)}, err
 }
 
-func dailyCount(n store.DailyCount) client.DailyCount {
-	return client.DailyCount{Day: date(n.Day), Service: n.Service, Code: n.Code, Count: n.Count, Retryable: n.Retryable, LastSeen: n.LastSeen}
+func dailyCount(n store.DailyCount) recoup.DailyCount {
+	return recoup.DailyCount{Day: date(n.Day), Service: n.Service, Code: n.Code, Count: n.Count, Retryable: n.Retryable, LastSeen: n.LastSeen}
 }
 
 // date writes a day as spec 003 has it.
 func date(day time.Time) string { return day.UTC().Format(time.DateOnly) }
 
-func (a *API) drops(c *httpapi.Call, in *daysIn) (client.Drops, error) {
+func (a *API) drops(c *httpapi.Call, in *daysIn) (recoup.DropCounts, error) {
 	from, to, err := in.span(c.Now)
 	if err != nil {
-		return client.Drops{}, err
+		return recoup.DropCounts{}, err
 	}
 	drops, err := a.Store.Drops(c.Context(), from, to)
-	return client.Drops{Drops: httpapi.Each(drops, func(n store.Drop) client.Drop { return client.Drop{Day: date(n.Day), Reason: n.Reason, N: n.N} })}, err
+	return recoup.DropCounts{Drops: httpapi.Each(drops, func(n store.Drop) recoup.DropCount {
+		return recoup.DropCount{Day: date(n.Day), Reason: n.Reason, N: n.N}
+	})}, err
 }

@@ -9,11 +9,11 @@ import (
 	"time"
 
 	"github.com/recoup-dev/recoup"
-	"github.com/recoup-dev/recoup/client"
 	"github.com/recoup-dev/recoup/server/internal/engine"
 	"github.com/recoup-dev/recoup/server/internal/httpapi"
 	"github.com/recoup-dev/recoup/server/internal/store"
 	"github.com/recoup-dev/recoup/server/internal/stream"
+	"github.com/recoup-dev/recoup/server/internal/wire"
 )
 
 const (
@@ -58,9 +58,9 @@ func (a *API) newStreams() *stream.Watcher {
 func (a *API) StopStreaming() { a.streams.Stop() }
 
 // showStream answers who does not ask for events with what a stream begins with.
-func (a *API) showStream(c *httpapi.Call, _ *struct{}) (client.StreamEvent, error) {
+func (a *API) showStream(c *httpapi.Call, _ *struct{}) (wire.StreamEvent, error) {
 	counts, err := a.Engine.Counts(c.Context(), c.Caller)
-	return client.StreamEvent{Event: client.StreamHello, Version: a.Version, Counts: httpapi.Listed(counts)}, err
+	return wire.StreamEvent{Event: wire.StreamHello, Version: a.Version, Counts: httpapi.Listed(counts)}, err
 }
 
 // stream sends events until the caller has gone, its key ends or the node stops.
@@ -88,11 +88,11 @@ func (a *API) stream(c *httpapi.Call) error {
 
 // opening is the first event, read before the stream begins, so that a database that does
 // not answer is a failure and no empty stream.
-func (a *API) opening(c *httpapi.Call) (client.StreamEvent, error) {
+func (a *API) opening(c *httpapi.Call) (wire.StreamEvent, error) {
 	ctx, cancel := c.WithTimeLimit()
 	defer cancel()
 	counts, err := a.Engine.Counts(ctx, c.Caller)
-	return client.StreamEvent{Event: client.StreamHello, Version: a.Version, Counts: counts}, err
+	return wire.StreamEvent{Event: wire.StreamHello, Version: a.Version, Counts: counts}, err
 }
 
 // follow sends what a listener hears. It returns when that cannot be written any more.
@@ -104,11 +104,11 @@ func (a *API) follow(ctx context.Context, c *httpapi.Call, listener *stream.List
 		select {
 		case <-ctx.Done():
 			if errors.Is(context.Cause(ctx), httpapi.ErrKeyEnded) {
-				_ = sendEvent(c, client.StreamEvent{Event: client.StreamEnd, Reason: endedByKey})
+				_ = sendEvent(c, wire.StreamEvent{Event: wire.StreamEnd, Reason: endedByKey})
 			}
 			return
 		case <-a.streams.Stopped():
-			_ = sendEvent(c, client.StreamEvent{Event: client.StreamEnd, Reason: endedByShutdown})
+			_ = sendEvent(c, wire.StreamEvent{Event: wire.StreamEnd, Reason: endedByShutdown})
 			return
 		case <-beat.C:
 			err = c.Push([]byte(":\n\n"))
@@ -125,22 +125,22 @@ func (a *API) follow(ctx context.Context, c *httpapi.Call, listener *stream.List
 func pass(c *httpapi.Call, b stream.Batch) error {
 	var failed []error
 	if b.Lost {
-		failed = append(failed, sendEvent(c, client.StreamEvent{Event: client.StreamLost, Reason: lostReason}))
+		failed = append(failed, sendEvent(c, wire.StreamEvent{Event: wire.StreamLost, Reason: lostReason}))
 	}
 	for some := range slices.Chunk(b.Changed, changedPerEvent) {
-		failed = append(failed, sendEvent(c, client.StreamEvent{Event: client.StreamChanged, Changed: some}))
+		failed = append(failed, sendEvent(c, wire.StreamEvent{Event: wire.StreamChanged, Changed: some}))
 	}
 	for some := range slices.Chunk(b.Objects, changedPerEvent) {
-		failed = append(failed, sendEvent(c, client.StreamEvent{Event: client.StreamChanged, Objects: some}))
+		failed = append(failed, sendEvent(c, wire.StreamEvent{Event: wire.StreamChanged, Objects: some}))
 	}
 	if b.Counts != nil {
-		failed = append(failed, sendEvent(c, client.StreamEvent{Event: client.StreamCounts, Counts: b.Counts}))
+		failed = append(failed, sendEvent(c, wire.StreamEvent{Event: wire.StreamCounts, Counts: b.Counts}))
 	}
 	return errors.Join(failed...)
 }
 
 // sendEvent sends one event.
-func sendEvent(c *httpapi.Call, e client.StreamEvent) error {
+func sendEvent(c *httpapi.Call, e wire.StreamEvent) error {
 	data, err := json.Marshal(e)
 	if err != nil {
 		return err

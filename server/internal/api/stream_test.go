@@ -11,14 +11,16 @@ import (
 	"github.com/recoup-dev/recoup"
 	"github.com/recoup-dev/recoup/client"
 	"github.com/recoup-dev/recoup/fault"
+	"github.com/recoup-dev/recoup/server/internal/admin"
 	"github.com/recoup-dev/recoup/server/internal/httpapi"
+	"github.com/recoup-dev/recoup/server/internal/wire"
 )
 
 // follower reads a stream of a server of the world.
 type follower struct {
 	*testing.T
-	events chan client.StreamEvent // closed when the stream has ended
-	ended  chan error              // nil: the server has ended it
+	events chan wire.StreamEvent // closed when the stream has ended
+	ended  chan error            // nil: the server has ended it
 }
 
 // served is the world over connections.
@@ -38,17 +40,17 @@ func (w *world) client(url, key string) *client.Client {
 }
 
 // follow opens a stream, and waits until it has begun.
-func (w *world) follow(url, key string) (*follower, client.StreamEvent) {
+func (w *world) follow(url, key string) (*follower, wire.StreamEvent) {
 	w.Helper()
 	ctx, cancel := context.WithCancel(w.Context())
-	f := &follower{w.T, make(chan client.StreamEvent, 1000), make(chan error, 1)}
+	f := &follower{w.T, make(chan wire.StreamEvent, 1000), make(chan error, 1)}
 	done := make(chan struct{})
 	w.Cleanup(func() { cancel(); <-done })
 	c := w.client(url, key)
 	go func() {
 		defer close(done)
 		defer close(f.events)
-		for e, err := range c.Stream(ctx) {
+		for e, err := range admin.New(c).System.Stream(ctx) {
 			if err != nil {
 				f.ended <- err
 				return
@@ -58,13 +60,13 @@ func (w *world) follow(url, key string) (*follower, client.StreamEvent) {
 		f.ended <- nil
 	}()
 	hello := f.next()
-	if hello.Event != client.StreamHello {
+	if hello.Event != wire.StreamHello {
 		w.Fatalf("a stream begins with %+v", hello)
 	}
 	return f, hello
 }
 
-func (f *follower) next() client.StreamEvent {
+func (f *follower) next() wire.StreamEvent {
 	f.Helper()
 	e, ok := <-f.events
 	if !ok {
@@ -74,7 +76,7 @@ func (f *follower) next() client.StreamEvent {
 }
 
 // until reads up to an event, and returns all that was read.
-func (f *follower) until(is func(client.StreamEvent) bool) (read []client.StreamEvent) {
+func (f *follower) until(is func(wire.StreamEvent) bool) (read []wire.StreamEvent) {
 	f.Helper()
 	for {
 		e := f.next()
@@ -84,15 +86,15 @@ func (f *follower) until(is func(client.StreamEvent) bool) (read []client.Stream
 	}
 }
 
-func changed(id recoup.ID, state recoup.State) func(client.StreamEvent) bool {
-	return func(e client.StreamEvent) bool {
-		return slices.ContainsFunc(e.Changed, func(c recoup.Changed) bool { return c.ErrorID == id && c.State == state })
+func changed(id recoup.ID, state recoup.State) func(wire.StreamEvent) bool {
+	return func(e wire.StreamEvent) bool {
+		return slices.ContainsFunc(e.Changed, func(c wire.Changed) bool { return c.ErrorID == id && c.State == state })
 	}
 }
 
-func counted(table string, state recoup.State, n int64) func(client.StreamEvent) bool {
-	return func(e client.StreamEvent) bool {
-		return e.Event == client.StreamCounts && slices.Contains(e.Counts, recoup.StateCount{Table: table, State: state, N: n})
+func counted(table string, state recoup.State, n int64) func(wire.StreamEvent) bool {
+	return func(e wire.StreamEvent) bool {
+		return e.Event == wire.StreamCounts && slices.Contains(e.Counts, recoup.StateCount{Table: table, State: state, N: n})
 	}
 }
 
@@ -115,15 +117,15 @@ func TestStream(t *testing.T) {
 
 			theirs, ours := w.report(people, "CO-1"), w.report(dol, "CO-2")
 			all.until(changed(theirs.ID, recoup.RetryPending))
-			w.post("/v1/errors/"+theirs.ID.String()+"/park", client.Act{Reason: "wait"}).ok()
-			w.post("/v1/errors/"+ours.ID.String()+"/park", client.Act{Reason: "wait"}).ok()
+			w.post("/v1/errors/"+theirs.ID.String()+"/park", recoup.Act{Reason: "wait"}).ok()
+			w.post("/v1/errors/"+ours.ID.String()+"/park", recoup.Act{Reason: "wait"}).ok()
 			all.until(counted(dol, recoup.Parked, 1))
-			w.post("/v1/errors/"+theirs.ID.String()+"/archive", client.Act{Reason: "enough"}).ok()
-			w.post("/v1/errors/"+ours.ID.String()+"/archive", client.Act{Reason: "enough"}).ok()
+			w.post("/v1/errors/"+theirs.ID.String()+"/archive", recoup.Act{Reason: "enough"}).ok()
+			w.post("/v1/errors/"+ours.ID.String()+"/archive", recoup.Act{Reason: "enough"}).ok()
 			all.until(changed(theirs.ID, recoup.Archived))
 
 			for _, e := range own.until(changed(ours.ID, recoup.Archived)) {
-				foreign := slices.ContainsFunc(e.Changed, func(c recoup.Changed) bool { return c.Table != dol })
+				foreign := slices.ContainsFunc(e.Changed, func(c wire.Changed) bool { return c.Table != dol })
 				if foreign || slices.ContainsFunc(e.Counts, func(n recoup.StateCount) bool { return n.Table != dol }) {
 					t.Errorf("a key of another hub hears %+v", e)
 				}
@@ -143,14 +145,14 @@ func TestStreamObjects(t *testing.T) {
 	theirs, ours := w.report(people, "CO-1"), w.report(dol, "CO-2")
 	all.until(changed(ours.ID, recoup.RetryPending)) // the first look is over: it has nothing to compare with
 
-	var foreign, mine client.FrozenOperation
-	w.post("/v1/operations", client.NewOperation{Act: client.Park, Filter: client.Filter{Table: people}}).ok(&foreign)
-	var silence recoup.Silence
-	w.post("/v1/silences", client.NewSilence{Rule: "park-rate", Until: w.Now().Add(time.Hour), Reason: "we know"}).ok(&silence)
+	var foreign, mine recoup.FrozenOperation
+	w.post("/v1/operations", recoup.NewOperation{Act: recoup.ActPark, Filter: recoup.ErrorFilter{Table: people}}).ok(&foreign)
+	var silence wire.Silence
+	w.post("/v1/silences", wire.NewSilence{Rule: "park-rate", Until: w.Now().Add(time.Hour), Reason: "we know"}).ok(&silence)
 	all.until(moved(recoup.SilenceIDs, silence.ID))
 	w.do("admin", http.MethodDelete, "/v1/silences/"+silence.ID.String(), nil).ok()
 	all.until(moved(recoup.SilenceIDs, silence.ID))
-	w.post("/v1/operations", client.NewOperation{Act: client.Park, Filter: client.Filter{Table: dol}}).ok(&mine)
+	w.post("/v1/operations", recoup.NewOperation{Act: recoup.ActPark, Filter: recoup.ErrorFilter{Table: dol}}).ok(&mine)
 	all.until(moved(recoup.OperationIDs, mine.ID))
 
 	for _, e := range own.until(moved(recoup.OperationIDs, mine.ID)) {
@@ -162,9 +164,9 @@ func TestStreamObjects(t *testing.T) {
 	}
 }
 
-func moved(kind recoup.IDKind, id recoup.ID) func(client.StreamEvent) bool {
-	return func(e client.StreamEvent) bool {
-		return slices.Contains(e.Objects, recoup.ChangedObject{Kind: kind, ID: id})
+func moved(kind recoup.IDKind, id recoup.ID) func(wire.StreamEvent) bool {
+	return func(e wire.StreamEvent) bool {
+		return slices.Contains(e.Objects, wire.ChangedObject{Kind: kind, ID: id})
 	}
 }
 
@@ -173,16 +175,16 @@ func TestStreamEndsWithItsKey(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	url := w.served()
-	var made recoup.Key
-	w.post("/v1/keys", client.NewKey{Name: "n", Role: "reader"}).ok(&made)
+	var made wire.Key
+	w.post("/v1/keys", wire.NewKey{Name: "n", Role: "reader"}).ok(&made)
 	f, _ := w.follow(url, w.use(made))
 	w.post("/v1/keys/"+made.ID.String()+"/revoke", object{}).ok()
-	f.until(func(e client.StreamEvent) bool { return e.Event == client.StreamEnd && e.Reason != "" })
+	f.until(func(e wire.StreamEvent) bool { return e.Event == wire.StreamEnd && e.Reason != "" })
 	if err := <-f.ended; err != nil {
 		t.Errorf("it ended with %v", err)
 	}
 	for _, key := range []string{revoked, "ingest"} {
-		for _, err := range w.client(url, key).Stream(t.Context()) {
+		for _, err := range admin.New(w.client(url, key)).System.Stream(t.Context()) {
 			if e, ok := err.(*fault.Error); !ok || e.Code != map[string]recoup.Code{revoked: fault.CodeInvalidAPIKey, "ingest": fault.CodeInsufficientPermissions}[key] {
 				t.Errorf("a stream of %s: %v", key, err)
 			}
@@ -200,7 +202,7 @@ func TestStreamLimits(t *testing.T) {
 	}
 	refused := func(key string, want recoup.Code) {
 		t.Helper()
-		for e, err := range w.client(url, key).Stream(t.Context()) {
+		for e, err := range admin.New(w.client(url, key)).System.Stream(t.Context()) {
 			if failed, ok := err.(*fault.Error); !ok || failed.Code != want {
 				t.Errorf("%s gets %+v, %v", key, e, err)
 			}

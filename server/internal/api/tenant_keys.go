@@ -3,22 +3,22 @@ package api
 import (
 	"context"
 
-	"github.com/recoup-dev/recoup/client"
 	"github.com/recoup-dev/recoup/server/internal/check"
 	"github.com/recoup-dev/recoup/server/internal/httpapi"
 	"github.com/recoup-dev/recoup/server/internal/store"
+	"github.com/recoup-dev/recoup/server/internal/wire"
 )
 
 // TenantKeys are the keys that tenants are hashed with.
 type TenantKeys interface {
-	TenantKeys(ctx context.Context) ([]client.TenantKey, error)
-	RotateTenantKey(ctx context.Context, act store.Act) (client.TenantKey, error)
+	TenantKeys(ctx context.Context) ([]wire.TenantKey, error)
+	RotateTenantKey(ctx context.Context, act store.Act) (wire.TenantKey, error)
 	DeleteTenantKey(ctx context.Context, id string, act store.Act) error
 }
 
-func (a *API) listTenantKeys(c *httpapi.Call, _ *struct{}) (client.TenantKeyList, error) {
+func (a *API) listTenantKeys(c *httpapi.Call, _ *struct{}) (wire.TenantKeyList, error) {
 	keys, err := a.Registrar.TenantKeys(c.Context())
-	return client.TenantKeyList{Keys: keys}, err
+	return wire.TenantKeyList{Keys: keys}, err
 }
 
 type whyIn struct {
@@ -27,9 +27,9 @@ type whyIn struct {
 	}
 }
 
-func (a *API) rotateTenantKey(c *httpapi.Call, in *whyIn) (client.TenantKey, error) {
+func (a *API) rotateTenantKey(c *httpapi.Call, in *whyIn) (wire.TenantKey, error) {
 	if err := check.Reason(in.Body.Reason); err != nil {
-		return client.TenantKey{}, err
+		return wire.TenantKey{}, err
 	}
 	return a.Registrar.RotateTenantKey(c.Context(), c.Act(in.Body.Reason))
 }
@@ -41,12 +41,12 @@ type tenantKeyIn struct {
 	}
 }
 
-func (a *API) deleteTenantKey(c *httpapi.Call, in *tenantKeyIn) (client.TenantKeyList, error) {
+func (a *API) deleteTenantKey(c *httpapi.Call, in *tenantKeyIn) (wire.TenantKeyList, error) {
 	if err := check.Reason(in.Body.Reason); err != nil {
-		return client.TenantKeyList{}, err
+		return wire.TenantKeyList{}, err
 	}
 	if err := a.Registrar.DeleteTenantKey(c.Context(), in.KeyID, c.Act(in.Body.Reason)); err != nil {
-		return client.TenantKeyList{}, err
+		return wire.TenantKeyList{}, err
 	}
 	return a.listTenantKeys(c, nil)
 }

@@ -5,8 +5,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/recoup-dev/recoup/client"
+	"github.com/recoup-dev/recoup"
 	"github.com/recoup-dev/recoup/fault"
+	"github.com/recoup-dev/recoup/server/internal/wire"
 )
 
 // A rotated key hashes what is new; events of before are found under it all the
@@ -18,7 +19,7 @@ func TestTenantKeys(t *testing.T) {
 		w.post("/v1/events", map[string]any{"code": "NETWORK_TIMEOUT", "service": service, "tenant": "acme"}, "Prefer", "respond-sync").ok()
 	}
 	found := func(tenant string) (services []string) {
-		var page client.EventPage
+		var page recoup.EventPage
 		w.get("/v1/events?tenant=" + tenant).ok(&page)
 		for _, e := range page.Events {
 			services = append(services, e.Service)
@@ -26,12 +27,12 @@ func TestTenantKeys(t *testing.T) {
 		return services
 	}
 	send("before")
-	var keys client.TenantKeyList
+	var keys wire.TenantKeyList
 	w.get("/v1/tenant-keys").ok(&keys)
 	old := keys.Keys[0]
 	w.post("/v1/tenant-keys/"+old.ID+"/delete", map[string]any{}).failed(http.StatusConflict, fault.CodeConflict)
 	w.wait(time.Second)
-	var made client.TenantKey
+	var made wire.TenantKey
 	w.post("/v1/tenant-keys/rotate", map[string]any{"reason": "a year is over"}).ok(&made)
 	send("after")
 	if got := found("acme"); len(got) != 2 {

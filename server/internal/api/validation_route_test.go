@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/recoup-dev/recoup/client"
+	"github.com/recoup-dev/recoup"
 	"github.com/recoup-dev/recoup/fault"
 )
 
@@ -202,7 +202,7 @@ func TestRefusedItemsAreWhole(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	good := `{"service":"s","code":"NETWORK_TIMEOUT"}`
-	var out client.EventsAccepted
+	var out recoup.EventsAccepted
 	w.post("/v1/events", good+"\n\n"+`{"service":" s","code":"NETWORK_TIMEOUT","http_status":7}`+"\n"+good, "Content-Type", "application/x-ndjson").ok(&out)
 	if out.Accepted != 2 || len(out.Refused) != 1 || out.Refused[0].Index != 1 {
 		t.Fatalf("answered %+v", out)

@@ -5,31 +5,30 @@ import (
 	"net/http"
 	"testing"
 
-	"github.com/recoup-dev/recoup"
-	"github.com/recoup-dev/recoup/client"
 	"github.com/recoup-dev/recoup/fault"
+	"github.com/recoup-dev/recoup/server/internal/wire"
 )
 
 func viewExamples(list map[string]example) {
-	body := func(w *world, table string) client.NewView {
-		return client.NewView{Name: w.entity(), Tokens: []string{"table:" + table, "parked:yes"}, Hub: map[string]string{dol: dolHub, people: peopleHub}[table]}
+	body := func(w *world, table string) wire.NewView {
+		return wire.NewView{Name: w.entity(), Tokens: []string{"table:" + table, "parked:yes"}, Hub: map[string]string{dol: dolHub, people: peopleHub}[table]}
 	}
 	saved := func(w *world, table string) string {
-		var v recoup.View
+		var v wire.View
 		w.post("/v1/views", body(w, table)).ok(&v)
 		return "/v1/views/" + v.ID.String()
 	}
 	list["GET /v1/views"] = fixed("/v1/views", nil, leftOut)
 	list["POST /v1/views"] = example{make: func(w *world, table string) (string, any) { return "/v1/views", body(w, table) }}
 	list["PUT /v1/views/{id}"] = example{other: unknownThere, make: func(w *world, table string) (string, any) {
-		return saved(w, table), client.NewView{Name: w.entity(), Tokens: []string{"older:2d"}, Hub: dolHub}
+		return saved(w, table), wire.NewView{Name: w.entity(), Tokens: []string{"older:2d"}, Hub: dolHub}
 	}}
 	list["DELETE /v1/views/{id}"] = example{other: unknownThere, make: func(w *world, table string) (string, any) { return saved(w, table), nil }}
 }
 
 func (w *world) views(key string) (names []string) {
 	w.Helper()
-	var page client.ViewPage
+	var page wire.ViewPage
 	w.do(key, http.MethodGet, "/v1/views", nil).ok(&page)
 	for i := range page.Views {
 		names = append(names, page.Views[i].Name)
@@ -41,9 +40,9 @@ func (w *world) views(key string) (names []string) {
 func TestViews(t *testing.T) {
 	t.Parallel()
 	worlds(t, func(w *world) {
-		var own, shared recoup.View
-		w.do("operator", http.MethodPost, "/v1/views", client.NewView{Name: "mine", Tokens: []string{"state:parked", "older:2d", "code:timeout"}}).ok(&own)
-		w.do("operator", http.MethodPost, "/v1/views", client.NewView{Name: "ours", Hub: peopleHub}).ok(&shared)
+		var own, shared wire.View
+		w.do("operator", http.MethodPost, "/v1/views", wire.NewView{Name: "mine", Tokens: []string{"state:parked", "older:2d", "code:timeout"}}).ok(&own)
+		w.do("operator", http.MethodPost, "/v1/views", wire.NewView{Name: "ours", Hub: peopleHub}).ok(&shared)
 		if own.Owner == "" || own.Hub != "" || shared.Owner != "" || shared.Hub != peopleHub || shared.Tokens == nil {
 			w.Errorf("saved %+v and %+v", own, shared)
 		}
@@ -53,11 +52,11 @@ func TestViews(t *testing.T) {
 			}
 		}
 		at := "/v1/views/" + own.ID.String()
-		w.do("admin", http.MethodPut, at, client.NewView{Name: "theirs"}).failed(http.StatusNotFound, fault.CodeNotFound)
+		w.do("admin", http.MethodPut, at, wire.NewView{Name: "theirs"}).failed(http.StatusNotFound, fault.CodeNotFound)
 		w.do("admin", http.MethodDelete, at, nil).failed(http.StatusNotFound, fault.CodeNotFound)
 		w.do("operator"+onlyDOL, http.MethodDelete, "/v1/views/"+shared.ID.String(), nil).failed(http.StatusNotFound, fault.CodeNotFound)
-		w.do("operator", http.MethodPut, at, client.NewView{Name: "ours", Hub: peopleHub}).invalid("name", "unique")
-		w.do("operator", http.MethodPut, at, client.NewView{Name: "parked", Tokens: []string{"parked:yes"}}).ok(&own)
+		w.do("operator", http.MethodPut, at, wire.NewView{Name: "ours", Hub: peopleHub}).invalid("name", "unique")
+		w.do("operator", http.MethodPut, at, wire.NewView{Name: "parked", Tokens: []string{"parked:yes"}}).ok(&own)
 		if own.Name != "parked" || len(own.Tokens) != 1 {
 			w.Errorf("changed to %+v", own)
 		}
@@ -73,18 +72,18 @@ func TestViewsAreChecked(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	for _, bad := range []struct {
-		view              client.NewView
+		view              wire.NewView
 		field, constraint string
 	}{
-		{client.NewView{}, "name", "required"},
-		{client.NewView{Name: secretText}, "name", "no_secret"},
-		{client.NewView{Name: "a", Hub: "nobody"}, "hub", "known"},
-		{client.NewView{Name: "a", Tokens: []string{"entity:" + secretText}}, "tokens[0]", "no_secret"},
-		{client.NewView{Name: "a", Tokens: []string{"tier:1", "color:red"}}, "tokens[1]", "pattern"},
-		{client.NewView{Name: "a", Tokens: []string{"tier:1", "tier:2"}}, "tokens[1]", "unique"},
-		{client.NewView{Name: "a", Tokens: []string{"older:yesterday"}}, "tokens[0]", "pattern"},
-		{client.NewView{Name: "a", Tokens: []string{"state:ARCHIVED"}}, "tokens[0]", "pattern"},
-		{client.NewView{Name: "a", Tokens: []string{"hub:nobody"}}, "hub", "known"},
+		{wire.NewView{}, "name", "required"},
+		{wire.NewView{Name: secretText}, "name", "no_secret"},
+		{wire.NewView{Name: "a", Hub: "nobody"}, "hub", "known"},
+		{wire.NewView{Name: "a", Tokens: []string{"entity:" + secretText}}, "tokens[0]", "no_secret"},
+		{wire.NewView{Name: "a", Tokens: []string{"tier:1", "color:red"}}, "tokens[1]", "pattern"},
+		{wire.NewView{Name: "a", Tokens: []string{"tier:1", "tier:2"}}, "tokens[1]", "unique"},
+		{wire.NewView{Name: "a", Tokens: []string{"older:yesterday"}}, "tokens[0]", "pattern"},
+		{wire.NewView{Name: "a", Tokens: []string{"state:ARCHIVED"}}, "tokens[0]", "pattern"},
+		{wire.NewView{Name: "a", Tokens: []string{"hub:nobody"}}, "hub", "known"},
 	} {
 		w.post("/v1/views", bad.view).invalid(bad.field, bad.constraint)
 	}

@@ -6,13 +6,12 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/recoup-dev/recoup"
-	"github.com/recoup-dev/recoup/client"
 	"github.com/recoup-dev/recoup/fault"
 	"github.com/recoup-dev/recoup/server/internal/check"
 	"github.com/recoup-dev/recoup/server/internal/engine"
 	"github.com/recoup-dev/recoup/server/internal/httpapi"
 	"github.com/recoup-dev/recoup/server/internal/store"
+	"github.com/recoup-dev/recoup/server/internal/wire"
 )
 
 // viewRoutes are about lists that people come back to.
@@ -25,41 +24,41 @@ func viewRoutes() []*httpapi.Route {
 	}
 }
 
-func (a *API) listViews(c *httpapi.Call, in *httpapi.Page) (client.ViewPage, error) {
+func (a *API) listViews(c *httpapi.Call, in *httpapi.Page) (wire.ViewPage, error) {
 	at, err := in.StorePage()
 	if err != nil {
-		return client.ViewPage{}, err
+		return wire.ViewPage{}, err
 	}
 	found, cursor, err := a.Store.Views(c.Context(), c.Caller.Key, c.Caller.Hubs, at)
 	for i := range found {
 		found[i].Tokens = httpapi.Listed(found[i].Tokens)
 	}
-	return client.ViewPage{Views: httpapi.Listed(found), Next: httpapi.NextCursor(cursor)}, err
+	return wire.ViewPage{Views: httpapi.Listed(found), Next: httpapi.NextCursor(cursor)}, err
 }
 
-type newViewIn struct{ Body client.NewView }
+type newViewIn struct{ Body wire.NewView }
 
-func (a *API) addView(c *httpapi.Call, in *newViewIn) (recoup.View, error) {
+func (a *API) addView(c *httpapi.Call, in *newViewIn) (wire.View, error) {
 	wrong := a.checkView(c, in)
-	v := recoup.View{ID: a.IDs.New(c.Now), Name: in.Body.Name, Tokens: in.Body.Tokens, Hub: in.Body.Hub}
-	return a.saveView(c, v, wrong, func(by store.Act) (recoup.View, error) { return a.Store.AddView(c.Context(), v, by) })
+	v := wire.View{ID: a.IDs.New(c.Now), Name: in.Body.Name, Tokens: in.Body.Tokens, Hub: in.Body.Hub}
+	return a.saveView(c, v, wrong, func(by store.Act) (wire.View, error) { return a.Store.AddView(c.Context(), v, by) })
 }
 
 type changeViewIn struct {
 	httpapi.IDParam
-	Body client.NewView
+	Body wire.NewView
 }
 
-func (a *API) changeView(c *httpapi.Call, in *changeViewIn) (recoup.View, error) {
+func (a *API) changeView(c *httpapi.Call, in *changeViewIn) (wire.View, error) {
 	wrong := a.checkChangedView(c, in)
-	v := recoup.View{ID: in.ID, Name: in.Body.Name, Tokens: in.Body.Tokens, Hub: in.Body.Hub}
-	return a.saveView(c, v, wrong, func(by store.Act) (recoup.View, error) {
+	v := wire.View{ID: in.ID, Name: in.Body.Name, Tokens: in.Body.Tokens, Hub: in.Body.Hub}
+	return a.saveView(c, v, wrong, func(by store.Act) (wire.View, error) {
 		return a.Store.ChangeView(c.Context(), v, c.Caller.Of, by)
 	})
 }
 
 // saveView saves a view that is as it should be, for who may.
-func (a *API) saveView(c *httpapi.Call, v recoup.View, wrong error, save func(store.Act) (recoup.View, error)) (recoup.View, error) {
+func (a *API) saveView(c *httpapi.Call, v wire.View, wrong error, save func(store.Act) (wire.View, error)) (wire.View, error) {
 	switch {
 	case wrong != nil:
 		return v, wrong
@@ -72,12 +71,12 @@ func (a *API) saveView(c *httpapi.Call, v recoup.View, wrong error, save func(st
 	case errors.Is(err, store.ErrConflict):
 		err = fault.BadField("name", "unique", "there is a view of this name already; take another, or change that one")
 	case errors.Is(err, store.ErrFull):
-		err = fault.BadField("name", "limit", "there are %d views already, and no more can be; delete one first", recoup.MaxViews)
+		err = fault.BadField("name", "limit", "there are %d views already, and no more can be; delete one first", wire.MaxViews)
 	}
 	return saved, err
 }
 
-func (a *API) deleteView(c *httpapi.Call, in *httpapi.IDParam) (recoup.View, error) {
+func (a *API) deleteView(c *httpapi.Call, in *httpapi.IDParam) (wire.View, error) {
 	gone, err := a.Store.DeleteView(c.Context(), in.ID, c.Caller.Of, c.Act(""))
 	gone.Tokens = httpapi.Listed(gone.Tokens)
 	return gone, err
@@ -91,7 +90,7 @@ func (a *API) checkChangedView(c *httpapi.Call, in *changeViewIn) error {
 
 // checkNewView says what is wrong with a view: its filter must be one that a list takes, and
 // nothing of it may be a secret. Names of hubs are replaced by their ids.
-func (a *API) checkNewView(c *httpapi.Call, v *client.NewView) error {
+func (a *API) checkNewView(c *httpapi.Call, v *wire.NewView) error {
 	bad := check.Fields{Redactor: a.Engine.Redactor}
 	if bad.Require("name", v.Name != "") {
 		bad.Plain("name", v.Name, maxViewName)
@@ -104,7 +103,7 @@ func (a *API) checkNewView(c *httpapi.Call, v *client.NewView) error {
 			v.Tokens[i] = "hub:" + hub
 		}
 	}
-	f, err := client.TokenFilter(v.Tokens, c.Now)
+	f, err := wire.TokenFilter(v.Tokens, c.Now)
 	if !bad.Merge(err) {
 		_, err = a.filterOf(f)
 		bad.Merge(err)

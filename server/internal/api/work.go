@@ -6,7 +6,6 @@ import (
 	"net/http"
 
 	"github.com/recoup-dev/recoup"
-	"github.com/recoup-dev/recoup/client"
 	"github.com/recoup-dev/recoup/fault"
 	"github.com/recoup-dev/recoup/server/internal/deadletter"
 	"github.com/recoup-dev/recoup/server/internal/httpapi"
@@ -52,15 +51,15 @@ type Acknowledged struct{}
 // checkpointBody is room for the output of a stage in base64.
 const checkpointBody = 2 << 20
 
-type submitIn struct{ Body client.NewWorkBatch }
+type submitIn struct{ Body recoup.NewWorkBatch }
 
 // newWorkRules are the rules of one piece of work among many.
 var newWorkRules = httpapi.RulesOf[recoup.NewWork]()
 
-func (a *API) submitWork(c *httpapi.Call, in *submitIn) (client.WorkBatch, error) {
+func (a *API) submitWork(c *httpapi.Call, in *submitIn) (recoup.WorkBatch, error) {
 	receipts, err := letterReceipts(c)
 	if err != nil {
-		return client.WorkBatch{}, err
+		return recoup.WorkBatch{}, err
 	}
 	var place []int
 	items, err := answerItems(c, len(in.Body.Work), func(i int) (recoup.NewWork, error) {
@@ -79,16 +78,16 @@ func (a *API) submitWork(c *httpapi.Call, in *submitIn) (client.WorkBatch, error
 		work := done.Work()
 		return &work, done.Err
 	})
-	return client.WorkBatch{Items: items}, err
+	return recoup.WorkBatch{Items: items}, err
 }
 
 type claimWorkIn struct{ Body recoup.WorkClaim }
 
-func (a *API) claimWork(c *httpapi.Call, in *claimWorkIn) (client.WorkClaimed, error) {
+func (a *API) claimWork(c *httpapi.Call, in *claimWorkIn) (recoup.WorkClaimed, error) {
 	claimed, err := httpapi.Poll(c, func(ctx context.Context) ([]recoup.ClaimedWork, error) {
 		return a.Letters.Claim(ctx, c.Caller, in.Body)
 	})
-	return client.WorkClaimed{Work: httpapi.Listed(claimed)}, err
+	return recoup.WorkClaimed{Work: httpapi.Listed(claimed)}, err
 }
 
 type workResultIn struct {
@@ -116,15 +115,15 @@ func (a *API) workResult(c *httpapi.Call, in *workResultIn, outcome string) (rec
 	return done[0].Result(r), done[0].Err
 }
 
-type workResultsIn struct{ Body client.WorkResultBatch }
+type workResultsIn struct{ Body recoup.WorkResultBatch }
 
 // workResultRules are the rules of one result among many.
 var workResultRules = httpapi.RulesOf[recoup.WorkResult]()
 
-func (a *API) workResults(c *httpapi.Call, in *workResultsIn) (client.WorkDoneBatch, error) {
+func (a *API) workResults(c *httpapi.Call, in *workResultsIn) (recoup.WorkDoneBatch, error) {
 	receipts, err := letterReceipts(c)
 	if err != nil {
-		return client.WorkDoneBatch{}, err
+		return recoup.WorkDoneBatch{}, err
 	}
 	var place []int
 	items, err := answerItems(c, len(in.Body.Results), func(i int) (recoup.WorkResult, error) {
@@ -140,12 +139,12 @@ func (a *API) workResults(c *httpapi.Call, in *workResultsIn) (client.WorkDoneBa
 		out := done.Result(&in.Body.Results[i])
 		return &out, done.Err
 	})
-	return client.WorkDoneBatch{Items: items}, err
+	return recoup.WorkDoneBatch{Items: items}, err
 }
 
 type leaseIn struct {
 	httpapi.IDParam
-	Body client.WorkLease
+	Body recoup.WorkLease
 }
 
 // sent refuses a body of null where every member may be left out: it would pass
@@ -167,7 +166,7 @@ func (a *API) workProgress(c *httpapi.Call, in *leaseIn) (recoup.WorkProgress, e
 type checkpointIn struct {
 	httpapi.IDParam
 	Stage string `path:"stage" doc:"the stage that is finished"`
-	Body  client.NewCheckpoint
+	Body  recoup.NewCheckpoint
 }
 
 func (a *API) saveCheckpoint(c *httpapi.Call, in *checkpointIn) (Acknowledged, error) {
@@ -184,9 +183,9 @@ func (a *API) forgetCheckpoints(c *httpapi.Call, in *leaseIn) (Acknowledged, err
 	return Acknowledged{}, a.Letters.Forget(c.Context(), c.Caller, in.ID, in.Body.LeaseToken)
 }
 
-func (a *API) listPauses(c *httpapi.Call, _ *struct{}) (client.WorkPauses, error) {
+func (a *API) listPauses(c *httpapi.Call, _ *struct{}) (recoup.WorkPauses, error) {
 	pauses, err := a.Letters.Pauses(c.Context(), c.Caller)
-	return client.WorkPauses{Pauses: httpapi.Listed(pauses)}, err
+	return recoup.WorkPauses{Pauses: httpapi.Listed(pauses)}, err
 }
 
 type pauseIn struct{ Body recoup.NewPause }

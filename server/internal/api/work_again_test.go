@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"github.com/recoup-dev/recoup"
-	"github.com/recoup-dev/recoup/client"
 )
 
 // Work that is finished and is submitted again under its id, with or without an
@@ -16,8 +15,8 @@ func TestFinishedWorkIsNotDoneAgain(t *testing.T) {
 		work := recoup.NewWork{WorkID: w.workID(), Pipeline: pipeline, Stage: "fetch", Payload: []byte("in")}
 		claimed := func(headers ...string) []recoup.ClaimedWork {
 			w.Helper()
-			var out client.WorkBatch
-			w.post("/v1/work", client.NewWorkBatch{Work: []recoup.NewWork{work}}, headers...).ok(&out)
+			var out recoup.WorkBatch
+			w.post("/v1/work", recoup.NewWorkBatch{Work: []recoup.NewWork{work}}, headers...).ok(&out)
 			if r := out.Items[0].Result; r == nil || r.WorkID != work.WorkID || r.Pipeline != pipeline {
 				w.Fatalf("submitted as %+v", out.Items[0])
 			}
@@ -46,7 +45,7 @@ func TestFinishedWorkIsNotDoneAgain(t *testing.T) {
 		work.WorkID = w.workID()
 		failure := w.breakdown("")
 		dead := end(claimed(), "fail", &failure).DeadLetter
-		w.act(recoup.Error{ID: dead.ErrorID}, "archive", client.Act{})
+		w.act(recoup.Error{ID: dead.ErrorID}, "archive", recoup.Act{})
 		end(claimed(), "succeed", nil)
 	})
 }

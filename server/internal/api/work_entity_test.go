@@ -7,15 +7,14 @@ import (
 	"time"
 
 	"github.com/recoup-dev/recoup"
-	"github.com/recoup-dev/recoup/client"
 	"github.com/recoup-dev/recoup/fault"
 )
 
 // enterFor puts work about an entity into the queue.
 func (w *world) enterFor(entity, pipeline string) recoup.Work {
 	w.Helper()
-	var out client.WorkBatch
-	w.post("/v1/work", client.NewWorkBatch{Work: []recoup.NewWork{{Pipeline: pipeline, Stage: "fetch", EntityID: entity, Payload: []byte("in")}}}).ok(&out)
+	var out recoup.WorkBatch
+	w.post("/v1/work", recoup.NewWorkBatch{Work: []recoup.NewWork{{Pipeline: pipeline, Stage: "fetch", EntityID: entity, Payload: []byte("in")}}}).ok(&out)
 	if out.Items[0].Result == nil {
 		w.Fatalf("not submitted: %s", out.Items[0].Failure)
 	}
@@ -115,7 +114,7 @@ func TestReplayedWorkKeepsItsEntity(t *testing.T) {
 func TestGateOfArchivedDeadLetters(t *testing.T) {
 	onBothStores(t, func(w *world) {
 		archived, expired, none := w.entity(), w.entity(), w.entity()
-		w.act(recoup.Error{ID: w.deadFor(archived).ErrorID}, "archive", client.Act{})
+		w.act(recoup.Error{ID: w.deadFor(archived).ErrorID}, "archive", recoup.Act{})
 		w.promoted(archived)
 		w.deadFor("")
 		w.promoted(none)
@@ -131,8 +130,8 @@ func TestEntityOfWorkIsAnIdentifier(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	for name, entity := range map[string]string{"a secret": "sk-proj-abcdefghijklmnopqrstuvwx0123456789", "too long": string(make([]byte, 300))} {
-		var out client.WorkBatch
-		w.post("/v1/work", client.NewWorkBatch{Work: []recoup.NewWork{{Pipeline: "p", Stage: "s", EntityID: entity}}}).ok(&out)
+		var out recoup.WorkBatch
+		w.post("/v1/work", recoup.NewWorkBatch{Work: []recoup.NewWork{{Pipeline: "p", Stage: "s", EntityID: entity}}}).ok(&out)
 		if f := out.Items[0].Failure; !strings.Contains(string(f), `"entity_id"`) {
 			t.Errorf("%s: answered with %s", name, f)
 		}

@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/recoup-dev/recoup"
-	"github.com/recoup-dev/recoup/client"
 	"github.com/recoup-dev/recoup/fault"
 )
 
@@ -43,7 +42,7 @@ func TestRetriesOverHTTP(t *testing.T) {
 			w.wait(8 * time.Second)
 		}
 		held := w.claimWork(pipeline, "fetch")[0]
-		var done client.WorkDoneBatch
+		var done recoup.WorkDoneBatch
 		result := w.hiccup(held.LeaseToken, nil)
 		result["work_id"], result["outcome"] = held.WorkID, "fail"
 		w.post("/v1/work/results", object{"results": []object{result}}).ok(&done)

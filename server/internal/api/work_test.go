@@ -7,7 +7,6 @@ import (
 	"testing"
 
 	"github.com/recoup-dev/recoup"
-	"github.com/recoup-dev/recoup/client"
 )
 
 // members are those of an object, by name.
@@ -37,7 +36,7 @@ func TestTokenOfWorkIsItsWorkers(t *testing.T) {
 	t.Parallel()
 	worlds(t, func(w *world) {
 		pipeline, id := w.pipeline(""), w.workID()
-		batch := client.NewWorkBatch{Work: []recoup.NewWork{{WorkID: id, Pipeline: pipeline, Stage: "fetch", PayloadRef: "r", PayloadHash: "00ff", Payload: []byte("in")}}}
+		batch := recoup.NewWorkBatch{Work: []recoup.NewWork{{WorkID: id, Pipeline: pipeline, Stage: "fetch", PayloadRef: "r", PayloadHash: "00ff", Payload: []byte("in")}}}
 		waits := []string{"created_at", "due_at", "payload_hash", "payload_ref", "pipeline", "stage", "work_id"}
 		wants := func(r *answer, more []string, path ...string) {
 			w.Helper()
@@ -50,7 +49,7 @@ func TestTokenOfWorkIsItsWorkers(t *testing.T) {
 		wants(w.post("/v1/work", batch), nil, "items", "result")
 		claimed := w.post("/v1/work/claim", recoup.WorkClaim{Lanes: []recoup.Lane{{Pipeline: pipeline, Stage: "fetch"}}, Worker: "w"})
 		wants(claimed, append(seen, "lease_token", "payload"), "work")
-		var held client.WorkClaimed
+		var held recoup.WorkClaimed
 		claimed.ok(&held)
 		wants(w.post("/v1/work", batch), seen, "items", "result")
 
@@ -73,8 +72,8 @@ func TestOutcomeAndFailureGoTogether(t *testing.T) {
 			rule := map[bool]string{true: "required", false: "outcome"}[outcome == "fail"]
 			w.post("/v1/work/"+held.WorkID.String()+"/"+outcome, r).invalid("failure", rule)
 			r.WorkID, r.Outcome = held.WorkID, outcome
-			var out client.WorkDoneBatch
-			w.post("/v1/work/results", client.WorkResultBatch{Results: []recoup.WorkResult{r}}).ok(&out)
+			var out recoup.WorkDoneBatch
+			w.post("/v1/work/results", recoup.WorkResultBatch{Results: []recoup.WorkResult{r}}).ok(&out)
 			if out.Items[0].Failure == nil {
 				w.Errorf("%s was taken: %+v", outcome, out.Items[0].Result)
 			}

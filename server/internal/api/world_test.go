@@ -11,13 +11,13 @@ import (
 	"time"
 
 	"github.com/recoup-dev/recoup"
-	"github.com/recoup-dev/recoup/client"
 	"github.com/recoup-dev/recoup/server/internal/app"
 	"github.com/recoup-dev/recoup/server/internal/httpapi"
 	"github.com/recoup-dev/recoup/server/internal/store"
 	"github.com/recoup-dev/recoup/server/internal/store/postgres/pgtest"
 	"github.com/recoup-dev/recoup/server/internal/store/sqlite/sqlitetest"
 	"github.com/recoup-dev/recoup/server/internal/test/node"
+	"github.com/recoup-dev/recoup/server/internal/wire"
 )
 
 // The tables of spec 000, by the names the tests use, and the hubs of two.
@@ -82,9 +82,9 @@ var template = sqlitetest.NewTemplate(func(ctx context.Context, path string) err
 })
 
 // secrets are made once for all worlds.
-var secrets = sync.OnceValues(func() (map[string]string, []recoup.Key) {
+var secrets = sync.OnceValues(func() (map[string]string, []wire.Key) {
 	ids := recoup.NewIDSource(rand.Reader)
-	texts, keys := map[string]string{}, []recoup.Key(nil)
+	texts, keys := map[string]string{}, []wire.Key(nil)
 	add := func(name string, role httpapi.Role, life time.Duration, hubs ...string) {
 		key, err := httpapi.NewKey(ids, rand.Reader, epoch, name, role, hubs, life)
 		if err != nil {
@@ -203,7 +203,7 @@ func (w *world) report(table, entity string, more ...func(*recoup.Report)) recou
 func (w *world) claim(table string) []recoup.Error {
 	w.Helper()
 	w.Wait(time.Hour)
-	var out client.Claimed
+	var out recoup.RetryClaimed
 	w.post("/v1/retries/claim", recoup.RetryClaim{Tables: []string{table}, Worker: "w", Limit: 100}).ok(&out)
 	return out.Errors
 }

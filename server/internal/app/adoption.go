@@ -9,6 +9,7 @@ import (
 	"github.com/recoup-dev/recoup/server/internal/adoption"
 	"github.com/recoup-dev/recoup/server/internal/api"
 	"github.com/recoup-dev/recoup/server/internal/store"
+	"github.com/recoup-dev/recoup/server/internal/wire"
 )
 
 // adoptionPurpose is the purpose of the key that digests of adopted rows are made with.
@@ -40,17 +41,17 @@ func (n *Node) adoptionKey(ctx context.Context) ([]byte, error) {
 }
 
 // listAdoptions lists what is adopted, with how far nodes are; nil: nothing can be.
-func (n *Node) listAdoptions() func(context.Context) ([]recoup.Adoption, error) {
+func (n *Node) listAdoptions() func(context.Context) ([]wire.Adoption, error) {
 	if n.adoptions == nil {
 		return nil
 	}
-	return func(ctx context.Context) ([]recoup.Adoption, error) {
+	return func(ctx context.Context) ([]wire.Adoption, error) {
 		list, err := n.adoptions.Store.Adoptions(ctx)
 		if err != nil {
 			return nil, err
 		}
 		figures, err := n.adoptions.Store.AdoptionFigures(ctx)
-		adopted := make([]recoup.Adoption, len(list))
+		adopted := make([]wire.Adoption, len(list))
 		for i := range list {
 			adopted[i] = list[i].Adoption
 			for _, f := range figures {

@@ -28,6 +28,7 @@ import (
 	"github.com/recoup-dev/recoup/server/internal/recovery"
 	"github.com/recoup-dev/recoup/server/internal/scheduler"
 	"github.com/recoup-dev/recoup/server/internal/store"
+	"github.com/recoup-dev/recoup/server/internal/wire"
 )
 
 // Node is a running Recoup.
@@ -64,9 +65,9 @@ type Node struct {
 	archiver      *archiver         // nil: events are not filed
 	slices        []openSlice
 
-	diagnosed atomic.Pointer[recoup.Diagnosis] // while it leads: what the doctor found last
-	playing   atomic.Bool                      // a demo plays its month
-	wasReady  atomic.Bool                      // when it was last asked
+	diagnosed atomic.Pointer[wire.Diagnosis] // while it leads: what the doctor found last
+	playing   atomic.Bool                    // a demo plays its month
+	wasReady  atomic.Bool                    // when it was last asked
 }
 
 // Open makes a node ready: when it returns the node listens, and answers as soon

@@ -7,10 +7,10 @@ import (
 	"slices"
 	"time"
 
-	"github.com/recoup-dev/recoup"
 	"github.com/recoup-dev/recoup/server/internal/doctor"
 	"github.com/recoup-dev/recoup/server/internal/store"
 	"github.com/recoup-dev/recoup/server/internal/store/sqlite"
+	"github.com/recoup-dev/recoup/server/internal/wire"
 )
 
 // Backup writes the embedded database to a new file, while nodes go on with it.
@@ -52,7 +52,7 @@ func Restore(ctx context.Context, from, database string) error {
 // Guards looks at the guards of a database: triggers that are missing, replaced or none of
 // Recoup's. known is false if the schema is not the one that this binary knows; then nothing was
 // looked at.
-func Guards(ctx context.Context, o Options) (found recoup.Diagnosis, known bool, err error) {
+func Guards(ctx context.Context, o Options) (found wire.Diagnosis, known bool, err error) {
 	d, err := OpenDoctor(ctx, o)
 	if err != nil {
 		return found, false, err
@@ -61,7 +61,7 @@ func Guards(ctx context.Context, o Options) (found recoup.Diagnosis, known bool,
 		found, err = d.Examine(ctx)
 	}
 	found.Checks = 1
-	found.Findings = slices.DeleteFunc(found.Findings, func(f recoup.Finding) bool { return f.Check != doctor.TriggerCheck })
+	found.Findings = slices.DeleteFunc(found.Findings, func(f wire.Finding) bool { return f.Check != doctor.TriggerCheck })
 	return found, d.store != nil, errors.Join(err, d.Close())
 }
 

@@ -10,13 +10,13 @@ import (
 	"strings"
 	"time"
 
-	"github.com/recoup-dev/recoup"
 	"github.com/recoup-dev/recoup/fault"
 	"github.com/recoup-dev/recoup/server/internal/api"
 	"github.com/recoup-dev/recoup/server/internal/bus"
 	"github.com/recoup-dev/recoup/server/internal/config"
 	"github.com/recoup-dev/recoup/server/internal/ledger"
 	"github.com/recoup-dev/recoup/server/internal/store"
+	"github.com/recoup-dev/recoup/server/internal/wire"
 )
 
 func busURL(s string) bool {
@@ -135,13 +135,13 @@ func (n *Node) theBus() api.Bus {
 func (d busAdmin) Up() bool { return d.bus.Up() }
 
 // Status says how the bus does.
-func (d busAdmin) Status(ctx context.Context) (recoup.Bus, error) {
+func (d busAdmin) Status(ctx context.Context) (wire.Bus, error) {
 	s, err := d.bus.Status(ctx)
 	if err != nil {
 		s.Up, s.Cause = false, bus.ErrAway.Error()
 	}
 	wrote, read := d.ledger.Stats(), d.consumer.Stats()
-	s.Node = recoup.BusNode{Published: wrote.Published, Direct: wrote.Direct, Written: read.Written, Duplicates: read.Duplicates, Quarantined: read.Quarantined, Failures: read.Failures}
+	s.Node = wire.BusNode{Published: wrote.Published, Direct: wrote.Direct, Written: read.Written, Duplicates: read.Duplicates, Quarantined: read.Quarantined, Failures: read.Failures}
 	gaps, err := d.consumer.Store.BusGaps(ctx, d.o.Now().Add(-gapAge), maxGaps)
 	s.Gaps = append(s.Gaps, gaps...)
 	return s, err
@@ -153,7 +153,7 @@ func (d busAdmin) FoldEventBatches(ctx context.Context, before time.Time, limit 
 }
 
 // BusGaps lists gaps in what was written.
-func (d busAdmin) BusGaps(ctx context.Context, before time.Time, limit int) ([]recoup.BusGap, error) {
+func (d busAdmin) BusGaps(ctx context.Context, before time.Time, limit int) ([]wire.BusGap, error) {
 	return d.consumer.Store.BusGaps(ctx, before, limit)
 }
 
@@ -168,9 +168,9 @@ func (d busAdmin) Quarantine(ctx context.Context, limit int) (store.Overdue, err
 }
 
 // Quarantined lists batches in quarantine.
-func (d busAdmin) Quarantined(ctx context.Context, after int64, limit int) ([]recoup.QuarantinedBatch, error) {
+func (d busAdmin) Quarantined(ctx context.Context, after int64, limit int) ([]wire.QuarantinedBatch, error) {
 	found, err := d.bus.ListQuarantine(ctx, after, limit)
-	list := make([]recoup.QuarantinedBatch, len(found))
+	list := make([]wire.QuarantinedBatch, len(found))
 	for i := range found {
 		list[i] = found[i].QuarantinedBatch
 	}
@@ -178,7 +178,7 @@ func (d busAdmin) Quarantined(ctx context.Context, after int64, limit int) ([]re
 }
 
 // Retry writes a batch in quarantine to the ledger. What it is was written down before.
-func (d busAdmin) Retry(ctx context.Context, number int64, note func(recoup.QuarantinedBatch) error) (recoup.QuarantinedBatch, error) {
+func (d busAdmin) Retry(ctx context.Context, number int64, note func(wire.QuarantinedBatch) error) (wire.QuarantinedBatch, error) {
 	found, err := d.bus.FindQuarantined(ctx, number)
 	if err != nil {
 		return found.QuarantinedBatch, busFailure(err)
@@ -202,7 +202,7 @@ func (d busAdmin) Retry(ctx context.Context, number int64, note func(recoup.Quar
 }
 
 // Drop deletes a batch in quarantine. Its events are counted among those left out.
-func (d busAdmin) Drop(ctx context.Context, number int64, note func(recoup.QuarantinedBatch) error) (recoup.QuarantinedBatch, error) {
+func (d busAdmin) Drop(ctx context.Context, number int64, note func(wire.QuarantinedBatch) error) (wire.QuarantinedBatch, error) {
 	found, err := d.bus.FindQuarantined(ctx, number)
 	if err != nil {
 		return found.QuarantinedBatch, busFailure(err)

@@ -7,8 +7,8 @@ import (
 	"log/slog"
 	"os"
 
-	"github.com/recoup-dev/recoup"
 	"github.com/recoup-dev/recoup/server/internal/config"
+	"github.com/recoup-dev/recoup/server/internal/wire"
 )
 
 // demoActor is who puts the first policy into a database that a demo makes. That
@@ -61,7 +61,7 @@ func madeByDemo(ctx context.Context, address string) (own bool, err error) {
 		return false, err
 	}
 	defer func() { err = errors.Join(err, s.Close()) }()
-	var first []recoup.PolicyVersion
+	var first []wire.PolicyVersion
 	first, _, err = s.PolicyVersions(ctx, 2, 1)
 	return len(first) == 1 && first[0].By == demoActor, err
 }

@@ -11,7 +11,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/recoup-dev/recoup"
 	"github.com/recoup-dev/recoup/server/internal/bus"
 	"github.com/recoup-dev/recoup/server/internal/doctor"
 	"github.com/recoup-dev/recoup/server/internal/notify"
@@ -22,6 +21,7 @@ import (
 	"github.com/recoup-dev/recoup/server/internal/scheduler"
 	"github.com/recoup-dev/recoup/server/internal/store"
 	"github.com/recoup-dev/recoup/server/internal/store/sqldb"
+	"github.com/recoup-dev/recoup/server/internal/wire"
 )
 
 // Doctor looks at a database without a node, and puts right what can be put right safely.
@@ -76,7 +76,7 @@ func (d *Doctor) Close() error {
 }
 
 // Examine looks at everything.
-func (d *Doctor) Examine(ctx context.Context) (recoup.Diagnosis, error) {
+func (d *Doctor) Examine(ctx context.Context) (wire.Diagnosis, error) {
 	ills, err := d.examine(ctx)
 	return diagnosis(d.o.clock()(), d.kind, 0, ills), err
 }
@@ -105,7 +105,7 @@ func (d *Doctor) examine(ctx context.Context) ([]doctor.FixableFinding, error) {
 
 // Fix puts right what is safe to put right, writes down what it did, and returns what it
 // has fixed. Who may not is told so; what was fixed before stays fixed.
-func (d *Doctor) Fix(ctx context.Context) (fixed []recoup.Finding, err error) {
+func (d *Doctor) Fix(ctx context.Context) (fixed []wire.Finding, err error) {
 	ills, err := d.examine(ctx)
 	if err != nil {
 		return nil, err
@@ -168,7 +168,7 @@ func currentPolicy(ctx context.Context, s Store) (*policy.Policy, error) {
 }
 
 // jobStatuses reads how the jobs went without running any.
-func jobStatuses(ctx context.Context, s Store, now func() time.Time) ([]recoup.Job, error) {
+func jobStatuses(ctx context.Context, s Store, now func() time.Time) ([]wire.Job, error) {
 	none := func(context.Context, store.Term) (int, error) { return 0, nil }
 	clock, err := scheduler.New(scheduler.Options{
 		Store: s, Node: CommandLine, Now: now, NotifyTo: func() string { return "" },
@@ -215,8 +215,8 @@ func warnings(p *policy.Policy) (list []string) {
 const unreachableRung = "unreachable-rung"
 
 // diagnosis is what was found. Beside those of every installation it comes from that many checks.
-func diagnosis(at time.Time, kind string, added int, ills []doctor.FixableFinding) recoup.Diagnosis {
-	d := recoup.Diagnosis{At: at.UTC(), Database: kind, Checks: len(doctor.Checks()) + added + 1, Findings: []recoup.Finding{}}
+func diagnosis(at time.Time, kind string, added int, ills []doctor.FixableFinding) wire.Diagnosis {
+	d := wire.Diagnosis{At: at.UTC(), Database: kind, Checks: len(doctor.Checks()) + added + 1, Findings: []wire.Finding{}}
 	for _, ill := range ills {
 		d.Findings = append(d.Findings, ill.Finding)
 	}
@@ -224,14 +224,14 @@ func diagnosis(at time.Time, kind string, added int, ills []doctor.FixableFindin
 }
 
 // Diagnose looks at the node and its database.
-func (n *Node) Diagnose(ctx context.Context) (recoup.Diagnosis, error) {
+func (n *Node) Diagnose(ctx context.Context) (wire.Diagnosis, error) {
 	in := doctor.Input{Now: n.o.Now(), Policy: n.engine.Policies.Current(), Node: n.nodeFacts()}
 	var err error
 	if in.Jobs, err = n.jobs.Statuses(ctx); err != nil {
-		return recoup.Diagnosis{}, err
+		return wire.Diagnosis{}, err
 	}
 	if err := gather(ctx, n.store, n.clock.uncorrected, &in); err != nil {
-		return recoup.Diagnosis{}, err
+		return wire.Diagnosis{}, err
 	}
 	in.Bus = n.examineBus(ctx)
 	added := n.sliceChecks(ctx)

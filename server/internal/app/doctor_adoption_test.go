@@ -4,10 +4,10 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/recoup-dev/recoup"
 	"github.com/recoup-dev/recoup/server/internal/app"
 	"github.com/recoup-dev/recoup/server/internal/store/postgres/pgtest"
 	"github.com/recoup-dev/recoup/server/internal/test/live"
+	"github.com/recoup-dev/recoup/server/internal/wire"
 )
 
 // TestDoctorRepairsAdoptions has --fix make the objects of an adoption that has none, and give a copy
@@ -19,7 +19,7 @@ func TestDoctorRepairsAdoptions(t *testing.T) {
 	pgtest.HoldToClock(t, base)
 	live.Start(t, healthy(t, nodes)).Stop()
 	execute(t, base, "create schema shop", "create table shop.rejects (id bigint primary key, order_id text)", adopted("GOVERNED", "now()"))
-	repaired := func(url, evidence string, severity recoup.FindingSeverity) {
+	repaired := func(url, evidence string, severity wire.FindingSeverity) {
 		t.Helper()
 		found := findingsOf(t, healthy(t, url), "adoptions")
 		if len(found) != 1 || !strings.Contains(found[0].Evidence, evidence) || found[0].Severity != severity || !found[0].Safe || found[0].Subject != "shop.rejects" {
@@ -31,7 +31,7 @@ func TestDoctorRepairsAdoptions(t *testing.T) {
 		}
 		execute(t, url, "insert into shop.rejects (id, order_id) select count(*), 'o' from shop.rejects", "do $$ begin assert exists (select from recoup.adopted_change where numbers is not null); end $$")
 	}
-	repaired(base, "adopted_1_insert on shop.rejects", recoup.FindingCritical)
+	repaired(base, "adopted_1_insert on shop.rejects", wire.FindingCritical)
 	copied := server.Copy(t, base)
 	execute(t, superuser(copied), "alter role recoup_owner nocreaterole")
 	d, err := app.OpenDoctor(t.Context(), healthy(t, copied))
@@ -45,7 +45,7 @@ func TestDoctorRepairsAdoptions(t *testing.T) {
 		t.Error(err)
 	}
 	execute(t, superuser(copied), "alter role recoup_owner createrole")
-	repaired(copied, "was created for another database, of which this one is a copy", recoup.FindingWarning)
+	repaired(copied, "was created for another database, of which this one is a copy", wire.FindingWarning)
 	if left := findingsOf(t, healthy(t, base), "adoptions"); len(left) > 0 {
 		t.Errorf("the original has %+v", left)
 	}

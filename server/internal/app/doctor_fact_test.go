@@ -5,13 +5,13 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/recoup-dev/recoup"
 	"github.com/recoup-dev/recoup/server/internal/app"
 	"github.com/recoup-dev/recoup/server/internal/store/postgres/pgtest"
+	"github.com/recoup-dev/recoup/server/internal/wire"
 )
 
 // findingsOf are the findings of some checks.
-func findingsOf(t *testing.T, o app.Options, checks ...string) (list []recoup.Finding) {
+func findingsOf(t *testing.T, o app.Options, checks ...string) (list []wire.Finding) {
 	t.Helper()
 	for _, f := range examine(t, o).Findings {
 		for _, check := range checks {
@@ -37,7 +37,7 @@ func TestDoctorPublicSchema(t *testing.T) {
 	execute(t, superuser(base), "grant create on schema public to public")
 	for _, after := range []string{"grant", "--fix"} {
 		found := findingsOf(t, o, "public-schema")
-		if len(found) != 1 || found[0].Severity != recoup.FindingWarning || found[0].Safe || found[0].Subject != "schema public" ||
+		if len(found) != 1 || found[0].Severity != wire.FindingWarning || found[0].Safe || found[0].Subject != "schema public" ||
 			!strings.Contains(found[0].Fix, "REVOKE CREATE ON SCHEMA public FROM PUBLIC") || !strings.Contains(found[0].Evidence, "Any role can create functions and operators") {
 			t.Errorf("after %s it found %+v", after, found)
 		}
@@ -64,7 +64,7 @@ func TestDoctorOwners(t *testing.T) {
 		var subjects []string
 		for _, f := range findingsOf(t, o, "owners") {
 			subjects = append(subjects, f.Subject)
-			if f.Severity != recoup.FindingCritical || f.Safe || !strings.Contains(f.Evidence, "It belongs to doctor_mallory and not to recoup_owner") {
+			if f.Severity != wire.FindingCritical || f.Safe || !strings.Contains(f.Evidence, "It belongs to doctor_mallory and not to recoup_owner") {
 				t.Errorf("found %+v", f)
 			}
 		}
@@ -82,7 +82,7 @@ func TestDoctorWithoutSchema(t *testing.T) {
 	pgtest.HoldToClock(t, base)
 	execute(t, superuser(base), "revoke select on pg_catalog.pg_language from public")
 	found := findingsOf(t, healthy(t, base), "unseen", "schema", "triggers", "functions", "constraints", "indexes", "grants")
-	if len(found) != 1 || found[0].Severity != recoup.FindingWarning || found[0].Subject != "the schema" ||
+	if len(found) != 1 || found[0].Severity != wire.FindingWarning || found[0].Subject != "the schema" ||
 		found[0].Evidence != "The schema could not be read: this role may not read it; it was not checked." {
 		t.Errorf("found %d: %+v", len(found), found)
 	}

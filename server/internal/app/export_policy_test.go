@@ -6,6 +6,7 @@ import (
 	"github.com/recoup-dev/recoup"
 	"github.com/recoup-dev/recoup/server/internal/policy"
 	"github.com/recoup-dev/recoup/server/internal/store"
+	"github.com/recoup-dev/recoup/server/internal/wire"
 )
 
 // StorePolicy does the first half of ApplyPolicy, as a node does that dies then.
@@ -14,6 +15,6 @@ func (n *Node) StorePolicy(ctx context.Context, text string) error {
 	if err != nil {
 		return err
 	}
-	_, _, err = n.store.AddPolicy(ctx, recoup.PolicyVersion{Version: p.Version, Text: text}, store.Act{By: recoup.System, At: n.o.Now(), Reason: "half"})
+	_, _, err = n.store.AddPolicy(ctx, wire.PolicyVersion{Version: p.Version, Text: text}, store.Act{By: recoup.System, At: n.o.Now(), Reason: "half"})
 	return err
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/recoup-dev/recoup/server/internal/httpapi"
 	"github.com/recoup-dev/recoup/server/internal/store"
 	"github.com/recoup-dev/recoup/server/internal/store/sqldb"
+	"github.com/recoup-dev/recoup/server/internal/wire"
 )
 
 // adminKeyOff is the value of --admin-key-file with which no key is created.
@@ -58,7 +59,7 @@ func (n *Node) warnWithoutAdmin(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		if slices.ContainsFunc(keys, func(k recoup.Key) bool { return httpapi.Role(k.Role) == httpapi.RoleAdmin && k.Valid(now) }) {
+		if slices.ContainsFunc(keys, func(k wire.Key) bool { return httpapi.Role(k.Role) == httpapi.RoleAdmin && k.Valid(now) }) {
 			return nil
 		}
 		if next.IsZero() {

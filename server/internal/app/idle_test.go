@@ -162,7 +162,7 @@ func TestOtherNodesWakeIdleNode(t *testing.T) {
 	_, url := pgtest.Migrated(t)
 	n, h := resting(t, url, time.Hour, func(o *app.Options) { o.AdminKeyFile = "" })
 	other := live.Start(t, app.Options{Database: url, AdminKeyFile: "off"})
-	_, err := other.As(client.Options{Key: n.Key}).Codes(t.Context())
+	_, err := other.As(client.Options{Key: n.Key}).Codes.List(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -10,12 +10,12 @@ import (
 	"time"
 
 	"github.com/recoup-dev/recoup"
-	"github.com/recoup-dev/recoup/client"
 	"github.com/recoup-dev/recoup/server/internal/api"
 	"github.com/recoup-dev/recoup/server/internal/check"
 	"github.com/recoup-dev/recoup/server/internal/policy"
 	"github.com/recoup-dev/recoup/server/internal/store"
 	"github.com/recoup-dev/recoup/server/internal/store/sqldb"
+	"github.com/recoup-dev/recoup/server/internal/wire"
 )
 
 // CommandLine is who acts on a database without a server.
@@ -80,10 +80,10 @@ func (k *Keys) maker() api.KeyMaker {
 }
 
 // Create makes a key. Its Secret is nowhere else.
-func (k *Keys) Create(ctx context.Context, asked client.NewKey) (recoup.Key, error) {
+func (k *Keys) Create(ctx context.Context, asked wire.NewKey) (wire.Key, error) {
 	p, err := k.policy(ctx)
 	if err != nil {
-		return recoup.Key{}, err
+		return wire.Key{}, err
 	}
 	m := k.maker()
 	m.Hub = func(word string) (string, error) { return policy.FindHub(word, policy.HubsOf(p.Tables())) }
@@ -103,26 +103,26 @@ func (k *Keys) policy(ctx context.Context) (*policy.Policy, error) {
 }
 
 // List returns all keys, newest first.
-func (k *Keys) List(ctx context.Context) ([]recoup.Key, error) { return k.maker().List(ctx) }
+func (k *Keys) List(ctx context.Context) ([]wire.Key, error) { return k.maker().List(ctx) }
 
 // Find returns the keys whose id begins or ends with a part.
-func (k *Keys) Find(ctx context.Context, text string) (client.FoundIDs, error) {
+func (k *Keys) Find(ctx context.Context, text string) (wire.FoundIDs, error) {
 	part, err := recoup.ParseIDPart(text)
 	if err != nil {
-		return client.FoundIDs{}, err
+		return wire.FoundIDs{}, err
 	}
 	found, err := k.store.FindIDs(ctx, recoup.KeyIDs, part, shownKeys+1)
 	shown := found[:min(len(found), shownKeys)]
-	return client.FoundIDs{IDs: shown, More: len(found) > len(shown)}, err
+	return wire.FoundIDs{IDs: shown, More: len(found) > len(shown)}, err
 }
 
 // shownKeys is how many keys are named that a part of an id may mean.
 const shownKeys = 10
 
 // Revoke ends a key. Nodes that run notice it within seconds.
-func (k *Keys) Revoke(ctx context.Context, id recoup.ID, reason string) (recoup.Key, error) {
+func (k *Keys) Revoke(ctx context.Context, id recoup.ID, reason string) (wire.Key, error) {
 	if err := check.Reason(reason); err != nil {
-		return recoup.Key{}, err
+		return wire.Key{}, err
 	}
 	key, err := k.store.RevokeKey(ctx, id, k.act(reason))
 	if errors.Is(err, sqldb.ErrNotFound) {
@@ -132,7 +132,7 @@ func (k *Keys) Revoke(ctx context.Context, id recoup.ID, reason string) (recoup.
 }
 
 // Rotate makes a key that takes over from another, which works a while longer.
-func (k *Keys) Rotate(ctx context.Context, id recoup.ID, r client.KeyRotation) (recoup.Key, error) {
+func (k *Keys) Rotate(ctx context.Context, id recoup.ID, r wire.KeyRotation) (wire.Key, error) {
 	key, err := k.maker().Rotate(ctx, id, r, k.act(r.Reason))
 	switch {
 	case errors.Is(err, sqldb.ErrNotFound):

@@ -6,7 +6,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	"github.com/recoup-dev/recoup"
+	"github.com/recoup-dev/recoup/server/internal/wire"
 )
 
 // adoptionCollector counts what is adopted. Policies name the tables, so there are few.
@@ -37,7 +37,7 @@ func (c adoptionCollector) read(time.Time) (list []prometheus.Metric) {
 		list = append(list, prometheus.MustNewConstMetric(d, prometheus.GaugeValue, v, labels...))
 	}
 	for _, a := range adopted {
-		for _, state := range []recoup.AdoptionState{recoup.AdoptionAdopting, recoup.AdoptionBackfilling, recoup.AdoptionGoverned, recoup.AdoptionReleasing} {
+		for _, state := range []wire.AdoptionState{wire.AdoptionAdopting, wire.AdoptionBackfilling, wire.AdoptionGoverned, wire.AdoptionReleasing} {
 			is := 0.0
 			if a.State == state {
 				is = 1

@@ -5,7 +5,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	"github.com/recoup-dev/recoup"
+	"github.com/recoup-dev/recoup/server/internal/wire"
 )
 
 // checkUp is the doctor's hourly look, whose findings are metrics.
@@ -44,7 +44,7 @@ func (c *doctorCollector) Collect(out chan<- prometheus.Metric) {
 	}
 	type series struct {
 		check    string
-		severity recoup.FindingSeverity
+		severity wire.FindingSeverity
 	}
 	found := map[series]int{}
 	for i := range d.Findings {

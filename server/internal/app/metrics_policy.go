@@ -6,10 +6,10 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	"github.com/recoup-dev/recoup"
 	"github.com/recoup-dev/recoup/server/internal/alert"
 	"github.com/recoup-dev/recoup/server/internal/policy"
 	"github.com/recoup-dev/recoup/server/internal/store/sqldb"
+	"github.com/recoup-dev/recoup/server/internal/wire"
 )
 
 // policyCollector exports the metrics of the policy to Prometheus, by the names that
@@ -42,8 +42,8 @@ func (c policyCollector) read(now time.Time) []prometheus.Metric {
 		return list
 	}
 	counts := map[[2]string]int{}
-	for _, state := range []recoup.AlertState{recoup.AlertPending, recoup.AlertFiring} {
-		for _, severity := range []recoup.AlertSeverity{recoup.AlertWarning, recoup.AlertHigh, recoup.AlertCritical} {
+	for _, state := range []wire.AlertState{wire.AlertPending, wire.AlertFiring} {
+		for _, severity := range []wire.AlertSeverity{wire.AlertWarning, wire.AlertHigh, wire.AlertCritical} {
 			counts[[2]string{string(state), string(severity)}] = 0
 		}
 	}

@@ -6,7 +6,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	"github.com/recoup-dev/recoup"
+	"github.com/recoup-dev/recoup/server/internal/wire"
 )
 
 // receiverCollector reports how deliveries to this node's receivers go.
@@ -33,7 +33,7 @@ func (c *receiverCollector) Collect(out chan<- prometheus.Metric) {
 			send(descDeliveries, prometheus.CounterValue, float64(r.Deliveries[outcome]), r.Name, outcome)
 		}
 		send(descDelivering, prometheus.GaugeValue, float64(r.InFlight), r.Name)
-		send(descReceiverUp, prometheus.GaugeValue, truth(r.State == recoup.ReceiverUp), r.Name)
+		send(descReceiverUp, prometheus.GaugeValue, truth(r.State == wire.ReceiverUp), r.Name)
 		left := 0.0
 		if !r.Until.IsZero() {
 			left = max(0, r.Until.Sub(now).Seconds())

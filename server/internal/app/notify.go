@@ -10,6 +10,7 @@ import (
 	"github.com/recoup-dev/recoup"
 	"github.com/recoup-dev/recoup/retry"
 	"github.com/recoup-dev/recoup/server/internal/notify"
+	"github.com/recoup-dev/recoup/server/internal/wire"
 )
 
 // newNotifier makes what delivers notices, with the channels of this node.
@@ -23,7 +24,7 @@ func (n *Node) newNotifier() (*notify.Dispatcher, error) {
 		return nil, err
 	}
 	for _, c := range d.Channels() {
-		if c.State == recoup.ChannelMissing {
+		if c.State == wire.ChannelMissing {
 			n.o.Logger.Warn("the policy names a channel that is not configured on this node; its notifications are only logged", "channel", c.Name)
 		}
 	}
@@ -51,7 +52,7 @@ func (s nodeChannels) TestChannel(ctx context.Context, name, by string) (reason 
 }
 
 // Channels returns how the channels of this node do.
-func (s nodeChannels) Channels() []recoup.Channel { return s.n.notifier.Channels() }
+func (s nodeChannels) Channels() []wire.Channel { return s.n.notifier.Channels() }
 
 // noticeCollector reads how full the outbox is, and how it goes with the channels.
 type noticeCollector struct{ n *Node }
@@ -85,7 +86,7 @@ func (c *noticeCollector) Collect(out chan<- prometheus.Metric) {
 		send(descNoticesAge, prometheus.GaugeValue, age)
 	}
 	for _, s := range c.n.notifier.Channels() {
-		if s.State == recoup.ChannelMissing {
+		if s.State == wire.ChannelMissing {
 			send(descMissing, prometheus.GaugeValue, 1, s.Name)
 			continue
 		}
@@ -93,6 +94,6 @@ func (c *noticeCollector) Collect(out chan<- prometheus.Metric) {
 		send(descSent, prometheus.CounterValue, float64(s.Failed), s.Name, "failed")
 		send(descSent, prometheus.CounterValue, float64(s.GivenUp), s.Name, "given_up")
 		send(descQueue, prometheus.GaugeValue, float64(s.Queued), s.Name)
-		send(descIsAway, prometheus.GaugeValue, truth(s.State == recoup.ChannelFailing && !s.Until.IsZero()), s.Name)
+		send(descIsAway, prometheus.GaugeValue, truth(s.State == wire.ChannelFailing && !s.Until.IsZero()), s.Name)
 	}
 }

@@ -7,9 +7,11 @@ import (
 	"testing"
 
 	"github.com/recoup-dev/recoup"
+	adminapi "github.com/recoup-dev/recoup/server/internal/admin"
 	"github.com/recoup-dev/recoup/server/internal/app"
 	"github.com/recoup-dev/recoup/server/internal/store/postgres/pgtest"
 	"github.com/recoup-dev/recoup/server/internal/test/live"
+	"github.com/recoup-dev/recoup/server/internal/wire"
 )
 
 // TestOneRole runs a node as the owner of its database, who may not create roles. The doctor finds that
@@ -24,9 +26,9 @@ func TestOneRole(t *testing.T) {
 	}
 	node := live.Start(t, healthy(t, single))
 	drive(t, node)
-	only := func(found recoup.Diagnosis) {
+	only := func(found wire.Diagnosis) {
 		t.Helper()
-		if !found.Healthy() || len(found.Findings) != 1 || found.Findings[0].Check != "roles" || found.Findings[0].Severity != recoup.FindingNote {
+		if !found.Healthy() || len(found.Findings) != 1 || found.Findings[0].Check != "roles" || found.Findings[0].Severity != wire.FindingNote {
 			t.Fatalf("found %+v", found.Findings)
 		}
 		for _, want := range []string{"single may not create roles", "Row security is not available", "CREATE ROLE recoup_app LOGIN; CREATE ROLE recoup_writer LOGIN; CREATE ROLE recoup_reader LOGIN"} {
@@ -36,11 +38,11 @@ func TestOneRole(t *testing.T) {
 		}
 	}
 	only(examine(t, healthy(t, single)))
-	found, err := node.Client().Doctor(t.Context())
+	found, err := adminapi.New(node.Client()).System.Doctor(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
-	found.Findings = slices.DeleteFunc(found.Findings, func(f recoup.Finding) bool { return f.Check == "channels" }) // of the node
+	found.Findings = slices.DeleteFunc(found.Findings, func(f wire.Finding) bool { return f.Check == "channels" }) // of the node
 	only(found)
 
 	server.Admin(t, "create role recoup_app login", "create role recoup_writer login", "create role recoup_reader login")

@@ -16,6 +16,7 @@ import (
 	"github.com/recoup-dev/recoup/server/internal/policy"
 	"github.com/recoup-dev/recoup/server/internal/store"
 	"github.com/recoup-dev/recoup/server/internal/store/sqldb"
+	"github.com/recoup-dev/recoup/server/internal/wire"
 )
 
 // registrar holds the codes and the policy that the node goes by, and changes
@@ -65,7 +66,7 @@ func (n *Node) begin(ctx context.Context, names *tableNames) (*fault.Registry, *
 
 // storedPolicy loads a version that the database has. It was checked when it was put in
 // force; codes that were registered since must not keep anybody from starting.
-func storedPolicy(v recoup.PolicyVersion) (*policy.Policy, error) {
+func storedPolicy(v wire.PolicyVersion) (*policy.Policy, error) {
 	p, err := policy.Load(v.Version, []byte(v.Text), nil)
 	if err != nil {
 		return nil, fmt.Errorf("the policy version %s in the database: %w", v.Version, err)
@@ -127,7 +128,7 @@ func storedCodes(ctx context.Context, s Store) (*fault.Registry, error) {
 
 // policyText returns the policy to begin with: the file that was named, else
 // what the database has, else the default.
-func (n *Node) policyText(ctx context.Context, registry *fault.Registry) (recoup.PolicyVersion, error) {
+func (n *Node) policyText(ctx context.Context, registry *fault.Registry) (wire.PolicyVersion, error) {
 	act := store.Act{By: recoup.System, At: n.o.Now(), Reason: "first start"}
 	if n.o.Demo {
 		act.By = demoActor
@@ -144,32 +145,32 @@ func (n *Node) policyText(ctx context.Context, registry *fault.Registry) (recoup
 	} else {
 		var err error
 		if text, err = os.ReadFile(n.o.Policy); err != nil {
-			return recoup.PolicyVersion{}, fmt.Errorf("reading the policy: %w", err)
+			return wire.PolicyVersion{}, fmt.Errorf("reading the policy: %w", err)
 		}
 		act.Reason = "the policy file of a node"
 	}
 	if secrets := secretsInPolicy(string(text)); secrets != nil {
-		return recoup.PolicyVersion{}, fmt.Errorf("%s: %s", n.o.Policy, secrets[0].Message)
+		return wire.PolicyVersion{}, fmt.Errorf("%s: %s", n.o.Policy, secrets[0].Message)
 	}
 	p, err := policy.Load(n.o.Policy, text, nil)
 	if err != nil {
-		return recoup.PolicyVersion{}, err
+		return wire.PolicyVersion{}, err
 	}
 	if current, ok, err := n.known(ctx, p); ok || err != nil {
 		return current, err
 	}
 	if p, err = policy.Load(n.o.Policy, text, registry); err != nil {
-		return recoup.PolicyVersion{}, err
+		return wire.PolicyVersion{}, err
 	}
 	if n.o.Policy != "" {
 		if err := effective(p, n.o.Now()); err != nil {
-			return recoup.PolicyVersion{}, err
+			return wire.PolicyVersion{}, err
 		}
 	}
 	if err := n.checkSuccession(ctx, p); err != nil {
-		return recoup.PolicyVersion{}, err
+		return wire.PolicyVersion{}, err
 	}
-	current, added, err := n.store.AddPolicy(ctx, recoup.PolicyVersion{Version: p.Version, Text: p.Text()}, act)
+	current, added, err := n.store.AddPolicy(ctx, wire.PolicyVersion{Version: p.Version, Text: p.Text()}, act)
 	switch {
 	case errors.Is(err, store.ErrConflict):
 		return current, fmt.Errorf("the policy file has the version %q, which a policy with another text had before: give it a new version", p.Version)
@@ -181,7 +182,7 @@ func (n *Node) policyText(ctx context.Context, registry *fault.Registry) (recoup
 
 // known reports whether a policy file was put in force before, and returns what is now: if
 // a newer version was applied to a running node since, that one stays.
-func (n *Node) known(ctx context.Context, p *policy.Policy) (newer recoup.PolicyVersion, ok bool, err error) {
+func (n *Node) known(ctx context.Context, p *policy.Policy) (newer wire.PolicyVersion, ok bool, err error) {
 	known, err := n.store.PolicyVersion(ctx, p.Version)
 	if errors.Is(err, sqldb.ErrNotFound) {
 		return newer, false, nil

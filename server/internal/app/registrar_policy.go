@@ -15,6 +15,7 @@ import (
 	"github.com/recoup-dev/recoup/server/internal/policy"
 	"github.com/recoup-dev/recoup/server/internal/recovery"
 	"github.com/recoup-dev/recoup/server/internal/store"
+	"github.com/recoup-dev/recoup/server/internal/wire"
 )
 
 // loadPolicy reads a policy text, and reports everything that is wrong with it.
@@ -75,7 +76,7 @@ func orphaned(ctx context.Context, s Store, next *policy.Policy) (list []engine.
 	adopted, err := reader.Adoptions(ctx)
 	for i := range adopted {
 		a := &adopted[i]
-		if _, stays := next.Table(a.Table); !stays && a.Tabled && a.State != recoup.AdoptionReleasing {
+		if _, stays := next.Table(a.Table); !stays && a.Tabled && a.State != wire.AdoptionReleasing {
 			list = append(list, engine.AdoptedTable{Table: a.Table, Source: a.Source})
 		}
 	}
@@ -147,7 +148,7 @@ func (r *registrar) ApplyPolicy(ctx context.Context, caller engine.Caller, text 
 	if err != nil {
 		return api.Applied{}, err
 	}
-	version, added, err := r.store.AddPolicy(ctx, recoup.PolicyVersion{Version: p.Version, Text: p.Text()},
+	version, added, err := r.store.AddPolicy(ctx, wire.PolicyVersion{Version: p.Version, Text: p.Text()},
 		caller.Act(reason, r.now()))
 	if errors.Is(err, store.ErrConflict) {
 		return api.Applied{}, fault.Wrap(err, fault.CodeDuplicateRecord, "Another policy has the version %s already: give the file a new version.", p.Version)

@@ -7,6 +7,7 @@ import (
 	"github.com/recoup-dev/recoup"
 	"github.com/recoup-dev/recoup/server/internal/scheduler"
 	"github.com/recoup-dev/recoup/server/internal/store"
+	"github.com/recoup-dev/recoup/server/internal/wire"
 )
 
 // jobBudget is how long a request to run a job runs it for.
@@ -44,6 +45,6 @@ func (n *Node) resign(ctx context.Context) error {
 type jobRunner struct{ *scheduler.Clock }
 
 // RunJob runs a job, chunk by chunk, for a while.
-func (o jobRunner) RunJob(ctx context.Context, name string) (recoup.JobRan, error) {
+func (o jobRunner) RunJob(ctx context.Context, name string) (wire.JobRan, error) {
 	return o.Run(ctx, name, jobBudget)
 }

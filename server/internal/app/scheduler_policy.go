@@ -15,6 +15,7 @@ import (
 	"github.com/recoup-dev/recoup/fault"
 	"github.com/recoup-dev/recoup/server/internal/engine"
 	"github.com/recoup-dev/recoup/server/internal/policy"
+	"github.com/recoup-dev/recoup/server/internal/wire"
 )
 
 // policyWatcher follows changes of the policy: every node looks at its own file and at
@@ -97,7 +98,7 @@ func (n *Node) followFile(ctx context.Context) error {
 }
 
 // logPolicyFile reports a policy that this node's file has put in force.
-func (n *Node) logPolicyFile(v *recoup.PolicyVersion) {
+func (n *Node) logPolicyFile(v *wire.PolicyVersion) {
 	n.o.Logger.Info("policy file applied", "version", v.Version, "checksum", v.Checksum(), "file", n.o.Policy)
 }
 
@@ -124,8 +125,8 @@ func (n *Node) report(ctx context.Context, refused error) error {
 	}
 	n.o.Logger.Error("policy rejected; the one in force stays", "cause", said)
 	hash := sha256.Sum256([]byte(said))
-	_, err := n.store.AddNotices(ctx, n.o.Now(), []recoup.Notice{{
-		Kind: recoup.NoticePolicyRefused, To: n.platformTeam(),
+	_, err := n.store.AddNotices(ctx, n.o.Now(), []wire.Notice{{
+		Kind: wire.NoticePolicyRefused, To: n.platformTeam(),
 		Key:  "policy:" + hex.EncodeToString(hash[:8]),
 		Body: recoup.EncodeJSON(map[string]any{"problem": said, "in_force": n.engine.Policies.Current().Version}),
 	}})

@@ -8,9 +8,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/recoup-dev/recoup"
 	"github.com/recoup-dev/recoup/server/internal/policy"
 	"github.com/recoup-dev/recoup/server/internal/store"
+	"github.com/recoup-dev/recoup/server/internal/wire"
 )
 
 // A changed policy file is put in force by whoever sees it first, once; a bad one
@@ -55,13 +55,13 @@ func TestPolicyFile(t *testing.T) {
 	notified := func() (n int) {
 		t.Helper()
 		list, err := nodes[0].store.(interface {
-			PendingNotices(ctx context.Context, limit int) ([]recoup.Notice, error)
+			PendingNotices(ctx context.Context, limit int) ([]wire.Notice, error)
 		}).PendingNotices(t.Context(), 100)
 		if err != nil {
 			t.Fatal(err)
 		}
 		for _, p := range list {
-			if p.Kind == recoup.NoticePolicyRefused {
+			if p.Kind == wire.NoticePolicyRefused {
 				n++
 			}
 		}
@@ -90,7 +90,7 @@ func TestPolicyFile(t *testing.T) {
 	if err != nil || len(list) != 3 {
 		t.Errorf("%d versions, %v", len(list), err)
 	}
-	acts, _, err := nodes[0].store.Audit(t.Context(), recoup.AuditFilter{Act: store.ActPolicyAdd}, store.AuditCursor{}, 100)
+	acts, _, err := nodes[0].store.Audit(t.Context(), wire.AuditFilter{Act: store.ActPolicyAdd}, store.AuditCursor{}, 100)
 	if err != nil || len(acts) != 3 {
 		t.Errorf("the audit tells of %v, %v", acts, err)
 	}

@@ -15,8 +15,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	"github.com/recoup-dev/recoup"
-	"github.com/recoup-dev/recoup/client"
+	"github.com/recoup-dev/recoup/server/internal/admin"
 	"github.com/recoup-dev/recoup/server/internal/app"
 	"github.com/recoup-dev/recoup/server/internal/config"
 	"github.com/recoup-dev/recoup/server/internal/console"
@@ -25,6 +24,7 @@ import (
 	"github.com/recoup-dev/recoup/server/internal/scheduler"
 	"github.com/recoup-dev/recoup/server/internal/slice"
 	"github.com/recoup-dev/recoup/server/internal/test/live"
+	"github.com/recoup-dev/recoup/server/internal/wire"
 )
 
 // noWork is a source that has nothing to deliver, and counts how often it is asked.
@@ -95,7 +95,7 @@ func TestSlice(t *testing.T) {
 				Sources:    map[string]push.OpenSource{"samples": func(string, map[string]string) push.Source { return noWork{&asked} }},
 				Checks: func(context.Context) []doctor.Check {
 					return []doctor.Check{{Name: "samples", Judge: func(*doctor.Input) []doctor.FixableFinding {
-						return []doctor.FixableFinding{{Finding: recoup.Finding{Severity: recoup.FindingNote, Subject: "rate", Evidence: "It is 3.", Fix: "recoup serve --sample-rate 1"}}}
+						return []doctor.FixableFinding{{Finding: wire.Finding{Severity: wire.FindingNote, Subject: "rate", Evidence: "It is 3.", Fix: "recoup serve --sample-rate 1"}}}
 					}}}
 				},
 				Close: func(context.Context) error { closed.Add(1); return nil },
@@ -108,15 +108,15 @@ func TestSlice(t *testing.T) {
 	})
 	<-looped
 	ctx, c := t.Context(), n.Client()
-	if _, err := c.RunJob(ctx, "sample", client.JobRun{Reason: "test"}); err != nil || ran.Load() == 0 {
+	if _, err := admin.New(c).Jobs.Run(ctx, "sample", wire.JobRun{Reason: "test"}); err != nil || ran.Load() == 0 {
 		t.Errorf("the job ran %d times, %v", ran.Load(), err)
 	}
-	jobs, err := c.Jobs(ctx)
+	jobs, err := admin.New(c).Jobs.List(ctx)
 	if err != nil || len(jobs.Jobs) < 2 || jobs.Jobs[0].Name != "leases" || jobs.Jobs[1].Name != "sample" {
 		t.Errorf("the jobs are %+v, %v", jobs.Jobs, err)
 	}
-	found, err := c.Doctor(ctx)
-	if err != nil || !slices.ContainsFunc(found.Findings, func(f recoup.Finding) bool { return f.Check == "samples" && f.Subject == "rate" }) || found.Checks != len(doctor.Checks())+2 {
+	found, err := admin.New(c).System.Doctor(ctx)
+	if err != nil || !slices.ContainsFunc(found.Findings, func(f wire.Finding) bool { return f.Check == "samples" && f.Subject == "rate" }) || found.Checks != len(doctor.Checks())+2 {
 		t.Errorf("the doctor says %+v, %v", found, err)
 	}
 	if text := page(t, n.URL+"/metrics"); !strings.Contains(text, "\nsample_things 7\n") {

@@ -7,9 +7,9 @@ import (
 	"slices"
 	"sync/atomic"
 
-	"github.com/recoup-dev/recoup"
 	"github.com/recoup-dev/recoup/server/internal/policy"
 	"github.com/recoup-dev/recoup/server/internal/store"
+	"github.com/recoup-dev/recoup/server/internal/wire"
 )
 
 // tableNames knows what has the names of the policy's tables in the database. A name
@@ -17,8 +17,8 @@ import (
 type tableNames struct {
 	store    Store
 	logger   *slog.Logger
-	known    atomic.Pointer[[]recoup.TableName] // as the last sync left them
-	deferred bool                               // the last sync did not get its locks
+	known    atomic.Pointer[[]wire.TableName] // as the last sync left them
+	deferred bool                             // the last sync did not get its locks
 }
 
 // sync puts the tables of a policy into the database, and looks what has their names. If
@@ -53,10 +53,10 @@ func (n *tableNames) follow(ctx context.Context, p *policy.Policy) error {
 	return n.sync(ctx, p)
 }
 
-func isLocked(name recoup.TableName) bool { return name.Kind == recoup.KindLocked }
+func isLocked(name wire.TableName) bool { return name.Kind == wire.KindLocked }
 
 // NotAdopted lists the names under which errors cannot be seen.
-func (n *tableNames) NotAdopted() (list []recoup.TableName) {
+func (n *tableNames) NotAdopted() (list []wire.TableName) {
 	for _, name := range n.all() {
 		if !name.Adopted() {
 			list = append(list, name)
@@ -65,7 +65,7 @@ func (n *tableNames) NotAdopted() (list []recoup.TableName) {
 	return list
 }
 
-func (n *tableNames) all() []recoup.TableName {
+func (n *tableNames) all() []wire.TableName {
 	if known := n.known.Load(); known != nil {
 		return *known
 	}
@@ -73,7 +73,7 @@ func (n *tableNames) all() []recoup.TableName {
 }
 
 // report logs what has changed.
-func (n *tableNames) report(now []recoup.TableName) {
+func (n *tableNames) report(now []wire.TableName) {
 	n.reportLocked(now)
 	before := n.NotAdopted()
 	for _, name := range now {
@@ -86,17 +86,17 @@ func (n *tableNames) report(now []recoup.TableName) {
 		}
 	}
 	for _, was := range before {
-		if slices.ContainsFunc(now, func(is recoup.TableName) bool { return is.Name == was.Name && is.Adopted() }) {
+		if slices.ContainsFunc(now, func(is wire.TableName) bool { return is.Name == was.Name && is.Adopted() }) {
 			n.logger.Info("the name of a table is no longer taken", "name", was.Name, "table", was.Table)
 		}
 	}
 }
 
 // reportLocked logs which views are locked that were not before, and which are renewed.
-func (n *tableNames) reportLocked(now []recoup.TableName) {
+func (n *tableNames) reportLocked(now []wire.TableName) {
 	before := n.all()
 	for _, name := range now {
-		was := slices.ContainsFunc(before, func(b recoup.TableName) bool { return b.Name == name.Name && isLocked(b) })
+		was := slices.ContainsFunc(before, func(b wire.TableName) bool { return b.Name == name.Name && isLocked(b) })
 		switch {
 		case isLocked(name) && !was:
 			n.logger.Warn("view not renewed: another session holds a lock; this will be retried", "name", name.Name, "table", name.Table)

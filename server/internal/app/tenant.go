@@ -9,11 +9,11 @@ import (
 	"time"
 
 	"github.com/recoup-dev/recoup"
-	"github.com/recoup-dev/recoup/client"
 	"github.com/recoup-dev/recoup/fault"
 	"github.com/recoup-dev/recoup/server/internal/ledger"
 	"github.com/recoup-dev/recoup/server/internal/store"
 	"github.com/recoup-dev/recoup/server/internal/store/sqldb"
+	"github.com/recoup-dev/recoup/server/internal/wire"
 )
 
 // tenantPurpose is the purpose of the keys that tenants are hashed with.
@@ -72,25 +72,25 @@ func (k *tenantKeys) follow(ctx context.Context) error {
 }
 
 // TenantKeys lists the live keys, newest first.
-func (k *tenantKeys) TenantKeys(ctx context.Context) ([]client.TenantKey, error) {
+func (k *tenantKeys) TenantKeys(ctx context.Context) ([]wire.TenantKey, error) {
 	keys, err := k.store.Store.PlatformKeys(ctx, tenantPurpose) // listing them needs no decryption
-	list := make([]client.TenantKey, len(keys))
+	list := make([]wire.TenantKey, len(keys))
 	for i, key := range keys {
-		list[i] = client.TenantKey{ID: key.ID, CreatedAt: key.CreatedAt, Current: i == 0}
+		list[i] = wire.TenantKey{ID: key.ID, CreatedAt: key.CreatedAt, Current: i == 0}
 	}
 	return list, err
 }
 
 // RotateTenantKey makes the key that hashes from now on.
-func (k *tenantKeys) RotateTenantKey(ctx context.Context, act store.Act) (client.TenantKey, error) {
+func (k *tenantKeys) RotateTenantKey(ctx context.Context, act store.Act) (wire.TenantKey, error) {
 	key, err := k.make()
 	if err != nil {
-		return client.TenantKey{}, err
+		return wire.TenantKey{}, err
 	}
 	if err := k.store.AddPlatformKey(ctx, key, act); err != nil {
-		return client.TenantKey{}, err
+		return wire.TenantKey{}, err
 	}
-	return client.TenantKey{ID: key.ID, CreatedAt: act.At, Current: true}, k.follow(ctx)
+	return wire.TenantKey{ID: key.ID, CreatedAt: act.At, Current: true}, k.follow(ctx)
 }
 
 // DeleteTenantKey shreds what a key has hashed: nobody can find it by its tenant

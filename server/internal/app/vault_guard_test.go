@@ -16,6 +16,7 @@ import (
 	"github.com/recoup-dev/recoup"
 	"github.com/recoup-dev/recoup/client"
 	"github.com/recoup-dev/recoup/fault"
+	"github.com/recoup-dev/recoup/server/internal/admin"
 	"github.com/recoup-dev/recoup/server/internal/app"
 	"github.com/recoup-dev/recoup/server/internal/deadletter"
 	"github.com/recoup-dev/recoup/server/internal/policy"
@@ -72,25 +73,25 @@ func TestOneMasterKey(t *testing.T) {
 		if !strings.Contains(log.String(), "recoup keys payload wrap") {
 			t.Errorf("bare keys beside a master key are not logged: %s", log.String())
 		}
-		if _, err := a.RotatePayloadKey(ctx, "a"); err != nil {
+		if _, err := admin.New(a).PayloadKeys.Rotate(ctx, "a"); err != nil {
 			t.Fatal(err)
 		}
 		before := stored(t, database)
 		for says, c := range map[string]*client.Client{"has no master key": none, "another master key": b} {
-			_, err := c.RotatePayloadKey(ctx, "too late")
+			_, err := admin.New(c).PayloadKeys.Rotate(ctx, "too late")
 			refusedKey(t, err, says)
-			_, err = c.RotateTenantKey(ctx, "too late")
+			_, err = admin.New(c).TenantKeys.Rotate(ctx, "too late")
 			refusedKey(t, err, says)
-			_, err = c.WrapKeys(ctx, "too late")
+			_, err = admin.New(c).PayloadKeys.Wrap(ctx, "too late")
 			refusedKey(t, err, "master key")
-			if keys, err := c.PayloadKeys(ctx); err != nil || len(keys.Keys) != 2 { // they can be listed all the same
+			if keys, err := admin.New(c).PayloadKeys.List(ctx); err != nil || len(keys.Keys) != 2 { // they can be listed all the same
 				t.Errorf("the keys are %+v, %v", keys, err)
 			}
 		}
 		if after := stored(t, database); len(after) != len(before) {
 			t.Errorf("there are %d keys, not %d", len(after), len(before))
 		}
-		if _, err := a.WrapKeys(ctx, "a"); err != nil {
+		if _, err := admin.New(a).PayloadKeys.Wrap(ctx, "a"); err != nil {
 			t.Fatal(err)
 		}
 		for _, k := range stored(t, database) {
@@ -156,7 +157,7 @@ func TestNotReadyWithoutKeys(t *testing.T) {
 			t.Fatalf("it is not ready: %s", got.Body)
 		}
 		other, end := guarded(t, database, masters[0], &bytes.Buffer{})
-		if _, err := other.RotatePayloadKey(t.Context(), "a master key"); err != nil {
+		if _, err := admin.New(other).PayloadKeys.Rotate(t.Context(), "a master key"); err != nil {
 			t.Fatal(err)
 		}
 		end()

@@ -9,10 +9,12 @@ import (
 
 	"github.com/recoup-dev/recoup"
 	"github.com/recoup-dev/recoup/client"
+	"github.com/recoup-dev/recoup/server/internal/admin"
 	"github.com/recoup-dev/recoup/server/internal/app"
 	"github.com/recoup-dev/recoup/server/internal/deadletter"
 	"github.com/recoup-dev/recoup/server/internal/store"
 	"github.com/recoup-dev/recoup/server/internal/test/live"
+	"github.com/recoup-dev/recoup/server/internal/wire"
 )
 
 // guarded is a node with a master key, or without.
@@ -37,7 +39,7 @@ func testPayloadKeys(t *testing.T, database string) {
 	var works []recoup.ID
 	deadLetter := func(c *client.Client) {
 		t.Helper()
-		d, err := c.RecordDeadLetter(ctx, recoup.StageFailure{
+		d, err := c.DeadLetters.Record(ctx, recoup.StageFailure{
 			WorkID: recoup.ID{9, byte(len(works)), 15: 1}, Pipeline: "p", Stage: "s", Class: "VALIDATION_ERROR", Payload: []byte("what it is about"),
 			LastStack: "none", Context: map[string]any{"attempts": map[string]any{"s": 1}}, FirstFailureAt: time.Now(), LastFailureAt: time.Now(),
 		})
@@ -49,7 +51,7 @@ func testPayloadKeys(t *testing.T, database string) {
 	opens := func(c *client.Client) {
 		t.Helper()
 		for _, id := range works {
-			if p, err := c.ReadPayload(ctx, id, "a look"); err != nil || string(p) != "what it is about" {
+			if p, err := c.DeadLetters.Payload(ctx, id, "a look"); err != nil || string(p) != "what it is about" {
 				t.Fatalf("the payload is %q, %v", p, err)
 			}
 		}
@@ -57,30 +59,30 @@ func testPayloadKeys(t *testing.T, database string) {
 	var log bytes.Buffer
 	c, end := guarded(t, database, nil, &log)
 	deadLetter(c)
-	first, err := c.RotatePayloadKey(ctx, "a try")
+	first, err := admin.New(c).PayloadKeys.Rotate(ctx, "a try")
 	if err != nil || first.WrappedBy != "" {
 		t.Fatalf("rotated to %+v, %v", first, err)
 	}
 	deadLetter(c)
 	opens(c)
-	if _, err := c.WrapKeys(ctx, "too early"); err == nil || !strings.Contains(err.Error(), "no master key") {
+	if _, err := admin.New(c).PayloadKeys.Wrap(ctx, "too early"); err == nil || !strings.Contains(err.Error(), "no master key") {
 		t.Errorf("without a master key keys are wrapped: %v", err)
 	}
 	end()
 
 	c, end = guarded(t, database, master, &log)
 	opens(c)
-	if _, err := c.RotatePayloadKey(ctx, "a master key"); err != nil {
+	if _, err := admin.New(c).PayloadKeys.Rotate(ctx, "a master key"); err != nil {
 		t.Fatal(err)
 	}
 	deadLetter(c)
-	if done, err := c.WrapKeys(ctx, "a master key"); err != nil || done.Wrapped != 3 { // two of payloads, one of tenants
+	if done, err := admin.New(c).PayloadKeys.Wrap(ctx, "a master key"); err != nil || done.Wrapped != 3 { // two of payloads, one of tenants
 		t.Errorf("wrapped: %+v, %v", done, err)
 	}
-	if done, err := c.WrapKeys(ctx, "again"); err != nil || done.Wrapped != 0 {
+	if done, err := admin.New(c).PayloadKeys.Wrap(ctx, "again"); err != nil || done.Wrapped != 0 {
 		t.Errorf("wrapped again: %+v, %v", done, err)
 	}
-	keys, err := c.PayloadKeys(ctx)
+	keys, err := admin.New(c).PayloadKeys.List(ctx)
 	if err != nil || len(keys.Keys) != 3 || keys.Keys[1].ID != first.ID {
 		t.Fatalf("the keys are %+v, %v", keys, err)
 	}
@@ -126,7 +128,7 @@ func bare(t *testing.T, database string) {
 			}
 		}
 	}
-	acts, _, err := s.Audit(t.Context(), recoup.AuditFilter{}, store.AuditCursor{}, 100)
+	acts, _, err := s.Audit(t.Context(), wire.AuditFilter{}, store.AuditCursor{}, 100)
 	wrapped := 0
 	for _, a := range acts {
 		if a.Act == store.ActPlatformKeyWrap {

@@ -27,7 +27,7 @@ var layers = []layer{
 	},
 	{
 		pkg:     "recoup/client",
-		imports: []string{"recoup", "recoup/retry", "recoup/fault", "recoup/stage", "recoup/internal/signature"},
+		imports: []string{"recoup", "recoup/internal/query", "recoup/retry", "recoup/fault", "recoup/stage", "recoup/internal/signature"},
 		why:     "other programs import it: only the standard library, the public packages, and how signatures are made",
 	},
 	{
@@ -52,9 +52,12 @@ var layers = []layer{
 	{pkg: "recoup/server/internal/webfile", why: "it serves bytes, and knows nothing of what they are"},
 	{pkg: "recoup/server/internal/test/faultproxy", why: "it stalls and cuts connections for tests, and knows no protocol"},
 	{pkg: "recoup/internal/signature", why: "who signs and who checks share it, so it knows nobody"},
+	{pkg: "recoup/server/internal/wire", imports: []string{"recoup", "recoup/fault"}, why: "it declares the JSON types of administrative calls, which all layers share, and knows none of them"},
+	{pkg: "recoup/server/internal/admin", imports: []string{"recoup", "recoup/fault", "recoup/client", "recoup/internal/query", "recoup/server/internal/wire"}, why: "it makes the calls of administrators for the CLI and the console, and sees a server only over HTTP"},
+	{pkg: "recoup/internal/query", imports: []string{"recoup"}, why: "it collects the parameters of requests, and knows no request"},
 	{
 		pkg:       "recoup/server/internal/policy",
-		imports:   []string{"recoup", "recoup/retry", "recoup/fault", "recoup/server/internal/suggest"},
+		imports:   []string{"recoup", "recoup/server/internal/wire", "recoup/retry", "recoup/fault", "recoup/server/internal/suggest"},
 		libraries: []string{"github.com/goccy/go-yaml", "github.com/santhosh-tekuri/jsonschema/v6"},
 		why:       "a policy is asked and does not act: it knows codes and schedules, not states",
 	},
@@ -65,17 +68,17 @@ var layers = []layer{
 	},
 	{
 		pkg:     "recoup/server/internal/lifecycle",
-		imports: []string{"recoup", "recoup/retry", "recoup/fault", "recoup/server/internal/policy", "recoup/server/internal/fingerprint"},
+		imports: []string{"recoup", "recoup/server/internal/wire", "recoup/retry", "recoup/fault", "recoup/server/internal/policy", "recoup/server/internal/fingerprint"},
 		why:     "the state machine is pure: it sees a policy, an error and a time",
 	},
 	{
 		pkg:     "recoup/server/internal/proof",
-		imports: []string{"recoup", "recoup/retry", "recoup/fault", "recoup/server/internal/policy", "recoup/server/internal/lifecycle"},
+		imports: []string{"recoup", "recoup/server/internal/wire", "recoup/retry", "recoup/fault", "recoup/server/internal/policy", "recoup/server/internal/lifecycle"},
 		why:     "it proves things of a policy by walking the state machine, without a store",
 	},
 	{
 		pkg:     "recoup/server/internal/simulation",
-		imports: []string{"recoup", "recoup/retry", "recoup/fault", "recoup/server/internal/policy", "recoup/server/internal/lifecycle"},
+		imports: []string{"recoup", "recoup/server/internal/wire", "recoup/retry", "recoup/fault", "recoup/server/internal/policy", "recoup/server/internal/lifecycle"},
 		why:     "it runs the state machine over made-up time, without a store",
 	},
 	{
@@ -101,7 +104,7 @@ var layers = []layer{
 	},
 	{
 		pkg:     "recoup/server/internal/store",
-		imports: []string{"recoup", "recoup/fault", "recoup/server/internal/policy", "recoup/server/internal/lifecycle", "recoup/server/internal/store/sqldb"},
+		imports: []string{"recoup", "recoup/server/internal/wire", "recoup/fault", "recoup/server/internal/policy", "recoup/server/internal/lifecycle", "recoup/server/internal/store/sqldb"},
 		why:     "it holds what both stores share, and knows neither of them",
 	},
 	{
@@ -111,17 +114,17 @@ var layers = []layer{
 	},
 	{
 		pkg:     "recoup/server/internal/store/sqldb",
-		imports: []string{"recoup"},
+		imports: []string{"recoup/server/internal/wire", "recoup"},
 		why:     "packages with statements of their own use it on both databases; it knows nothing of what is stored, and no driver",
 	},
 	{
 		pkg:     "recoup/server/internal/store/sqlops",
-		imports: []string{"recoup", "recoup/fault", "recoup/server/internal/store", "recoup/server/internal/store/sqldb"},
+		imports: []string{"recoup", "recoup/server/internal/wire", "recoup/fault", "recoup/server/internal/store", "recoup/server/internal/store/sqldb"},
 		why:     "it holds the operations both databases share, over an interface that each implements",
 	},
 	{
 		pkg:       "recoup/server/internal/test/conformance",
-		imports:   []string{"recoup", "recoup/retry", "recoup/fault", "recoup/server/internal/policy", "recoup/server/internal/lifecycle", "recoup/server/internal/store", "recoup/server/internal/store/sqldb", "recoup/server/internal/recovery"},
+		imports:   []string{"recoup", "recoup/server/internal/wire", "recoup/retry", "recoup/fault", "recoup/server/internal/policy", "recoup/server/internal/lifecycle", "recoup/server/internal/store", "recoup/server/internal/store/sqldb", "recoup/server/internal/recovery"},
 		libraries: []string{"pgregory.net/rapid"},
 		why:       "the one suite for all stores can depend on none of them",
 	},
@@ -132,7 +135,7 @@ var layers = []layer{
 	},
 	{
 		pkg:       "recoup/server/internal/store/sqlite",
-		imports:   []string{"recoup", "recoup/fault", "recoup/server/internal/policy", "recoup/server/internal/lifecycle", "recoup/server/internal/store", "recoup/server/internal/store/sqldb", "recoup/server/internal/store/sqlops", "recoup/server/internal/turn"},
+		imports:   []string{"recoup", "recoup/server/internal/wire", "recoup/fault", "recoup/server/internal/policy", "recoup/server/internal/lifecycle", "recoup/server/internal/store", "recoup/server/internal/store/sqldb", "recoup/server/internal/store/sqlops", "recoup/server/internal/turn"},
 		libraries: []string{"modernc.org/sqlite", "github.com/pressly/goose/v3"},
 		why:       "a store moves rows; who uses it is not its business",
 	},
@@ -148,7 +151,7 @@ var layers = []layer{
 	},
 	{
 		pkg:       "recoup/server/internal/store/postgres",
-		imports:   []string{"recoup", "recoup/fault", "recoup/server/internal/pgsession", "recoup/server/internal/policy", "recoup/server/internal/lifecycle", "recoup/server/internal/store", "recoup/server/internal/store/sqldb", "recoup/server/internal/store/sqlops"},
+		imports:   []string{"recoup", "recoup/server/internal/wire", "recoup/fault", "recoup/server/internal/pgsession", "recoup/server/internal/policy", "recoup/server/internal/lifecycle", "recoup/server/internal/store", "recoup/server/internal/store/sqldb", "recoup/server/internal/store/sqlops"},
 		libraries: []string{"github.com/jackc/pgx/v5", "github.com/pressly/goose/v3"},
 		why:       "a store moves rows and classifies what its database says; who uses it is not its business",
 	},
@@ -158,22 +161,18 @@ var layers = []layer{
 		libraries: []string{"github.com/jackc/pgx/v5"},
 		why:       "it starts a private server for tests and migrates its databases",
 	},
-	{
-		pkg:     "recoup/server/internal/adopt/preset",
-		imports: []string{"recoup"},
-		why:     "it is data: how the tables of queues are recognised and read, for whoever asks",
-	},
+	{pkg: "recoup/server/internal/adopt/preset", imports: []string{"recoup/server/internal/wire", "recoup"}, why: "it is data: how the tables of queues are recognised and read, for whoever asks"},
 	{pkg: "recoup/server/internal/adopt/preset/presettest", why: "it gives tests the tables of queues, as SQL"},
 	{
 		pkg:       "recoup/server/internal/adopt",
-		imports:   []string{"recoup", "recoup/server/internal/adopt/preset", "recoup/server/internal/pgsession"},
+		imports:   []string{"recoup", "recoup/server/internal/wire", "recoup/server/internal/adopt/preset", "recoup/server/internal/pgsession"},
 		libraries: []string{"github.com/jackc/pgx/v5"},
 		why:       "it defines adoptions in a database; nodes reach them through that alone",
 	},
 	{pkg: "recoup/server/internal/forecast", why: "it is a function of counts, and knows nobody"},
 	{
 		pkg:     "recoup/server/internal/stream",
-		imports: []string{"recoup", "recoup/server/internal/store"},
+		imports: []string{"recoup", "recoup/server/internal/wire", "recoup/server/internal/store"},
 		why:     "it hands on what has changed, and ends streams with their credential; who may see it and how it is sent, others know",
 	},
 	{
@@ -203,7 +202,7 @@ var layers = []layer{
 	},
 	{
 		pkg:     "recoup/server/internal/eventfile",
-		imports: []string{"recoup", "recoup/fault", "recoup/server/internal/objectstore", "recoup/server/internal/parquet", "recoup/server/internal/store", "recoup/server/internal/store/sqldb"},
+		imports: []string{"recoup", "recoup/server/internal/wire", "recoup/fault", "recoup/server/internal/objectstore", "recoup/server/internal/parquet", "recoup/server/internal/store", "recoup/server/internal/store/sqldb"},
 		why:     "it moves days of the ledger into files and back; when that is due it is told, and no SQL is its own",
 	},
 	{
@@ -225,12 +224,12 @@ var layers = []layer{
 	},
 	{
 		pkg:     "recoup/server/internal/alert",
-		imports: []string{"recoup", "recoup/fault", "recoup/server/internal/policy", "recoup/server/internal/store", "recoup/server/internal/store/sqldb"},
+		imports: []string{"recoup", "recoup/server/internal/wire", "recoup/fault", "recoup/server/internal/policy", "recoup/server/internal/store", "recoup/server/internal/store/sqldb"},
 		why:     "it measures and judges; where figures come from and how people are notified, others know",
 	},
 	{
 		pkg:       "recoup/server/internal/bus",
-		imports:   []string{"recoup", "recoup/server/internal/scheduler", "recoup/server/internal/store"},
+		imports:   []string{"recoup", "recoup/server/internal/wire", "recoup/server/internal/scheduler", "recoup/server/internal/store"},
 		libraries: []string{"github.com/nats-io/nats.go", "github.com/nats-io/nkeys"},
 		why:       "it carries batches over JetStream; what becomes of them the ledger decides",
 	},
@@ -246,7 +245,7 @@ var layers = []layer{
 	},
 	{
 		pkg:     "recoup/server/internal/notify",
-		imports: []string{"recoup", "recoup/retry", "recoup/server/internal/config", "recoup/server/internal/policy", "recoup/internal/redact", "recoup/server/internal/store", "recoup/server/internal/store/sqldb", "recoup/server/internal/alert", "recoup/internal/signature", "recoup/server/internal/egress"},
+		imports: []string{"recoup", "recoup/server/internal/wire", "recoup/retry", "recoup/server/internal/config", "recoup/server/internal/policy", "recoup/internal/redact", "recoup/server/internal/store", "recoup/server/internal/store/sqldb", "recoup/server/internal/alert", "recoup/internal/signature", "recoup/server/internal/egress"},
 		why:     "it tells people what the outbox holds; the lifecycle does not know it, so it cannot wait for it",
 	},
 	{
@@ -281,27 +280,27 @@ var layers = []layer{
 	},
 	{
 		pkg:     "recoup/server/internal/engine",
-		imports: []string{"recoup", "recoup/fault", "recoup/server/internal/access", "recoup/server/internal/policy", "recoup/server/internal/lifecycle", "recoup/server/internal/fingerprint", "recoup/server/internal/batch", "recoup/server/internal/check", "recoup/internal/redact", "recoup/server/internal/lease", "recoup/server/internal/store", "recoup/server/internal/store/sqldb"},
+		imports: []string{"recoup", "recoup/server/internal/wire", "recoup/fault", "recoup/server/internal/access", "recoup/server/internal/policy", "recoup/server/internal/lifecycle", "recoup/server/internal/fingerprint", "recoup/server/internal/batch", "recoup/server/internal/check", "recoup/internal/redact", "recoup/server/internal/lease", "recoup/server/internal/store", "recoup/server/internal/store/sqldb"},
 		why:     "it applies decisions to stored errors, and knows neither HTTP nor SQL",
 	},
 	{
 		pkg:     "recoup/server/internal/adoption",
-		imports: []string{"recoup", "recoup/retry", "recoup/fault", "recoup/server/internal/policy", "recoup/server/internal/check", "recoup/internal/redact", "recoup/server/internal/lifecycle", "recoup/server/internal/store", "recoup/server/internal/store/sqldb", "recoup/server/internal/engine", "recoup/server/internal/deadletter"},
+		imports: []string{"recoup", "recoup/server/internal/wire", "recoup/retry", "recoup/fault", "recoup/server/internal/policy", "recoup/server/internal/check", "recoup/internal/redact", "recoup/server/internal/lifecycle", "recoup/server/internal/store", "recoup/server/internal/store/sqldb", "recoup/server/internal/engine", "recoup/server/internal/deadletter"},
 		why:     "it compares rows of others with errors; what becomes of these, the engine decides, and no SQL is its own",
 	},
 	{
 		pkg:     "recoup/server/internal/deadletter",
-		imports: []string{"recoup", "recoup/fault", "recoup/retry", "recoup/server/internal/policy", "recoup/server/internal/lifecycle", "recoup/server/internal/fingerprint", "recoup/server/internal/batch", "recoup/server/internal/check", "recoup/internal/redact", "recoup/server/internal/lease", "recoup/server/internal/store", "recoup/server/internal/store/sqldb", "recoup/server/internal/engine"},
+		imports: []string{"recoup", "recoup/server/internal/wire", "recoup/fault", "recoup/retry", "recoup/server/internal/policy", "recoup/server/internal/lifecycle", "recoup/server/internal/fingerprint", "recoup/server/internal/batch", "recoup/server/internal/check", "recoup/internal/redact", "recoup/server/internal/lease", "recoup/server/internal/store", "recoup/server/internal/store/sqldb", "recoup/server/internal/engine"},
 		why:     "it takes dead letters through their workflow beside the engine, whose policies and ledger it shares",
 	},
 	{
 		pkg:     "recoup/server/internal/doctor",
-		imports: []string{"recoup", "recoup/server/internal/adopt/preset", "recoup/server/internal/policy", "recoup/server/internal/store"},
+		imports: []string{"recoup", "recoup/server/internal/wire", "recoup/server/internal/adopt/preset", "recoup/server/internal/policy", "recoup/server/internal/store"},
 		why:     "it judges facts that others have gathered: it asks no database, no clock and no network",
 	},
 	{
 		pkg:     "recoup/server/internal/scheduler",
-		imports: []string{"recoup", "recoup/server/internal/policy", "recoup/server/internal/store"},
+		imports: []string{"recoup", "recoup/server/internal/wire", "recoup/server/internal/policy", "recoup/server/internal/store"},
 		why:     "it gives regular work its turn; what the work does to errors is the engine's, which its parts bring along",
 	},
 	{
@@ -318,14 +317,14 @@ var layers = []layer{
 	},
 	{
 		pkg: "recoup/server/internal/httpapi",
-		imports: []string{"recoup", "recoup/fault", "recoup/internal/redact", "recoup/server/internal/access", "recoup/server/internal/batch", "recoup/server/internal/check", "recoup/server/internal/lease",
+		imports: []string{"recoup", "recoup/server/internal/wire", "recoup/fault", "recoup/internal/redact", "recoup/server/internal/access", "recoup/server/internal/batch", "recoup/server/internal/check", "recoup/server/internal/lease",
 			"recoup/server/internal/store", "recoup/server/internal/store/sqldb", "recoup/server/internal/stream", "recoup/server/internal/suggest", "recoup/server/internal/turn"},
 		libraries: []string{"github.com/danielgtaylor/huma/v2"},
 		why:       "it serves the routes of the core and of slices, and imports no service",
 	},
 	{
 		pkg: "recoup/server/internal/api",
-		imports: []string{"recoup", "recoup/retry", "recoup/fault", "recoup/client", "recoup/server/internal/api/reference", "recoup/server/internal/check", "recoup/internal/redact", "recoup/server/internal/httpapi", "recoup/server/internal/lease", "recoup/server/internal/store", "recoup/server/internal/store/sqldb", "recoup/server/internal/turn",
+		imports: []string{"recoup", "recoup/server/internal/wire", "recoup/retry", "recoup/fault", "recoup/server/internal/api/reference", "recoup/server/internal/check", "recoup/internal/redact", "recoup/server/internal/httpapi", "recoup/server/internal/lease", "recoup/server/internal/store", "recoup/server/internal/store/sqldb", "recoup/server/internal/turn",
 			"recoup/server/internal/policy", "recoup/server/internal/lifecycle", "recoup/server/internal/engine", "recoup/server/internal/ledger", "recoup/server/internal/notify", "recoup/server/internal/scheduler",
 			"recoup/server/internal/alert", "recoup/server/internal/recovery", "recoup/server/internal/deadletter", "recoup/server/internal/backfill", "recoup/server/internal/rowfile", "recoup/server/internal/stream", "recoup/server/internal/forecast", "recoup/server/internal/webfile"},
 		libraries: []string{"github.com/danielgtaylor/huma/v2"},
@@ -333,12 +332,12 @@ var layers = []layer{
 	},
 	{
 		pkg:     "recoup/server/internal/console",
-		imports: []string{"recoup", "recoup/fault", "recoup/client", "recoup/server/internal/store", "recoup/server/internal/store/sqldb", "recoup/server/internal/stream", "recoup/server/internal/turn", "recoup/server/internal/webfile"},
+		imports: []string{"recoup", "recoup/server/internal/admin", "recoup/server/internal/wire", "recoup/fault", "recoup/client", "recoup/server/internal/store", "recoup/server/internal/store/sqldb", "recoup/server/internal/stream", "recoup/server/internal/turn", "recoup/server/internal/webfile"},
 		why:     "it makes pages of what the API answers, and can do nothing that the API cannot; of a store it knows who is signed in",
 	},
 	{
 		pkg: "recoup/server/internal/push",
-		imports: []string{"recoup", "recoup/retry", "recoup/fault", "recoup/internal/redact", "recoup/server/internal/store", "recoup/server/internal/store/sqldb", "recoup/internal/signature",
+		imports: []string{"recoup", "recoup/server/internal/wire", "recoup/retry", "recoup/fault", "recoup/internal/redact", "recoup/server/internal/store", "recoup/server/internal/store/sqldb", "recoup/internal/signature",
 			"recoup/server/internal/engine", "recoup/server/internal/deadletter", "recoup/server/internal/notify"},
 		why: "it delivers what services hand out; HTTP's way in, and how a body is read, the app gives it",
 	},
@@ -368,7 +367,7 @@ var layers = []layer{
 	{pkg: "recoup/server/internal/test/tier", why: "it reads the environment and skips tests"},
 	{
 		pkg:     "recoup/server/test/chaos",
-		imports: []string{"recoup", "recoup/fault", "recoup/retry", "recoup/client", "recoup/server/internal/lifecycle"},
+		imports: []string{"recoup", "recoup/server/internal/wire", "recoup/fault", "recoup/retry", "recoup/client", "recoup/server/internal/lifecycle"},
 		why:     "it knows what clients see and what rows say; how nodes and databases are started and stopped, its user knows",
 	},
 	{

@@ -21,6 +21,7 @@ import (
 	"github.com/recoup-dev/recoup/server/internal/bus/bustest"
 	"github.com/recoup-dev/recoup/server/internal/store"
 	"github.com/recoup-dev/recoup/server/internal/test/conformance"
+	"github.com/recoup-dev/recoup/server/internal/wire"
 )
 
 func TestMain(m *testing.M) {
@@ -227,7 +228,7 @@ func TestQuarantine(t *testing.T) {
 		t.Fatal(list, err)
 	}
 	got := list[0]
-	want := recoup.QuarantinedBatch{Number: 2, BatchID: recoup.ID{2}, Stream: b.Generation(), Sequence: 2, Events: 3, Bytes: got.Bytes, Readable: true,
+	want := wire.QuarantinedBatch{Number: 2, BatchID: recoup.ID{2}, Stream: b.Generation(), Sequence: 2, Events: 3, Bytes: got.Bytes, Readable: true,
 		Reason: "the code is not registered", At: conformance.Epoch()}
 	if got.QuarantinedBatch != want || !reflect.DeepEqual(got.Batch.Events, batch(2).Events) {
 		t.Errorf("got %+v", got)

@@ -4,15 +4,15 @@ import (
 	"context"
 	"time"
 
-	"github.com/recoup-dev/recoup"
 	"github.com/recoup-dev/recoup/server/internal/scheduler"
 	"github.com/recoup-dev/recoup/server/internal/store"
+	"github.com/recoup-dev/recoup/server/internal/wire"
 )
 
 // Keeper looks after what came by the bus.
 type Keeper interface {
 	FoldEventBatches(ctx context.Context, before time.Time, limit int) (int, error)
-	BusGaps(ctx context.Context, before time.Time, limit int) ([]recoup.BusGap, error)
+	BusGaps(ctx context.Context, before time.Time, limit int) ([]wire.BusGap, error)
 
 	// Quarantine says how many batches wait for an operator, at most limit, and since when.
 	Quarantine(ctx context.Context, limit int) (store.Overdue, error)

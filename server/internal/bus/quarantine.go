@@ -10,8 +10,8 @@ import (
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
-	"github.com/recoup-dev/recoup"
 	"github.com/recoup-dev/recoup/server/internal/store"
+	"github.com/recoup-dev/recoup/server/internal/wire"
 )
 
 // The headers of a message in quarantine.
@@ -36,7 +36,7 @@ func (b *Bus) Quarantine(ctx context.Context, d *Delivery, reason string, at tim
 
 // Quarantined is a batch that waits for an operator.
 type Quarantined struct {
-	recoup.QuarantinedBatch
+	wire.QuarantinedBatch
 	Batch store.EventBatch
 	Err   error // why it cannot be read; nil: it can
 }
@@ -104,7 +104,7 @@ func (b *Bus) quarantine(ctx context.Context) (jetstream.Stream, error) {
 }
 
 func quarantined(msg *jetstream.RawStreamMsg) Quarantined {
-	q := Quarantined{QuarantinedBatch: recoup.QuarantinedBatch{
+	q := Quarantined{QuarantinedBatch: wire.QuarantinedBatch{
 		Number: int64(msg.Sequence), Stream: msg.Header.Get(headerStream), Reason: msg.Header.Get(headerReason), Bytes: len(msg.Data),
 	}}
 	q.Sequence, _ = strconv.ParseInt(msg.Header.Get(headerSequence), 10, 64)

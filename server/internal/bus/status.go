@@ -13,14 +13,14 @@ import (
 
 	"github.com/nats-io/nats.go/jetstream"
 
-	"github.com/recoup-dev/recoup"
+	"github.com/recoup-dev/recoup/server/internal/wire"
 )
 
 // Status says how the bus does. What it cannot say while the bus is away is left out, and
 // so is what only the ledger knows.
-func (b *Bus) Status(ctx context.Context) (recoup.Bus, error) {
+func (b *Bus) Status(ctx context.Context) (wire.Bus, error) {
 	consumer, _, cause := b.line()
-	s := recoup.Bus{Enabled: true, Up: consumer != nil, Server: b.conn.ConnectedServerVersion(), Gaps: []recoup.BusGap{}}
+	s := wire.Bus{Enabled: true, Up: consumer != nil, Server: b.conn.ConnectedServerVersion(), Gaps: []wire.BusGap{}}
 	if consumer == nil {
 		if s.Cause = ErrAway.Error(); errors.Is(cause, ErrUnfit) || errors.Is(cause, ErrRefused) {
 			s.Cause = cause.Error()
@@ -57,8 +57,8 @@ func (b *Bus) lacks() error {
 	return b.denial
 }
 
-func streamStatus(info *jetstream.StreamInfo) recoup.BusStream {
-	s := recoup.BusStream{
+func streamStatus(info *jetstream.StreamInfo) wire.BusStream {
+	s := wire.BusStream{
 		Replicas: info.Config.Replicas, Bytes: int64(info.State.Bytes), MaxBytes: info.Config.MaxBytes,
 		First: int64(info.State.FirstSeq), Last: int64(info.State.LastSeq),
 	}
@@ -70,7 +70,7 @@ func streamStatus(info *jetstream.StreamInfo) recoup.BusStream {
 	}
 	s.Leader = info.Cluster.Leader
 	for _, peer := range info.Cluster.Replicas {
-		s.Followers = append(s.Followers, recoup.BusPeer{Name: peer.Name, Current: peer.Current, Offline: peer.Offline, Lag: int64(peer.Lag)})
+		s.Followers = append(s.Followers, wire.BusPeer{Name: peer.Name, Current: peer.Current, Offline: peer.Offline, Lag: int64(peer.Lag)})
 	}
 	return s
 }

@@ -11,8 +11,8 @@ import (
 	"time"
 	"unicode"
 
-	"github.com/recoup-dev/recoup"
 	"github.com/recoup-dev/recoup/server/internal/cli/clitest"
+	"github.com/recoup-dev/recoup/server/internal/wire"
 )
 
 // steering is added to texts of a hostile server: sequences of ECMA-48, C1, and directions.
@@ -80,7 +80,7 @@ func TestHostileServer(t *testing.T) {
 		wantInert(t, lists, line)
 	}
 	alert := clitest.At(t, hostileServer(t, clitest.Stub(t, func(w http.ResponseWriter, _ *http.Request) {
-		if err := json.NewEncoder(w).Encode(recoup.Alert{Rule: "burst", Scope: "*", State: "FIRING", Severity: "page", Condition: "5%"}); err != nil {
+		if err := json.NewEncoder(w).Encode(wire.Alert{Rule: "burst", Scope: "*", State: "FIRING", Severity: "page", Condition: "5%"}); err != nil {
 			t.Error(err)
 		}
 	}).URL))

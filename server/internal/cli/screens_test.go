@@ -12,10 +12,10 @@ import (
 
 	"github.com/goccy/go-yaml"
 
-	"github.com/recoup-dev/recoup/client"
 	"github.com/recoup-dev/recoup/server/internal/cli/clitest"
 	"github.com/recoup-dev/recoup/server/internal/cli/command"
 	"github.com/recoup-dev/recoup/server/internal/policy"
+	"github.com/recoup-dev/recoup/server/internal/wire"
 )
 
 // screens are the commands that list something, with their arguments; some of them are
@@ -43,7 +43,7 @@ func scripted(t *testing.T) string {
 	if err := yaml.Unmarshal(text, &answers); err != nil {
 		t.Fatal(err)
 	}
-	answers["/v1/policy"] = client.Policy{Version: "1.0.0", Text: string(policy.DefaultFile())}
+	answers["/v1/policy"] = wire.Policy{Version: "1.0.0", Text: string(policy.DefaultFile())}
 	return clitest.Stub(t, func(w http.ResponseWriter, r *http.Request) {
 		answer, ok := answers[r.URL.Path]
 		if !ok {

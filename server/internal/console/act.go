@@ -10,13 +10,12 @@ import (
 	"strings"
 
 	"github.com/recoup-dev/recoup"
-	"github.com/recoup-dev/recoup/client"
 	"github.com/recoup-dev/recoup/fault"
 )
 
 // verb is an act of a person, as pages offer it.
 type verb struct {
-	Name   client.Verb
+	Name   recoup.ActName
 	Label  string
 	Done   string // what has happened then
 	Key    string // that it is offered under
@@ -28,13 +27,13 @@ type verb struct {
 // verbs are the acts on errors, in the order in which they are offered.
 func verbs() []verb {
 	return []verb{
-		{client.Unpark, "Unpark", "Unparked", "u", true, false, "It is retried at once, as often as the policy allows."},
-		{client.Resolve, "Resolve", "Resolved", "r", true, false, "It is over: it blocks nothing any more, and is archived."},
-		{client.Park, "Park", "Parked", "p", true, false, "No retry any more; it waits for a person, and escalates when nobody looks."},
-		{client.Assign, "Assign", "Assigned", "a", false, true, "It has another owner from now on."},
-		{client.Review, "Review", "Reviewed", "v", false, false, "Somebody has looked: no review is due at this tier any more."},
-		{client.Escalate, "Escalate", "Escalated", "s", true, false, "It goes to the next tier now."},
-		{client.Archive, "Archive", "Archived", "", true, false, "It goes to the archive before its time, and blocks nothing any more. This cannot be undone."},
+		{recoup.ActUnpark, "Unpark", "Unparked", "u", true, false, "It is retried at once, as often as the policy allows."},
+		{recoup.ActResolve, "Resolve", "Resolved", "r", true, false, "It is over: it blocks nothing any more, and is archived."},
+		{recoup.ActPark, "Park", "Parked", "p", true, false, "No retry any more; it waits for a person, and escalates when nobody looks."},
+		{recoup.ActAssign, "Assign", "Assigned", "a", false, true, "It has another owner from now on."},
+		{recoup.ActReview, "Review", "Reviewed", "v", false, false, "Somebody has looked: no review is due at this tier any more."},
+		{recoup.ActEscalate, "Escalate", "Escalated", "s", true, false, "It goes to the next tier now."},
+		{recoup.ActArchive, "Archive", "Archived", "", true, false, "It goes to the archive before its time, and blocks nothing any more. This cannot be undone."},
 	}
 }
 
@@ -48,8 +47,8 @@ func verbOf(name string) (verb, error) {
 }
 
 // formAct is the act that a form describes.
-func formAct(v *Request) client.Act {
-	return client.Act{Reason: v.text("reason"), To: v.text("to")}
+func formAct(v *Request) recoup.Act {
+	return recoup.Act{Reason: v.text("reason"), To: v.text("to")}
 }
 
 // actOnError does one act on one error, and shows the error again.
@@ -62,7 +61,7 @@ func actOnError(v *Request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	if _, err := v.client.Act(v.ctx(), act.Name, id, formAct(v)); err != nil {
+	if _, err := v.client.Errors.Act(v.ctx(), act.Name, id, formAct(v)); err != nil {
 		return nil, err
 	}
 	v.goDone("errors/"+id.String(), string(act.Name), 1)
@@ -76,7 +75,7 @@ type confirmation struct {
 	Why     []whyNot
 	Back    string // the list that they were chosen from
 	Problem string
-	Act     client.Act
+	Act     recoup.Act
 }
 
 // whyNot is a reason, and how many it holds for.
@@ -93,7 +92,7 @@ func previewAct(v *Request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	bulk := client.Bulk{Preview: true, Act: client.Act{Reason: "preview", To: "preview"}}
+	bulk := recoup.BulkAct{Preview: true, Act: recoup.Act{Reason: "preview", To: "preview"}}
 	chosen, err := url.ParseQuery(v.r.PostFormValue("filter"))
 	if err != nil {
 		return nil, fault.New(fault.CodeValidationError, "The filter cannot be read.")
@@ -104,7 +103,7 @@ func previewAct(v *Request) (any, error) {
 	if bulk.IDs, err = ids(v.r.PostForm["id"]); err != nil {
 		return nil, err
 	}
-	result, err := v.client.Bulk(v.ctx(), act.Name, bulk)
+	result, err := v.client.Errors.ActOnIDs(v.ctx(), act.Name, bulk)
 	if err != nil {
 		return nil, err
 	}
@@ -147,9 +146,9 @@ func actOnMany(v *Request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	bulk := client.Bulk{Act: formAct(v), Token: v.r.PostFormValue("token")}
+	bulk := recoup.BulkAct{Act: formAct(v), Token: v.r.PostFormValue("token")}
 	back := destination(v.r.PostFormValue("back"))
-	result, err := v.client.Bulk(v.ctx(), act.Name, bulk)
+	result, err := v.client.Errors.ActOnIDs(v.ctx(), act.Name, bulk)
 	if wrong := unfit(err); wrong != "" {
 		again := confirmation{Verb: act, Back: back, Problem: wrong, Act: bulk.Act, Result: recoup.BulkResult{Token: bulk.Token}}
 		_, _ = fmt.Sscan(v.r.PostFormValue("applied"), &again.Result.Applied)

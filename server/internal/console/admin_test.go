@@ -6,7 +6,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/recoup-dev/recoup/client"
+	"github.com/recoup-dev/recoup"
+	"github.com/recoup-dev/recoup/server/internal/admin"
 )
 
 // TestKillSwitch proves that a batch is stopped and released by its page, and that the
@@ -14,10 +15,10 @@ import (
 func TestKillSwitch(t *testing.T) {
 	t.Parallel()
 	n, _ := start(t)
-	if _, err := n.Client().CreateIntakeBatch(t.Context(), "spring 1/2"); err != nil {
+	if _, err := n.Client().GateZero.CreateBatch(t.Context(), "spring 1/2"); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := n.Client().CreateIntake(t.Context(), "spring 1/2", client.NewIntake{CompanyName: "Acme <b>", Domain: "example.com"}); err != nil {
+	if _, err := n.Client().GateZero.CreateIntake(t.Context(), "spring 1/2", recoup.NewIntake{CompanyName: "Acme <b>", Domain: "example.com"}); err != nil {
 		t.Fatal(err)
 	}
 	v := visit(t, n)
@@ -27,7 +28,7 @@ func TestKillSwitch(t *testing.T) {
 	p := v.get(at)
 	p.has(t, "Kill switch", "Taken in")
 	v.send(p, at+"/kill", url.Values{"reason": {"wrong file"}}).has(t, "The batch is stopped.", "“wrong file”", "Release")
-	if s, err := n.Client().KillSwitch(t.Context(), "spring 1/2"); err != nil || !s.Killed {
+	if s, err := n.Client().GateZero.KillSwitch(t.Context(), "spring 1/2"); err != nil || !s.Killed {
 		t.Errorf("the kill switch is %+v: %v", s, err)
 	}
 	v.send(p, at+"/release", url.Values{"reason": {"it was right"}}).has(t, "The batch is released.")
@@ -43,13 +44,13 @@ func TestPolicyIsTried(t *testing.T) {
 	p := v.get("policy")
 	p.has(t, "is in force", "outreach.dol_errors")
 	v.send(p, "policy/try", url.Values{"text": {"version: 2.0.0\nnonsense: true\n"}}).has(t, "What is wrong with it", "nonsense")
-	current, err := n.Client().Policy(t.Context())
+	current, err := admin.New(n.Client()).Policy.Current(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
 	draft := strings.Replace(current.Text, current.Version, "9.9.9", 1)
 	v.send(p, "policy/try", url.Values{"text": {draft}}).has(t, "What it would change", "Put it in force")
-	if now, err := n.Client().Policy(t.Context()); err != nil || now.Version != current.Version {
+	if now, err := admin.New(n.Client()).Policy.Current(t.Context()); err != nil || now.Version != current.Version {
 		t.Errorf("trying has put %s in force: %v", now.Version, err)
 	}
 	v.send(p, "policy/try", url.Values{"text": {draft}, "apply": {"yes"}, "reason": {"a trial"}}).has(t, "The policy is in force.", "Policy 9.9.9 is in force", "a trial")
@@ -90,7 +91,7 @@ func TestErrorGroups(t *testing.T) {
 	n, parked := start(t)
 	v := visit(t, n)
 	v.signIn(n.Key)
-	e, err := n.Client().Error(t.Context(), parked.Error.ID)
+	e, err := n.Client().Errors.Get(t.Context(), parked.Error.ID)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -13,16 +13,17 @@ import (
 	"github.com/recoup-dev/recoup/server/internal/store"
 	"github.com/recoup-dev/recoup/server/internal/store/sqlite/sqlitetest"
 	"github.com/recoup-dev/recoup/server/internal/test/live"
+	"github.com/recoup-dev/recoup/server/internal/wire"
 )
 
 // fired runs a node with an alert of a rule that the policy has.
-func fired(t *testing.T, scope string) (*live.Node, recoup.Alert) {
+func fired(t *testing.T, scope string) (*live.Node, wire.Alert) {
 	t.Helper()
 	s := sqlitetest.Open(t)
 	clock := time.Now
 	now := clock().UTC().Truncate(time.Microsecond)
-	a := recoup.Alert{
-		ID: recoup.NewIDSource(rand.Reader).New(now), Rule: "park-rate", Scope: scope, State: recoup.AlertResolved, Severity: "WARNING", Action: "REVIEW_PARK_QUEUE",
+	a := wire.Alert{
+		ID: recoup.NewIDSource(rand.Reader).New(now), Rule: "park-rate", Scope: scope, State: wire.AlertResolved, Severity: "WARNING", Action: "REVIEW_PARK_QUEUE",
 		Condition: "park_rate > 20% over 24h", Value: .55, Samples: 40, PendingAt: now, FiredAt: now, ResolvedAt: now,
 	}
 	term, held, err := s.Lead(t.Context(), store.Bid{Name: "test", Node: "test", Now: now, Tenure: time.Minute})
@@ -30,9 +31,9 @@ func fired(t *testing.T, scope string) (*live.Node, recoup.Alert) {
 		t.Fatal(held, err)
 	}
 	over := a
-	a.State, a.ResolvedAt = recoup.AlertFiring, time.Time{}
-	for _, is := range []recoup.Alert{a, over} { // over, so that the node has no say in it
-		if err := s.SaveAlerts(t.Context(), term, now, store.Verdict{Alerts: []recoup.Alert{is}}); err != nil {
+	a.State, a.ResolvedAt = wire.AlertFiring, time.Time{}
+	for _, is := range []wire.Alert{a, over} { // over, so that the node has no say in it
+		if err := s.SaveAlerts(t.Context(), term, now, store.Verdict{Alerts: []wire.Alert{is}}); err != nil {
 			t.Fatal(err)
 		}
 	}

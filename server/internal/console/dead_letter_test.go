@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/recoup-dev/recoup"
-	"github.com/recoup-dev/recoup/client"
 	"github.com/recoup-dev/recoup/server/internal/app"
 	"github.com/recoup-dev/recoup/server/internal/test/live"
 )
@@ -28,7 +27,7 @@ func died(t *testing.T, n *live.Node, count int, change func(*recoup.StageFailur
 		if change != nil {
 			change(&f)
 		}
-		d, err := n.Client().RecordDeadLetter(t.Context(), f)
+		d, err := n.Client().DeadLetters.Record(t.Context(), f)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -158,23 +157,23 @@ func hostileLetters(t *testing.T, n *live.Node, evil string) []string {
 		f.EntityID, f.LastStack, f.PayloadRef, f.Context["upstream"] = evil, evil, evil, evil
 	})[0]
 	c := n.Client()
-	_, err := c.NoteGroup(t.Context(), d.GroupID, client.GroupNote{Owner: evil, Note: evil})
+	_, err := c.DeadLetterGroups.Note(t.Context(), d.GroupID, recoup.GroupNote{Owner: evil, Note: evil})
 	if err == nil {
-		_, err = c.Triage(t.Context(), d.ErrorID, recoup.Triage{Cause: recoup.CauseData, Stage: d.Stage, Class: d.Class, Exhausted: &d.Exhausted, Note: evil})
+		_, err = c.DeadLetters.Triage(t.Context(), d.ErrorID, recoup.Triage{Cause: recoup.CauseData, Stage: d.Stage, Class: d.Class, Exhausted: &d.Exhausted, Note: evil})
 	}
 	if err == nil {
-		_, err = c.Remediate(t.Context(), d.ErrorID, recoup.Remediation{Link: "OPS-" + evil, Corrected: evil, Note: evil})
+		_, err = c.DeadLetters.Remediate(t.Context(), d.ErrorID, recoup.Remediation{Link: "OPS-" + evil, Corrected: evil, Note: evil})
 	}
 	if err != nil {
 		t.Fatal(err)
 	}
 	group := "dead-letters/groups/" + d.GroupID.String()
-	if _, err = c.Validate(t.Context(), d.ErrorID, recoup.Validation{DuplicateSafe: evil}); err != nil {
+	if _, err = c.DeadLetters.Validate(t.Context(), d.ErrorID, recoup.Validation{DuplicateSafe: evil}); err != nil {
 		t.Fatal(err)
 	}
-	r, err := c.ReplayOne(t.Context(), d.ErrorID, client.SingleReplay{Reason: evil})
+	r, err := c.DeadLetters.Replay(t.Context(), d.ErrorID, recoup.SingleReplay{Reason: evil})
 	if err == nil {
-		_, err = c.PauseReplay(t.Context(), r.ID, evil)
+		_, err = c.Replays.Pause(t.Context(), r.ID, evil)
 	}
 	if err != nil {
 		t.Fatal(err)

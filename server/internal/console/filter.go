@@ -6,7 +6,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/recoup-dev/recoup/client"
+	"github.com/recoup-dev/recoup"
+	"github.com/recoup-dev/recoup/server/internal/wire"
 )
 
 // A list is narrowed by tokens, such as state:PARKED. They are parameters of the address, so
@@ -23,7 +24,7 @@ type token struct {
 func typed(q url.Values, text string) url.Values {
 	for _, word := range tokenWords(text) {
 		key, value, ok := strings.Cut(word, ":")
-		if !ok || !slices.Contains(client.TokenKeys(), key) {
+		if !ok || !slices.Contains(wire.TokenKeys(), key) {
 			key, value = "entity", word
 		}
 		if key == "state" {
@@ -62,7 +63,7 @@ func tokenWords(text string) (list []string) {
 // tokens are the parts of an address's filter.
 func tokens(page string, q url.Values) []token {
 	var list []token
-	for _, key := range client.TokenKeys() {
+	for _, key := range wire.TokenKeys() {
 		if value := q.Get(key); value != "" {
 			rest := url.Values{}
 			for k, v := range q {
@@ -85,13 +86,13 @@ func Address(page string, q url.Values) string {
 }
 
 // filter reads the filter of an address. All that is wrong with it is said at once.
-func filter(q url.Values, now time.Time) (client.Filter, error) {
-	return client.TokenFilter(filterTokens(q), now)
+func filter(q url.Values, now time.Time) (recoup.ErrorFilter, error) {
+	return wire.TokenFilter(filterTokens(q), now)
 }
 
 // filterTokens are the tokens of an address, and tokenQuery the address of tokens.
 func filterTokens(q url.Values) (list []string) {
-	for _, key := range client.TokenKeys() {
+	for _, key := range wire.TokenKeys() {
 		if value := q.Get(key); value != "" {
 			list = append(list, key+":"+value)
 		}

@@ -6,7 +6,6 @@ import (
 	"testing"
 
 	"github.com/recoup-dev/recoup"
-	"github.com/recoup-dev/recoup/client"
 	"github.com/recoup-dev/recoup/server/internal/app"
 	"github.com/recoup-dev/recoup/server/internal/test/live"
 )
@@ -22,19 +21,19 @@ func TestFind(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err = c.Triage(t.Context(), d.ErrorID, recoup.Triage{Cause: recoup.CauseData, Stage: d.Stage, Class: d.Class, Exhausted: &d.Exhausted}); err == nil {
-		if _, err = c.Remediate(t.Context(), d.ErrorID, recoup.Remediation{Link: "OPS-1", Corrected: "it"}); err == nil {
-			_, err = c.Validate(t.Context(), d.ErrorID, recoup.Validation{Idempotent: true})
+	if _, err = c.DeadLetters.Triage(t.Context(), d.ErrorID, recoup.Triage{Cause: recoup.CauseData, Stage: d.Stage, Class: d.Class, Exhausted: &d.Exhausted}); err == nil {
+		if _, err = c.DeadLetters.Remediate(t.Context(), d.ErrorID, recoup.Remediation{Link: "OPS-1", Corrected: "it"}); err == nil {
+			_, err = c.DeadLetters.Validate(t.Context(), d.ErrorID, recoup.Validation{Idempotent: true})
 		}
 	}
 	if err != nil {
 		t.Fatal(err)
 	}
-	r, err := c.ReplayOne(t.Context(), d.ErrorID, client.SingleReplay{Reason: "again"})
+	r, err := c.DeadLetters.Replay(t.Context(), d.ErrorID, recoup.SingleReplay{Reason: "again"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	o, err := c.CreateOperation(t.Context(), client.NewOperation{Act: client.Review, Filter: client.Filter{EntityID: "CO-1"}})
+	o, err := c.Operations.Create(t.Context(), recoup.NewOperation{Act: recoup.ActReview, Filter: recoup.ErrorFilter{EntityID: "CO-1"}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/recoup-dev/recoup/client"
+	"github.com/recoup-dev/recoup/server/internal/wire"
 )
 
 // forecastRow says of a queue when it is empty, and from what figures that follows.
@@ -15,7 +15,7 @@ type forecastRow struct {
 
 // forecastRows are the queues in which something waits, for a worker or for a person, those
 // first that will not drain or miss a deadline.
-func forecastRows(f *client.Forecast) []forecastRow {
+func forecastRows(f *wire.Forecast) []forecastRow {
 	var bad, good []forecastRow
 	add := func(row forecastRow) {
 		if row.Bad {
@@ -45,10 +45,10 @@ func forecastRows(f *client.Forecast) []forecastRow {
 }
 
 // parkVerdict is what can be said of the deadlines of a park queue, in words.
-func parkVerdict(f *client.Forecast, q *client.ParkForecast) (words string, bad bool) {
+func parkVerdict(f *wire.Forecast, q *wire.ParkForecast) (words string, bad bool) {
 	var parts []string
 	for _, d := range []struct {
-		*client.DeadlineForecast
+		*wire.DeadlineForecast
 		what string
 	}{{&q.Expiries, "expire first"}, {&q.Reviews, "reviews missed"}} {
 		if d.Most > 0 {
@@ -77,7 +77,7 @@ func between(fewest, most int64) string {
 }
 
 // verdict is what can be said of a queue, in words.
-func verdict(f *client.Forecast, q *client.QueueForecast) (words string, bad bool) {
+func verdict(f *wire.Forecast, q *wire.QueueForecast) (words string, bad bool) {
 	switch {
 	case q.Verdict == "will_not_drain":
 		return "will not drain", true

@@ -4,7 +4,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/recoup-dev/recoup/client"
+	"github.com/recoup-dev/recoup/server/internal/wire"
 )
 
 // A forecast is said in words, what will not drain first, and nothing is said of what is
@@ -12,19 +12,19 @@ import (
 func TestForecastRows(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2026, 11, 16, 12, 0, 0, 0, time.UTC)
-	rows := forecastRows(&client.Forecast{At: now, Queues: []client.QueueForecast{
+	rows := forecastRows(&wire.Forecast{At: now, Queues: []wire.QueueForecast{
 		{Table: "a", Verdict: "empty"},
 		{Table: "b", Verdict: "drains", Due: 1204, Waiting: 1300, DonePerMinute: 41, NewPerMinute: 6, EmptyFrom: now.Add(30 * time.Minute), EmptyBy: now.Add(2 * time.Hour)},
 		{Pipeline: "news", Verdict: "too_little_data", Due: 3},
 		{Table: "c", Verdict: "will_not_drain", Due: 212, NewPerMinute: 3.25},
-	}, Park: []client.ParkForecast{
-		{Table: "d", Waiting: 9, Reviews: client.DeadlineForecast{Verdict: "in_time"}, Expiries: client.DeadlineForecast{Verdict: "in_time"}},
+	}, Park: []wire.ParkForecast{
+		{Table: "d", Waiting: 9, Reviews: wire.DeadlineForecast{Verdict: "in_time"}, Expiries: wire.DeadlineForecast{Verdict: "in_time"}},
 		{
 			Table: "e", Waiting: 60, ClearedPerDay: 8, NewPerDay: 24, ReviewedPerDay: 8.5,
-			Reviews:  client.DeadlineForecast{Verdict: "may_miss", Of: 40, Most: 12, First: now.Add(3 * time.Hour)},
-			Expiries: client.DeadlineForecast{Verdict: "will_miss", Of: 60, Fewest: 37, Most: 41, First: now.Add(5 * 24 * time.Hour)},
+			Reviews:  wire.DeadlineForecast{Verdict: "may_miss", Of: 40, Most: 12, First: now.Add(3 * time.Hour)},
+			Expiries: wire.DeadlineForecast{Verdict: "will_miss", Of: 60, Fewest: 37, Most: 41, First: now.Add(5 * 24 * time.Hour)},
 		},
-		{Table: "f", Waiting: 2, Reviews: client.DeadlineForecast{Verdict: "too_little_data", Of: 2}},
+		{Table: "f", Waiting: 2, Reviews: wire.DeadlineForecast{Verdict: "too_little_data", Of: 2}},
 	}})
 	want := []forecastRow{
 		{"c", "will not drain", "212 due, 0 waiting · 0 a minute done · 3.2 a minute new", true},

@@ -10,13 +10,13 @@ import (
 	"testing"
 	"time"
 
-	"github.com/recoup-dev/recoup"
-	"github.com/recoup-dev/recoup/client"
+	"github.com/recoup-dev/recoup/server/internal/admin"
 	"github.com/recoup-dev/recoup/server/internal/app"
 	"github.com/recoup-dev/recoup/server/internal/httpapi"
 	"github.com/recoup-dev/recoup/server/internal/store"
 	"github.com/recoup-dev/recoup/server/internal/store/sqlite/sqlitetest"
 	"github.com/recoup-dev/recoup/server/internal/test/live"
+	"github.com/recoup-dev/recoup/server/internal/wire"
 )
 
 // askedStore counts who is looked up, and on which connections.
@@ -43,7 +43,7 @@ func (s *askedStore) Session(ctx context.Context, hash [32]byte, known bool) (st
 	return s.Store.Session(ctx, hash, known)
 }
 
-func (s *askedStore) KeyByHash(ctx context.Context, hash [32]byte, known bool) (recoup.Key, error) {
+func (s *askedStore) KeyByHash(ctx context.Context, hash [32]byte, known bool) (wire.Key, error) {
 	s.note(hash, known)
 	return s.Store.KeyByHash(ctx, hash, known)
 }
@@ -123,7 +123,7 @@ func TestSessionsPerKey(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			n := live.Start(t, app.Options{Database: database(t).Nodes})
-			made, err := n.Client().CreateKey(t.Context(), client.NewKey{Name: "ada", Role: "operator"})
+			made, err := admin.New(n.Client()).Keys.Create(t.Context(), wire.NewKey{Name: "ada", Role: "operator"})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -162,7 +162,7 @@ func TestSignInsHaveARate(t *testing.T) {
 	if counts[http.StatusTooManyRequests] != 1 || counts[http.StatusUnauthorized] < 50 {
 		t.Errorf("sign-ins were answered %v", counts)
 	}
-	if _, err := n.Client().Self(t.Context()); err != nil {
+	if _, err := admin.New(n.Client()).Keys.Current(t.Context()); err != nil {
 		t.Errorf("a call with a key from the same address: %v", err)
 	}
 }

@@ -41,7 +41,7 @@ func TestOperation(t *testing.T) {
 	v.get(frozen.path+"?result=PENDING").has(t, "None of them is pending.")
 	v.get("operations?acts=DONE").has(t, "park", "the register is down", `<progress max="2" value="2"`)
 	v.get("operations?acts=PAUSED").has(t, "None is paused.")
-	if e, err := n.Client().Error(t.Context(), late.Error.ID); err != nil || e.State != recoup.RetryPending {
+	if e, err := n.Client().Errors.Get(t.Context(), late.Error.ID); err != nil || e.State != recoup.RetryPending {
 		t.Errorf("the one that came later is %s: %v", e.State, err)
 	}
 	for _, bad := range []string{frozen.path + "?from=x", frozen.path + "?from=-1", frozen.path + "?result=NONE", "operations/x", "operations/" + recoup.ID{1}.String()} {

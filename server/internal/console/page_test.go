@@ -10,7 +10,6 @@ import (
 	"testing"
 
 	"github.com/recoup-dev/recoup"
-	"github.com/recoup-dev/recoup/client"
 	"github.com/recoup-dev/recoup/server/internal/console"
 )
 
@@ -48,7 +47,7 @@ func TestSetIsFrozen(t *testing.T) {
 	form := url.Values{"verb": {"resolve"}, "id": {parked.Error.ID.String(), other.Error.ID.String()}, "filter": {"table=outreach.dol_errors"}}
 	preview := v.send(list, "errors/preview", form)
 	preview.has(t, "Resolve 2 errors?")
-	if _, err := n.Client().Assign(t.Context(), other.Error.ID, client.Act{To: "grace"}); err != nil {
+	if _, err := n.Client().Errors.Assign(t.Context(), other.Error.ID, recoup.Act{To: "grace"}); err != nil {
 		t.Fatal(err)
 	}
 	form = url.Values{"verb": {"resolve"}, "token": {preview.frozen(t)}, "back": {"errors?table=outreach.dol_errors"}, "applied": {"2"}}
@@ -57,7 +56,7 @@ func TestSetIsFrozen(t *testing.T) {
 	}
 	form.Set("reason", "the source is corrected")
 	v.send(list, "errors/act", form).has(t, "Resolved 1 error.", "CO-3")
-	if e, err := n.Client().Error(t.Context(), other.Error.ID); err != nil || e.State != recoup.Parked {
+	if e, err := n.Client().Errors.Get(t.Context(), other.Error.ID); err != nil || e.State != recoup.Parked {
 		t.Errorf("the one that has changed is %s: %v", e.State, err)
 	}
 }
@@ -121,10 +120,10 @@ func TestHostileStrings(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, act := range []struct {
-		verb client.Verb
-		act  client.Act
-	}{{client.Assign, client.Act{To: evil}}, {client.Review, client.Act{Reason: evil}}} {
-		if _, err := c.Act(t.Context(), act.verb, reported.Error.ID, act.act); err != nil {
+		verb recoup.ActName
+		act  recoup.Act
+	}{{recoup.ActAssign, recoup.Act{To: evil}}, {recoup.ActReview, recoup.Act{Reason: evil}}} {
+		if _, err := c.Errors.Act(t.Context(), act.verb, reported.Error.ID, act.act); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -8,10 +8,11 @@ import (
 	"testing"
 	"time"
 
-	"github.com/recoup-dev/recoup/client"
+	"github.com/recoup-dev/recoup/server/internal/admin"
 	"github.com/recoup-dev/recoup/server/internal/app"
 	"github.com/recoup-dev/recoup/server/internal/httpapi"
 	"github.com/recoup-dev/recoup/server/internal/test/live"
+	"github.com/recoup-dev/recoup/server/internal/wire"
 )
 
 // refusedCalls reads from the metrics how many calls of an endpoint were refused for their rate.
@@ -31,7 +32,7 @@ func TestPagesAreNotRetried(t *testing.T) {
 	clock := time.Now
 	at := clock().UTC()
 	n := live.Start(t, app.Options{Limits: httpapi.Limits{PerKey: 4}, Now: func() time.Time { return at }})
-	made, err := n.Client().CreateKey(t.Context(), client.NewKey{Name: "ada", Role: "operator"})
+	made, err := admin.New(n.Client()).Keys.Create(t.Context(), wire.NewKey{Name: "ada", Role: "operator"})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -78,12 +78,12 @@ func TestReplayOfOne(t *testing.T) {
 	replay.has(t, "The replay has begun: of 1 dead letter.", "All: 1")
 	v.get(one).has(t, "whose result comes first", "It is part of a")
 	c := n.Client()
-	work, err := c.ClaimWork(t.Context(), recoup.WorkClaim{Lanes: []recoup.Lane{{Pipeline: "criticizer", Stage: "llm"}}, Worker: "w1", WaitSeconds: 30})
+	work, err := c.Work.Claim(t.Context(), recoup.WorkClaim{Lanes: []recoup.Lane{{Pipeline: "criticizer", Stage: "llm"}}, Worker: "w1", WaitSeconds: 30})
 	if err != nil || len(work) != 1 {
 		t.Fatal(work, err)
 	}
 	failure := &recoup.StageFailure{Stage: "llm", Class: d.Class, Final: true, LastStack: "none", Context: map[string]any{"attempts": map[string]any{"llm": 1}}, FirstFailureAt: d.FirstFailureAt, LastFailureAt: d.LastFailureAt}
-	if _, err := c.WorkResult(t.Context(), recoup.WorkResult{WorkID: work[0].WorkID, LeaseToken: work[0].LeaseToken, Outcome: "fail", Failure: failure}); err != nil {
+	if _, err := c.Work.Result(t.Context(), recoup.WorkResult{WorkID: work[0].WorkID, LeaseToken: work[0].LeaseToken, Outcome: "fail", Failure: failure}); err != nil {
 		t.Fatal(err)
 	}
 	here, _, _ := strings.Cut(replay.path, "?")

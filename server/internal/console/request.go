@@ -16,6 +16,7 @@ import (
 
 	"github.com/recoup-dev/recoup/client"
 	"github.com/recoup-dev/recoup/fault"
+	"github.com/recoup-dev/recoup/server/internal/admin"
 )
 
 // Request is one request for a page, by somebody who is signed in.
@@ -64,7 +65,7 @@ func (v *Request) run(p Page) (_ any, err error) {
 		return nil, err
 	}
 	if p.Name != "" { // what shows no page works also while the key is over its rate, above all signing out
-		key, err := v.client.Self(v.ctx())
+		key, err := admin.New(v.client).Keys.Current(v.ctx())
 		if err != nil {
 			return nil, err
 		}

@@ -6,8 +6,9 @@ import (
 	"slices"
 
 	"github.com/recoup-dev/recoup"
-	"github.com/recoup-dev/recoup/client"
 	"github.com/recoup-dev/recoup/fault"
+	"github.com/recoup-dev/recoup/server/internal/admin"
+	"github.com/recoup-dev/recoup/server/internal/wire"
 )
 
 // savedViews are the lists that people come back to, above the one that is shown.
@@ -24,7 +25,7 @@ type savedViews struct {
 
 // viewLink is a view that can be opened.
 type viewLink struct {
-	recoup.View
+	wire.View
 	Href  string
 	Shown bool // it is what the list shows
 }
@@ -54,7 +55,7 @@ func saved(v *Request, q url.Values) (savedViews, error) {
 	shown := filterTokens(q)
 	s.Fresh = len(shown) > 0
 	slices.Sort(shown)
-	for view, err := range v.client.AllViews(v.ctx()) {
+	for view, err := range admin.New(v.client).Views.All(v.ctx()) {
 		if err != nil {
 			return s, v.optional(err)
 		}
@@ -73,14 +74,14 @@ func saveView(v *Request) (any, error) {
 	if err != nil {
 		return nil, fault.New(fault.CodeValidationError, "The filter cannot be read.")
 	}
-	asked, word := client.NewView{Name: v.text("name"), Tokens: filterTokens(q), Hub: v.text("hub")}, "view"
+	asked, word := wire.NewView{Name: v.text("name"), Tokens: filterTokens(q), Hub: v.text("hub")}, "view"
 	if id := v.text("id"); id == "" {
-		_, err = v.client.AddView(v.ctx(), asked)
+		_, err = admin.New(v.client).Views.Add(v.ctx(), asked)
 	} else if at, bad := recoup.ParseID(id); bad != nil {
 		return nil, fault.New(fault.CodeNotFound, "That is no id of a view.")
 	} else {
 		word = "view-changed"
-		_, err = v.client.ChangeView(v.ctx(), at, asked)
+		_, err = admin.New(v.client).Views.Change(v.ctx(), at, asked)
 	}
 	if wrong := unfit(err); wrong != "" {
 		v.r.URL = &url.URL{Path: Path + "errors", RawQuery: q.Encode()}
@@ -105,7 +106,7 @@ func deleteView(v *Request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	gone, err := v.client.DeleteView(v.ctx(), id)
+	gone, err := admin.New(v.client).Views.Delete(v.ctx(), id)
 	if err != nil {
 		return nil, err
 	}

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/recoup-dev/recoup/client"
+	"github.com/recoup-dev/recoup/server/internal/wire"
 )
 
 // hourChart is what was reported and parked in each hour of a day, drawn as bars beside each
@@ -32,7 +32,7 @@ type levelChart struct {
 // limitLine is where a rule draws its line. One that is far above the level would flatten
 // it, and is said in words alone.
 type limitLine struct {
-	client.Threshold
+	wire.Threshold
 	Y     int
 	Drawn bool
 }
@@ -45,7 +45,7 @@ func (l limitLine) Label() string {
 const levelHeight = 60
 
 // newLevelChart draws the level of hours and the limits within reach to one scale.
-func newLevelChart(s client.Series) (c levelChart) {
+func newLevelChart(s wire.Series) (c levelChart) {
 	for _, h := range s.Hours {
 		c.Most, c.Now = max(c.Most, h.InPark), h.InPark
 	}
@@ -71,7 +71,7 @@ func newLevelChart(s client.Series) (c levelChart) {
 
 // hourColumn is an hour, 30 wide in a drawing of 720 by 120.
 type hourColumn struct {
-	client.HourCount
+	wire.HourCount
 	X                         int
 	ReportedY, ReportedHeight int
 	ParkedY, ParkedHeight     int
@@ -80,7 +80,7 @@ type hourColumn struct {
 const chartHeight = 100
 
 // newHourChart draws hours to one scale.
-func newHourChart(s client.Series) hourChart {
+func newHourChart(s wire.Series) hourChart {
 	var c hourChart
 	for _, h := range s.Hours {
 		c.Reported += h.Reported

@@ -16,10 +16,11 @@ import (
 	"time"
 	"unicode"
 
-	"github.com/recoup-dev/recoup"
 	"github.com/recoup-dev/recoup/client"
 	"github.com/recoup-dev/recoup/fault"
+	"github.com/recoup-dev/recoup/server/internal/admin"
 	"github.com/recoup-dev/recoup/server/internal/store"
+	"github.com/recoup-dev/recoup/server/internal/wire"
 )
 
 // A session ends when nobody has used it for a while, and in any case after a day's work.
@@ -187,7 +188,7 @@ func (c *Console) begin(w http.ResponseWriter, r *http.Request, secret string) (
 	}
 	asked, err := c.ask(r, client.Options{Key: secret})
 	if err == nil {
-		_, err = asked.Self(r.Context())
+		_, err = admin.New(asked).Keys.Current(r.Context())
 	}
 	keyHash := sha256.Sum256([]byte(secret))
 	if err == nil {
@@ -269,7 +270,7 @@ const maxDestination = 2048
 
 // who is the key that a visitor is signed in with, as pages show it.
 type who struct {
-	recoup.Key
+	wire.Key
 	Open bool
 }
 

@@ -6,8 +6,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/recoup-dev/recoup/client"
+	"github.com/recoup-dev/recoup/server/internal/admin"
 	"github.com/recoup-dev/recoup/server/internal/console"
+	"github.com/recoup-dev/recoup/server/internal/wire"
 )
 
 // TestSignIn proves that nothing is seen without a key, that a key opens the page that was
@@ -82,13 +83,13 @@ func TestSessionCookie(t *testing.T) {
 func TestRevokedKey(t *testing.T) {
 	t.Parallel()
 	n, _ := start(t)
-	made, err := n.Client().CreateKey(t.Context(), client.NewKey{Name: "ada", Role: "operator"})
+	made, err := admin.New(n.Client()).Keys.Create(t.Context(), wire.NewKey{Name: "ada", Role: "operator"})
 	if err != nil {
 		t.Fatal(err)
 	}
 	v := visit(t, n)
 	v.signIn(made.Secret).has(t, "ada · operator")
-	if _, err := n.Client().RevokeKey(t.Context(), made.ID, "she left"); err != nil {
+	if _, err := admin.New(n.Client()).Keys.Revoke(t.Context(), made.ID, "she left"); err != nil {
 		t.Fatal(err)
 	}
 	if p := v.get("errors"); !strings.HasPrefix(p.path, "sign-in") {
@@ -120,7 +121,7 @@ func TestForgery(t *testing.T) {
 			t.Errorf("with %s: %s it is answered with %d", header, value, p.status)
 		}
 	}
-	e, err := n.Client().Error(t.Context(), parked.Error.ID)
+	e, err := n.Client().Errors.Get(t.Context(), parked.Error.ID)
 	if err != nil || e.State != "PARKED" {
 		t.Errorf("the error is %s: %v", e.State, err)
 	}

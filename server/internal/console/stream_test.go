@@ -9,11 +9,12 @@ import (
 	"testing"
 	"time"
 
-	"github.com/recoup-dev/recoup"
 	"github.com/recoup-dev/recoup/client"
+	adminapi "github.com/recoup-dev/recoup/server/internal/admin"
 	"github.com/recoup-dev/recoup/server/internal/app"
 	"github.com/recoup-dev/recoup/server/internal/store"
 	"github.com/recoup-dev/recoup/server/internal/test/live"
+	"github.com/recoup-dev/recoup/server/internal/wire"
 )
 
 // openStream opens the stream of a visitor's session, and returns what it says from its first
@@ -57,14 +58,14 @@ func TestStreamEndsWithItsSession(t *testing.T) {
 	const byKey, bySession = "the key was revoked or has expired", "event: signed-out"
 	admin := func(n *live.Node) *client.Client { return n.As(client.Options{Key: first.Key}) }
 	for name, row := range map[string]struct {
-		end  func(v *visitor, n *live.Node, key recoup.Key) error
+		end  func(v *visitor, n *live.Node, key wire.Key) error
 		says string
 	}{
-		"signed out": {func(v *visitor, _ *live.Node, _ recoup.Key) error {
+		"signed out": {func(v *visitor, _ *live.Node, _ wire.Key) error {
 			v.send(v.get("park"), "sign-out", url.Values{})
 			return nil
 		}, bySession},
-		"signed in too often": {func(v *visitor, _ *live.Node, key recoup.Key) error {
+		"signed in too often": {func(v *visitor, _ *live.Node, key wire.Key) error {
 			v.http.Jar = nil // other browsers
 			v.http.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 			for made, tries := 0, 0; made < store.MaxSessions && tries < 200; tries++ {
@@ -74,19 +75,19 @@ func TestStreamEndsWithItsSession(t *testing.T) {
 			}
 			return nil
 		}, bySession},
-		"key revoked": {func(_ *visitor, n *live.Node, key recoup.Key) error {
-			_, err := admin(n).RevokeKey(context.Background(), key.ID, "she left")
+		"key revoked": {func(_ *visitor, n *live.Node, key wire.Key) error {
+			_, err := adminapi.New(admin(n)).Keys.Revoke(context.Background(), key.ID, "she left")
 			return err
 		}, byKey},
-		"key rotated away": {func(_ *visitor, n *live.Node, key recoup.Key) error {
-			_, err := admin(n).RotateKey(context.Background(), key.ID, client.KeyRotation{Hours: new(int)})
+		"key rotated away": {func(_ *visitor, n *live.Node, key wire.Key) error {
+			_, err := adminapi.New(admin(n)).Keys.Rotate(context.Background(), key.ID, wire.KeyRotation{Hours: new(int)})
 			return err
 		}, byKey},
 	} {
 		for where, n := range map[string]*live.Node{"here": first, "elsewhere": second} {
 			t.Run(name+" "+where, func(t *testing.T) {
 				t.Parallel()
-				made, err := admin(first).CreateKey(t.Context(), client.NewKey{Name: "ada", Role: "operator"})
+				made, err := adminapi.New(admin(first)).Keys.Create(t.Context(), wire.NewKey{Name: "ada", Role: "operator"})
 				if err != nil {
 					t.Fatal(err)
 				}

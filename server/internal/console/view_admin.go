@@ -7,19 +7,21 @@ import (
 
 	"github.com/recoup-dev/recoup"
 	"github.com/recoup-dev/recoup/client"
+	"github.com/recoup-dev/recoup/server/internal/admin"
+	"github.com/recoup-dev/recoup/server/internal/wire"
 )
 
 // adminPage is what the platform itself is made of, and how it does.
 type adminPage struct {
 	Leader    string
-	Jobs      []recoup.Job
+	Jobs      []wire.Job
 	Providers []recoup.Provider
-	Receivers []recoup.Receiver
-	Channels  []recoup.Channel
-	Adoptions []recoup.Adoption
-	Bus       recoup.Bus
-	Keys      []recoup.Key
-	Notices   []recoup.Notice // given up
+	Receivers []wire.Receiver
+	Channels  []wire.Channel
+	Adoptions []wire.Adoption
+	Bus       wire.Bus
+	Keys      []wire.Key
+	Notices   []wire.Notice // given up
 	MayRun    bool
 	MayDoctor bool
 }
@@ -42,34 +44,34 @@ func viewAdmin(v *Request) (any, error) {
 	p := adminPage{MayRun: v.who.May("admin"), MayDoctor: v.who.May("operator", "admin") && len(v.who.Hubs) == 0}
 	parts := []func() error{
 		func() error {
-			found, err := v.client.Jobs(v.ctx())
+			found, err := admin.New(v.client).Jobs.List(v.ctx())
 			p.Leader, p.Jobs = found.Leader, found.Jobs
 			return err
 		},
-		func() (err error) { p.Providers, err = v.client.Providers(v.ctx()); return err },
+		func() (err error) { p.Providers, err = v.client.Providers.List(v.ctx()); return err },
 		func() error {
-			found, err := v.client.Receivers(v.ctx())
+			found, err := admin.New(v.client).Notifications.Receivers(v.ctx())
 			p.Receivers = found.Receivers
 			return err
 		},
 		func() error {
-			found, err := v.client.Channels(v.ctx())
+			found, err := admin.New(v.client).Notifications.Channels(v.ctx())
 			p.Channels = found.Channels
 			return err
 		},
 		func() error {
-			found, err := v.client.Adoptions(v.ctx())
+			found, err := admin.New(v.client).Adoption.List(v.ctx())
 			p.Adoptions = found.Adoptions
 			return err
 		},
-		func() (err error) { p.Bus, err = v.client.Bus(v.ctx()); return err },
+		func() (err error) { p.Bus, err = admin.New(v.client).Bus.Status(v.ctx()); return err },
 		func() error {
-			page, err := v.client.Keys(v.ctx(), client.Page{Limit: 100})
+			page, err := admin.New(v.client).Keys.List(v.ctx(), client.Page{Limit: 100})
 			p.Keys = page.Keys
 			return err
 		},
 		func() error {
-			page, err := v.client.Notices(v.ctx(), recoup.NoticeFilter{State: recoup.NoticeGivenUp}, client.Page{Limit: 20})
+			page, err := admin.New(v.client).Notifications.List(v.ctx(), wire.NoticeFilter{State: wire.NoticeGivenUp}, client.Page{Limit: 20})
 			p.Notices = page.Notices
 			return err
 		},
@@ -85,11 +87,11 @@ func viewAdmin(v *Request) (any, error) {
 
 // viewDoctor is what the doctor finds. It looks at everything, so the page of the platform
 // fetches it when the rest is there.
-func viewDoctor(v *Request) (any, error) { return v.client.Doctor(v.ctx()) }
+func viewDoctor(v *Request) (any, error) { return admin.New(v.client).System.Doctor(v.ctx()) }
 
 // runJob runs a scheduled job now.
 func runJob(v *Request) (any, error) {
-	if _, err := v.client.RunJob(v.ctx(), v.r.PathValue("job"), client.JobRun{Reason: v.text("reason")}); err != nil {
+	if _, err := admin.New(v.client).Jobs.Run(v.ctx(), v.r.PathValue("job"), wire.JobRun{Reason: v.text("reason")}); err != nil {
 		return nil, err
 	}
 	v.goDone("admin", "job", 1)
@@ -98,8 +100,8 @@ func runJob(v *Request) (any, error) {
 
 // switchProvider uses another member of a group from now on.
 func switchProvider(v *Request) (any, error) {
-	s := client.ProviderSwitch{To: v.text("to"), Reason: v.text("reason")}
-	if _, err := v.client.SwitchProvider(v.ctx(), v.r.PathValue("group"), s); err != nil {
+	s := wire.ProviderSwitch{To: v.text("to"), Reason: v.text("reason")}
+	if _, err := admin.New(v.client).Providers.Switch(v.ctx(), v.r.PathValue("group"), s); err != nil {
 		return nil, err
 	}
 	v.goDone("admin", "provider", 1)
@@ -112,7 +114,7 @@ func resendNotices(v *Request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	sent, err := v.client.ResendNotices(v.ctx(), client.NoticeResend{IDs: list, Reason: v.text("reason")})
+	sent, err := admin.New(v.client).Notifications.Resend(v.ctx(), wire.NoticeResend{IDs: list, Reason: v.text("reason")})
 	if err != nil {
 		return nil, err
 	}
@@ -122,7 +124,7 @@ func resendNotices(v *Request) (any, error) {
 
 // auditPage is who did what.
 type auditPage struct {
-	Entries []recoup.AuditEntry
+	Entries []wire.AuditEntry
 	Actor   string
 	Act     string
 	Next    string
@@ -131,7 +133,7 @@ type auditPage struct {
 func viewAudit(v *Request) (any, error) {
 	q := v.r.URL.Query()
 	p := auditPage{Actor: q.Get("actor"), Act: q.Get("act")}
-	page, err := v.client.Audit(v.ctx(), recoup.AuditFilter{Actor: p.Actor, Act: p.Act}, client.Page{Cursor: q.Get("cursor"), Limit: pageRows})
+	page, err := admin.New(v.client).Audit.List(v.ctx(), wire.AuditFilter{Actor: p.Actor, Act: p.Act}, client.Page{Cursor: q.Get("cursor"), Limit: pageRows})
 	if err != nil {
 		return nil, err
 	}

@@ -10,16 +10,18 @@ import (
 	"github.com/recoup-dev/recoup"
 	"github.com/recoup-dev/recoup/client"
 	"github.com/recoup-dev/recoup/fault"
+	"github.com/recoup-dev/recoup/server/internal/admin"
+	"github.com/recoup-dev/recoup/server/internal/wire"
 )
 
 // alertsPage is what fires or has fired, and of what nobody is notified.
 type alertsPage struct {
-	Alerts   []recoup.Alert
+	Alerts   []wire.Alert
 	State    string // open, all, or a state
 	States   []string
 	Rule     string
 	Loud     int64 // fire, and are not silenced
-	Silences []recoup.Silence
+	Silences []wire.Silence
 	Past     bool // silences that are over are listed too
 	Refused  string
 	First    string
@@ -29,21 +31,21 @@ type alertsPage struct {
 func viewAlerts(v *Request) (any, error) {
 	q := v.r.URL.Query()
 	p := alertsPage{State: cmp.Or(q.Get("state"), "open"), States: []string{"open", "FIRING", "PENDING", "RESOLVED", "all"}, Past: q.Get("past") != "", Rule: q.Get("rule"), Refused: v.who.Refused()}
-	f := client.AlertFilter{Rule: p.Rule, Open: p.State == "open"}
+	f := wire.AlertFilter{Rule: p.Rule, Open: p.State == "open"}
 	if p.State != "open" && p.State != "all" {
-		f.State = recoup.AlertState(p.State)
+		f.State = wire.AlertState(p.State)
 	}
-	page, err := v.client.Alerts(v.ctx(), f, client.Page{Cursor: q.Get("cursor"), Limit: pageRows})
+	page, err := admin.New(v.client).Alerts.List(v.ctx(), f, client.Page{Cursor: q.Get("cursor"), Limit: pageRows})
 	if err != nil {
 		return nil, err
 	}
 	p.Alerts = page.Alerts
 	for i := range p.Alerts {
-		if a := &p.Alerts[i]; a.State == recoup.AlertFiring && !a.Silenced {
+		if a := &p.Alerts[i]; a.State == wire.AlertFiring && !a.Silenced {
 			p.Loud++
 		}
 	}
-	silences, err := v.client.Silences(v.ctx(), p.Past, client.Page{Limit: 200})
+	silences, err := admin.New(v.client).Alerts.Silences(v.ctx(), p.Past, client.Page{Limit: 200})
 	if err != nil {
 		return nil, err
 	}
@@ -64,8 +66,8 @@ func viewAlerts(v *Request) (any, error) {
 
 // alertPage is one alert, and the silences that cover it.
 type alertPage struct {
-	recoup.Alert
-	SilencedBy []recoup.Silence
+	wire.Alert
+	SilencedBy []wire.Silence
 	Refused    string
 	Typed      url.Values
 	Problem    string
@@ -91,10 +93,10 @@ func viewAlert(v *Request) (any, error) {
 func oneAlert(v *Request, id recoup.ID) (alertPage, error) {
 	p := alertPage{Refused: v.who.Refused()}
 	var err error
-	if p.Alert, err = v.client.Alert(v.ctx(), id); err != nil {
+	if p.Alert, err = admin.New(v.client).Alerts.Get(v.ctx(), id); err != nil {
 		return p, err
 	}
-	silences, err := v.client.Silences(v.ctx(), false, client.Page{Limit: 1000})
+	silences, err := admin.New(v.client).Alerts.Silences(v.ctx(), false, client.Page{Limit: 1000})
 	for i := range silences.Silences {
 		if s := &silences.Silences[i]; s.Covers(&p.Alert, v.now) {
 			p.SilencedBy = append(p.SilencedBy, *s)
@@ -113,16 +115,16 @@ func silenceAlert(v *Request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	asked := client.NewSilence{Rule: p.Rule, Scope: p.Scope, Reason: v.text("reason")}
+	asked := wire.NewSilence{Rule: p.Rule, Scope: p.Scope, Reason: v.text("reason")}
 	if v.text("everywhere") != "" {
 		asked.Scope = ""
 	}
-	length, err := client.ParseAge(v.text("for"))
+	length, err := wire.ParseAge(v.text("for"))
 	if err != nil {
 		err = fault.BadField("for", "invalid", "say for how long: 4h, or 7d")
 	} else {
 		asked.Until = v.now.Add(length)
-		_, err = v.client.AddSilence(v.ctx(), asked)
+		_, err = admin.New(v.client).Alerts.Silence(v.ctx(), asked)
 	}
 	if wrong := unfit(err); wrong != "" {
 		p.Typed, p.Problem = v.r.PostForm, wrong
@@ -141,7 +143,7 @@ func endSilence(v *Request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	if _, err := v.client.EndSilence(v.ctx(), id); err != nil {
+	if _, err := admin.New(v.client).Alerts.EndSilence(v.ctx(), id); err != nil {
 		return nil, err
 	}
 	v.goDone(cmp.Or(alertOf(v.text("back")), "alerts"), "unsilence", 1)
@@ -159,20 +161,20 @@ func alertOf(back string) string {
 }
 
 // alertBadge is where an alert stands.
-func alertBadge(a recoup.Alert) Badge {
+func alertBadge(a wire.Alert) Badge {
 	switch {
-	case a.State == recoup.AlertResolved:
+	case a.State == wire.AlertResolved:
 		return Badge{"resolved", "Resolved"}
 	case a.Silenced:
 		return Badge{"archived", "Silenced"}
-	case a.State == recoup.AlertFiring:
+	case a.State == wire.AlertFiring:
 		return Badge{"critical", "Firing"}
 	}
 	return Badge{"parked", "Pending"}
 }
 
 // figure is the value of an alert, as its condition writes it.
-func figure(a recoup.Alert) string {
+func figure(a wire.Alert) string {
 	if strings.Contains(a.Condition, "%") {
 		return percent(a.Value)
 	}
@@ -180,11 +182,11 @@ func figure(a recoup.Alert) string {
 }
 
 // alertSince is when an alert began to be what it is.
-func alertSince(a recoup.Alert) time.Time {
+func alertSince(a wire.Alert) time.Time {
 	switch a.State {
-	case recoup.AlertFiring:
+	case wire.AlertFiring:
 		return a.FiredAt
-	case recoup.AlertResolved:
+	case wire.AlertResolved:
 		return a.ResolvedAt
 	}
 	return a.PendingAt

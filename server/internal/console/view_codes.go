@@ -5,7 +5,6 @@ import (
 	"strings"
 
 	"github.com/recoup-dev/recoup"
-	"github.com/recoup-dev/recoup/client"
 	"github.com/recoup-dev/recoup/fault"
 )
 
@@ -31,10 +30,10 @@ type usedCode struct {
 
 func viewCodes(v *Request) (any, error) {
 	var defs []fault.Definition
-	var top client.TopCodes
+	var top recoup.TopCodes
 	err := together(
-		func() (err error) { defs, err = v.client.Codes(v.ctx()); return err },
-		func() (err error) { top, err = v.client.TopCodes(v.ctx(), 24, 1000); return v.optional(err) },
+		func() (err error) { defs, err = v.client.Codes.List(v.ctx()); return err },
+		func() (err error) { top, err = v.client.Events.TopCodes(v.ctx(), 24, 1000); return v.optional(err) },
 	)
 	if err != nil {
 		return nil, err

@@ -5,7 +5,6 @@ import (
 	"strings"
 
 	"github.com/recoup-dev/recoup"
-	"github.com/recoup-dev/recoup/client"
 )
 
 // deadLetterPage is one dead letter: how often its work failed, what was done about it, and
@@ -25,7 +24,7 @@ func viewDeadLetter(v *Request) (any, error) {
 }
 
 func oneDeadLetter(v *Request, id recoup.ID) (*deadLetterPage, error) {
-	d, err := v.client.DeadLetter(v.ctx(), id)
+	d, err := v.client.DeadLetters.Get(v.ctx(), id)
 	if err != nil {
 		return nil, err
 	}
@@ -81,7 +80,7 @@ func actOnDeadLetter(v *Request) (any, error) {
 	step := v.r.PathValue("step")
 	if step == "replay" {
 		var r recoup.Replay
-		if r, err = v.client.ReplayOne(v.ctx(), id, client.SingleReplay{Reason: v.text("reason")}); err == nil {
+		if r, err = v.client.DeadLetters.Replay(v.ctx(), id, recoup.SingleReplay{Reason: v.text("reason")}); err == nil {
 			v.goDone("replays/"+r.ID.String(), "replay", 1)
 			return nil, nil
 		}

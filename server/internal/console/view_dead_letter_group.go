@@ -48,11 +48,11 @@ func oneGroup(v *Request, id recoup.ID) (groupPage, error) {
 	q := v.r.URL.Query()
 	p := groupPage{At: recoup.WorkflowStep(q.Get("step")), Refused: v.who.Refused()}
 	var err error
-	if p.DeadLetterGroupDetails, err = v.client.DeadLetterGroup(v.ctx(), id); err != nil {
+	if p.DeadLetterGroupDetails, err = v.client.DeadLetterGroups.Get(v.ctx(), id); err != nil {
 		return p, err
 	}
 	p.Trend = newTrend(p.Days, v.now)
-	page, err := v.client.DeadLetters(v.ctx(), recoup.DeadLetterFilter{GroupID: id, Step: p.At}, client.Page{Cursor: q.Get("cursor"), Limit: pageRows})
+	page, err := v.client.DeadLetters.List(v.ctx(), recoup.DeadLetterFilter{GroupID: id, Step: p.At}, client.Page{Cursor: q.Get("cursor"), Limit: pageRows})
 	if err != nil {
 		return p, err
 	}
@@ -74,12 +74,12 @@ func oneGroup(v *Request, id recoup.ID) (groupPage, error) {
 // guided finds out where the dead letters of the group stand.
 func (p *groupPage) guided(v *Request, cause recoup.Cause) error {
 	states := []recoup.WorkflowStep{recoup.StepNew, recoup.StepTriaged, recoup.StepRemediated, recoup.StepValidated, recoup.StepReplaying, recoup.StepReplayed}
-	found := make([]client.DeadLetterPage, len(states))
+	found := make([]recoup.DeadLetterPage, len(states))
 	failed := make([]error, len(states))
 	var all sync.WaitGroup
 	for i, s := range states {
 		all.Go(func() {
-			found[i], failed[i] = v.client.DeadLetters(v.ctx(), recoup.DeadLetterFilter{GroupID: p.ID, Step: s}, client.Page{Limit: groupSample})
+			found[i], failed[i] = v.client.DeadLetters.List(v.ctx(), recoup.DeadLetterFilter{GroupID: p.ID, Step: s}, client.Page{Limit: groupSample})
 		})
 	}
 	all.Wait()
@@ -119,7 +119,7 @@ func notesOf(v *Request, id recoup.ID) ([]recoup.Note, error) {
 	if id.IsZero() {
 		return nil, nil
 	}
-	d, err := v.client.DeadLetter(v.ctx(), id)
+	d, err := v.client.DeadLetters.Get(v.ctx(), id)
 	return ofRound(d.Notes, d.Round), err
 }
 
@@ -129,8 +129,8 @@ func noteGroup(v *Request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	said := client.GroupNote{Owner: v.text("owner"), Note: v.text("note")}
-	_, err = v.client.NoteGroup(v.ctx(), id, said)
+	said := recoup.GroupNote{Owner: v.text("owner"), Note: v.text("note")}
+	_, err = v.client.DeadLetterGroups.Note(v.ctx(), id, said)
 	if wrong := unfit(err); wrong != "" {
 		p, err := oneGroup(v, id)
 		if err != nil {

@@ -30,7 +30,7 @@ const groupRows = 25
 func viewDeadLetters(v *Request) (any, error) {
 	q := v.r.URL.Query()
 	p := deadLettersPage{Pipeline: q.Get("pipeline")}
-	page, err := v.client.DeadLetterGroups(v.ctx(), client.DeadLetterGroupFilter{Pipeline: p.Pipeline, Days: true}, client.Page{Cursor: q.Get("cursor"), Limit: groupRows})
+	page, err := v.client.DeadLetterGroups.List(v.ctx(), client.DeadLetterGroupFilter{Pipeline: p.Pipeline, Days: true}, client.Page{Cursor: q.Get("cursor"), Limit: groupRows})
 	if err != nil {
 		return nil, err
 	}
@@ -57,7 +57,7 @@ func viewDeadLetters(v *Request) (any, error) {
 }
 
 // withTrends puts what each group gained beside it.
-func withTrends(page client.DeadLetterGroupPage, now time.Time) []letterGroup {
+func withTrends(page recoup.DeadLetterGroupPage, now time.Time) []letterGroup {
 	days := map[recoup.ID][]recoup.DayCount{}
 	for _, d := range page.Days {
 		days[d.GroupID] = append(days[d.GroupID], d.DayCount)

@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"github.com/recoup-dev/recoup"
-	"github.com/recoup-dev/recoup/client"
 	"github.com/recoup-dev/recoup/fault"
+	"github.com/recoup-dev/recoup/server/internal/admin"
 )
 
 // errorPage is one error: where it stands, what has happened, what comes next, and what a
@@ -37,10 +37,10 @@ func viewError(v *Request) (any, error) {
 		return nil, err
 	}
 	p := errorPage{}
-	if p.Explanation, err = v.client.Explain(v.ctx(), id); err != nil {
+	if p.Explanation, err = v.client.Errors.Explain(v.ctx(), id); err != nil {
 		return nil, err
 	}
-	history, err := v.client.History(v.ctx(), id)
+	history, err := v.client.Errors.History(v.ctx(), id)
 	if err != nil {
 		return nil, err
 	}
@@ -55,21 +55,21 @@ func viewError(v *Request) (any, error) {
 	if !e.GroupID.IsZero() {
 		p.Alike = "groups/" + e.GroupID.String()
 	}
-	if def, err := v.client.Code(v.ctx(), e.Code); err == nil {
+	if def, err := v.client.Codes.Get(v.ctx(), e.Code); err == nil {
 		p.Code = &def
 	}
 	if e.EntityID != "" && e.Blocking {
-		p.Blocks, err = v.client.Gate(v.ctx(), e.EntityID)
+		p.Blocks, err = v.client.CheckPromotion(v.ctx(), e.EntityID)
 	}
 	return p, err
 }
 
 // deadLetterOf is the page of the dead letter that an error is. None can be resolved by hand.
 func deadLetterOf(v *Request, x *recoup.Explanation) (string, error) {
-	if slices.Contains(x.Exits, string(client.Resolve)) {
+	if slices.Contains(x.Exits, string(recoup.ActResolve)) {
 		return "", nil
 	}
-	found, err := v.client.FindIDs(v.ctx(), recoup.DeadLetterIDs, x.Error.ID.String())
+	found, err := admin.New(v.client).System.FindIDs(v.ctx(), recoup.DeadLetterIDs, x.Error.ID.String())
 	if err != nil || len(found.IDs) == 0 {
 		return "", v.optional(err)
 	}

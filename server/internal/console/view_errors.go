@@ -5,6 +5,7 @@ import (
 
 	"github.com/recoup-dev/recoup"
 	"github.com/recoup-dev/recoup/client"
+	"github.com/recoup-dev/recoup/server/internal/admin"
 )
 
 // errorsPage is the list of open errors.
@@ -49,11 +50,11 @@ func errorList(v *Request) (p errorsPage, err error) {
 	}
 	p = errorsPage{Tokens: tokens("errors", q), Verbs: verbs()}
 	shown := tokenQuery(filterTokens(q))
-	var page client.ErrorPage
+	var page recoup.ErrorPage
 	var hubs []string
 	err = together(
 		func() (err error) {
-			page, err = v.client.Errors(v.ctx(), f, client.Page{Cursor: q.Get("cursor"), Limit: pageRows})
+			page, err = v.client.Errors.List(v.ctx(), f, client.Page{Cursor: q.Get("cursor"), Limit: pageRows})
 			return err
 		},
 		func() (err error) { p.Words, hubs, err = words(v); return err },
@@ -85,7 +86,7 @@ func words(v *Request) (list, hubs []string, err error) {
 			list = append(list, "state:"+string(s))
 		}
 	}
-	tables, err := v.client.Tables(v.ctx())
+	tables, err := admin.New(v.client).System.Tables(v.ctx())
 	for i := range tables {
 		list = append(list, "table:"+tables[i].Table)
 		if hub := tables[i].Hub; hub != "" && !slices.Contains(hubs, hub) && (len(v.who.Hubs) == 0 || slices.Contains(v.who.Hubs, hub)) {
@@ -96,12 +97,12 @@ func words(v *Request) (list, hubs []string, err error) {
 }
 
 // matching is how many errors a filter selects, if the counts by table and state say it.
-func matching(v *Request, f client.Filter) (string, error) {
-	known := client.Filter{Table: f.Table, State: f.State}
+func matching(v *Request, f recoup.ErrorFilter) (string, error) {
+	known := recoup.ErrorFilter{Table: f.Table, State: f.State}
 	if f != known {
 		return "", nil
 	}
-	counts, err := v.client.Counts(v.ctx())
+	counts, err := v.client.Errors.Counts(v.ctx())
 	if err != nil {
 		return "", err
 	}

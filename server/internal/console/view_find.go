@@ -4,6 +4,8 @@ import (
 	"strings"
 
 	"github.com/recoup-dev/recoup"
+	"github.com/recoup-dev/recoup/server/internal/admin"
+	"github.com/recoup-dev/recoup/server/internal/wire"
 )
 
 // findPage is all that has a part of an id.
@@ -15,7 +17,7 @@ type findPage struct {
 
 // foundThing is a thing that was found by a part of its id, and where its page is.
 type foundThing struct {
-	recoup.FoundID
+	wire.FoundID
 	Kind, Href string
 }
 
@@ -69,7 +71,7 @@ func byID(v *Request, text string) ([]foundThing, error) {
 	var list []foundThing
 	seen := map[recoup.ID]bool{}
 	for _, k := range v.console.finders() {
-		found, err := v.client.FindIDs(v.ctx(), k.Kind, string(part))
+		found, err := admin.New(v.client).System.FindIDs(v.ctx(), k.Kind, string(part))
 		if permitted(err) != nil {
 			return nil, err
 		}

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/recoup-dev/recoup"
-	"github.com/recoup-dev/recoup/client"
 )
 
 //go:embed gate_zero/*.html
@@ -47,10 +46,10 @@ type gateZeroPage struct {
 func viewGateZero(v *Request) (any, error) {
 	var p gateZeroPage
 	var err error
-	if p.GateZeroStatus, err = v.Client().GateZeroStatus(v.Context()); err != nil {
+	if p.GateZeroStatus, err = v.Client().GateZero.Status(v.Context()); err != nil {
 		return nil, err
 	}
-	page, err := v.Client().IntakeBatches(v.Context(), v.ListPage())
+	page, err := v.Client().GateZero.Batches(v.Context(), v.ListPage())
 	if err != nil {
 		return nil, err
 	}
@@ -92,7 +91,7 @@ func batchBadge(b *recoup.Batch, now time.Time) Badge {
 
 // batchPage is one batch: how far its companies have come, and its kill switch.
 type batchPage struct {
-	client.BatchStory
+	recoup.IntakeBatchStory
 	Funnel   []funnelStep
 	Failed   []recoup.Recovery // those that are exhausted, the last first
 	Next     string
@@ -110,10 +109,10 @@ func viewBatch(v *Request) (any, error) {
 	id := v.PathValue("batch")
 	var p batchPage
 	var err error
-	if p.BatchStory, err = v.Client().IntakeBatch(v.Context(), id); err != nil {
+	if p.IntakeBatchStory, err = v.Client().GateZero.Batch(v.Context(), id); err != nil {
 		return nil, err
 	}
-	list, err := v.Client().Recoveries(v.Context(), client.RecoveryFilter{List: client.Exhausted, BatchID: id}, v.ListPage())
+	list, err := v.Client().GateZero.Recoveries(v.Context(), recoup.RecoveryFilter{List: recoup.ExhaustedRecoveries, BatchID: id}, v.ListPage())
 	if err != nil {
 		return nil, err
 	}
@@ -149,10 +148,10 @@ func batchPath(id string) string { return "gate-zero/batches/" + url.PathEscape(
 
 // killBatch stops a batch, or releases it.
 func killBatch(v *Request) (any, error) {
-	id, act := v.PathValue("batch"), client.BatchAct{Reason: v.Text("reason")}
-	word, do := "kill", v.Client().Kill
+	id, act := v.PathValue("batch"), recoup.IntakeBatchAct{Reason: v.Text("reason")}
+	word, do := "kill", v.Client().GateZero.Kill
 	if v.PathValue("act") != "kill" {
-		word, do = "release", v.Client().Release
+		word, do = "release", v.Client().GateZero.Release
 	}
 	if _, err := do(v.Context(), id, act); err != nil {
 		return nil, err
@@ -163,7 +162,7 @@ func killBatch(v *Request) (any, error) {
 
 // intakePage is one company: what happened to it.
 type intakePage struct {
-	client.IntakeStory
+	recoup.IntakeStory
 	Steps []Step
 }
 
@@ -173,7 +172,7 @@ func viewIntake(v *Request) (any, error) {
 		return nil, err
 	}
 	var p intakePage
-	if p.IntakeStory, err = v.Client().IntakeStory(v.Context(), id); err != nil {
+	if p.IntakeStory, err = v.Client().GateZero.Intake(v.Context(), id); err != nil {
 		return nil, err
 	}
 	for i := range p.Timeline {

@@ -34,8 +34,8 @@ func viewGroups(v *Request) (any, error) {
 	q := v.r.URL.Query()
 	q.Del("done")
 	q.Del("n")
-	f := client.ErrorGroupFilter{Table: q.Get("table"), Hub: q.Get("hub"), Code: q.Get("code"), State: recoup.State(q.Get("state")), Sort: recoup.GroupOrder(q.Get("sort"))}
-	page, err := v.client.ErrorGroups(v.ctx(), f, client.Page{Cursor: q.Get("cursor"), Limit: pageRows})
+	f := recoup.ErrorGroupFilter{Table: q.Get("table"), Hub: q.Get("hub"), Code: q.Get("code"), State: recoup.State(q.Get("state")), Sort: recoup.GroupOrder(q.Get("sort"))}
+	page, err := v.client.ErrorGroups.List(v.ctx(), f, client.Page{Cursor: q.Get("cursor"), Limit: pageRows})
 	if err != nil {
 		return nil, err
 	}
@@ -112,11 +112,11 @@ func viewErrorGroup(v *Request) (any, error) {
 		return nil, err
 	}
 	var g recoup.ErrorGroup
-	var list client.ErrorPage
+	var list recoup.ErrorPage
 	err = together(
-		func() (err error) { g, err = v.client.ErrorGroup(v.ctx(), id); return err },
+		func() (err error) { g, err = v.client.ErrorGroups.Get(v.ctx(), id); return err },
 		func() (err error) {
-			list, err = v.client.Errors(v.ctx(), client.Filter{Group: id}, client.Page{Limit: pageRows})
+			list, err = v.client.Errors.List(v.ctx(), recoup.ErrorFilter{Group: id}, client.Page{Limit: pageRows})
 			return err
 		},
 	)
@@ -138,7 +138,7 @@ func noteErrorGroup(v *Request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	if _, err := v.client.NoteErrorGroup(v.ctx(), id, client.GroupNote{Owner: v.text("owner"), Note: v.text("note")}); err != nil {
+	if _, err := v.client.ErrorGroups.Note(v.ctx(), id, recoup.GroupNote{Owner: v.text("owner"), Note: v.text("note")}); err != nil {
 		return nil, err
 	}
 	v.goDone("groups/"+id.String(), "noted", 1)

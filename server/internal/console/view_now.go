@@ -9,6 +9,8 @@ import (
 	"github.com/recoup-dev/recoup"
 	"github.com/recoup-dev/recoup/client"
 	"github.com/recoup-dev/recoup/fault"
+	"github.com/recoup-dev/recoup/server/internal/admin"
+	"github.com/recoup-dev/recoup/server/internal/wire"
 )
 
 // stat is a figure that leads to the list behind it.
@@ -22,11 +24,11 @@ type stat struct {
 type nowPage struct {
 	Headline, Rest string
 	Stats          []stat
-	Alerts         []recoup.Alert
+	Alerts         []wire.Alert
 	Groups         []groupRow
 	Series         hourChart
 	Forecasts      []forecastRow
-	Acts           []recoup.AuditEntry
+	Acts           []wire.AuditEntry
 	MayAudit       bool
 }
 
@@ -45,18 +47,18 @@ func viewNow(v *Request) (any, error) {
 		all.Go(func() { p.Stats[i], failed[i] = v.seen(part(v.ctx(), v, p)) })
 	}
 	all.Go(func() {
-		page, err := v.client.ErrorGroups(v.ctx(), client.ErrorGroupFilter{}, client.Page{Limit: 6})
+		page, err := v.client.ErrorGroups.List(v.ctx(), recoup.ErrorGroupFilter{}, client.Page{Limit: 6})
 		for i := range page.Groups {
 			p.Groups = append(p.Groups, groupRow{page.Groups[i], hours(page.Groups[i].Trend)})
 		}
 		failed[len(parts)] = v.optional(err)
 	})
 	all.Go(func() {
-		page, err := v.client.Audit(v.ctx(), recoup.AuditFilter{}, client.Page{Limit: 6})
+		page, err := admin.New(v.client).Audit.List(v.ctx(), wire.AuditFilter{}, client.Page{Limit: 6})
 		p.Acts, failed[len(parts)+1] = page.Entries, v.optional(err)
 	})
 	all.Go(func() {
-		series, err := v.client.Series(v.ctx(), client.SeriesFilter{Hours: recoup.TrendHours})
+		series, err := admin.New(v.client).System.Series(v.ctx(), wire.SeriesFilter{Hours: recoup.TrendHours})
 		p.Series, failed[len(parts)+2] = newHourChart(series), v.optional(err)
 	})
 	all.Wait()
@@ -129,10 +131,10 @@ func headline(stats []stat) (first, rest string) {
 // overdue counts review deadlines that have passed, and shows what becomes of the others.
 func overdue(ctx context.Context, v *Request, p *nowPage) (stat, error) {
 	s := stat{Title: "Reviews overdue", Href: "park", Why: "nobody has missed a deadline"}
-	f, err := v.client.Forecast(ctx)
+	f, err := admin.New(v.client).System.Forecast(ctx)
 	p.Forecasts = forecastRows(&f)
 	var n int64
-	var oldest *client.ParkForecast
+	var oldest *wire.ParkForecast
 	for i := range f.Park {
 		q := &f.Park[i]
 		if n += q.Overdue; q.Overdue > 0 && (oldest == nil || q.OverdueSince.Before(oldest.OverdueSince)) {
@@ -151,7 +153,7 @@ func overdue(ctx context.Context, v *Request, p *nowPage) (stat, error) {
 
 func firing(ctx context.Context, v *Request, p *nowPage) (stat, error) {
 	s := stat{Title: "Alerts firing", Value: "0", Why: "no rule holds", Href: "alerts"}
-	page, err := v.client.Alerts(ctx, client.AlertFilter{State: recoup.AlertFiring}, client.Page{Limit: 100})
+	page, err := admin.New(v.client).Alerts.List(ctx, wire.AlertFilter{State: wire.AlertFiring}, client.Page{Limit: 100})
 	p.Alerts = page.Alerts
 	loud := 0
 	for i := range page.Alerts {
@@ -166,7 +168,7 @@ func firing(ctx context.Context, v *Request, p *nowPage) (stat, error) {
 
 func waiting(ctx context.Context, v *Request, _ *nowPage) (stat, error) {
 	s := stat{Title: "Parked for a person", Href: "park", Why: "the park queue is empty"}
-	counts, err := v.client.Counts(ctx)
+	counts, err := v.client.Errors.Counts(ctx)
 	var parked, escalated int64
 	for _, c := range counts {
 		switch c.State {
@@ -185,7 +187,7 @@ func waiting(ctx context.Context, v *Request, _ *nowPage) (stat, error) {
 
 func unclaimed(ctx context.Context, v *Request, _ *nowPage) (stat, error) {
 	s := stat{Title: "Due and unclaimed", Href: "errors?state=RETRY_PENDING", Why: "workers keep up"}
-	queues, err := v.client.Workers(ctx)
+	queues, err := admin.New(v.client).System.Workers(ctx)
 	var n int64
 	for i := range queues {
 		q := &queues[i]
@@ -200,7 +202,7 @@ func unclaimed(ctx context.Context, v *Request, _ *nowPage) (stat, error) {
 
 func letters(ctx context.Context, v *Request, _ *nowPage) (stat, error) {
 	s := stat{Title: "Dead letters", Href: "dead-letters", Why: "none open"}
-	page, err := v.client.DeadLetterGroups(ctx, client.DeadLetterGroupFilter{}, client.Page{Limit: 100})
+	page, err := v.client.DeadLetterGroups.List(ctx, client.DeadLetterGroupFilter{}, client.Page{Limit: 100})
 	var n, groups, nobodys int64
 	for i := range page.Groups {
 		if g := &page.Groups[i]; g.Open > 0 {
@@ -224,14 +226,14 @@ func running(ctx context.Context, v *Request, _ *nowPage) (stat, error) {
 	s := stat{Title: "Operations under way", Href: "operations", Why: "none"}
 	replays := func(state recoup.ReplayState, n *int) func() error {
 		return func() error {
-			page, err := v.client.Replays(ctx, string(state), client.Page{Limit: 100})
+			page, err := v.client.Replays.List(ctx, string(state), client.Page{Limit: 100})
 			*n = len(page.Replays)
 			return err
 		}
 	}
 	acts := func(state recoup.OperationState, n *int) func() error { // what collects waits for a person
 		return func() error {
-			page, err := v.client.Operations(ctx, string(state), client.Page{Limit: 100})
+			page, err := v.client.Operations.List(ctx, string(state), client.Page{Limit: 100})
 			*n = len(page.Operations)
 			return err
 		}
@@ -248,7 +250,7 @@ func running(ctx context.Context, v *Request, _ *nowPage) (stat, error) {
 
 func lateJobs(ctx context.Context, v *Request, _ *nowPage) (stat, error) {
 	s := stat{Title: "Late jobs", Href: "admin", Why: "all on time"}
-	found, err := v.client.Jobs(ctx)
+	found, err := admin.New(v.client).Jobs.List(ctx)
 	n := 0
 	for i := range found.Jobs {
 		if j := &found.Jobs[i]; j.Late || j.Error != "" {
@@ -265,7 +267,7 @@ func lateJobs(ctx context.Context, v *Request, _ *nowPage) (stat, error) {
 
 func undelivered(ctx context.Context, v *Request, _ *nowPage) (stat, error) {
 	s := stat{Title: "Notifications given up", Href: "admin", Why: "all delivered"}
-	page, err := v.client.Notices(ctx, recoup.NoticeFilter{State: "GIVEN_UP"}, client.Page{Limit: 100})
+	page, err := admin.New(v.client).Notifications.List(ctx, wire.NoticeFilter{State: "GIVEN_UP"}, client.Page{Limit: 100})
 	n := int64(len(page.Notices))
 	if s.Value = count(n); n > 0 {
 		s.Hot, s.Why = true, "the last for "+page.Notices[0].To

@@ -9,7 +9,6 @@ import (
 	"strings"
 
 	"github.com/recoup-dev/recoup"
-	"github.com/recoup-dev/recoup/client"
 	"github.com/recoup-dev/recoup/fault"
 )
 
@@ -44,7 +43,7 @@ func freeze(v *Request, act verb, chosen url.Values) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	o, err := v.client.CreateOperation(v.ctx(), client.NewOperation{Act: act.Name, Filter: f, All: f == client.Filter{}})
+	o, err := v.client.Operations.Create(v.ctx(), recoup.NewOperation{Act: act.Name, Filter: f, All: f == recoup.ErrorFilter{}})
 	if err != nil {
 		return nil, err
 	}
@@ -62,7 +61,7 @@ func viewOperation(v *Request) (any, error) {
 
 func operationOf(v *Request, id recoup.ID) (*operationPage, error) {
 	q, at := v.r.URL.Query(), "operations/"+id.String()
-	o, err := v.client.Operation(v.ctx(), id)
+	o, err := v.client.Operations.Get(v.ctx(), id)
 	if err != nil {
 		return nil, err
 	}
@@ -74,7 +73,7 @@ func operationOf(v *Request, id recoup.ID) (*operationPage, error) {
 	if err != nil && q.Has("from") || from < 0 {
 		return nil, fault.New(fault.CodeValidationError, "The address is of no page of items: from is a position.")
 	}
-	items, err := v.client.OperationItems(v.ctx(), id, p.Result, from, pageRows)
+	items, err := v.client.Operations.Items(v.ctx(), id, p.Result, from, pageRows)
 	if err != nil {
 		return nil, err
 	}
@@ -129,7 +128,7 @@ func actOnOperation(v *Request) (any, error) {
 	name, reason := v.r.PathValue("verb"), v.text("reason")
 	switch name {
 	case "confirm":
-		_, err = v.client.ConfirmOperation(v.ctx(), id, formAct(v))
+		_, err = v.client.Operations.Confirm(v.ctx(), id, formAct(v))
 		if wrong := unfit(err); wrong != "" {
 			p, err := operationOf(v, id)
 			if err != nil {
@@ -139,11 +138,11 @@ func actOnOperation(v *Request) (any, error) {
 			return v.again("operation", p)
 		}
 	case "pause":
-		_, err = v.client.PauseOperation(v.ctx(), id, reason)
+		_, err = v.client.Operations.Pause(v.ctx(), id, reason)
 	case "resume":
-		_, err = v.client.ResumeOperation(v.ctx(), id, reason)
+		_, err = v.client.Operations.Resume(v.ctx(), id, reason)
 	case "cancel":
-		_, err = v.client.CancelOperation(v.ctx(), id, reason)
+		_, err = v.client.Operations.Cancel(v.ctx(), id, reason)
 	default:
 		err = fault.New(fault.CodeNotFound, "An operation can be confirmed, paused, resumed or cancelled, and nothing else.")
 	}

@@ -64,11 +64,11 @@ func viewOperations(v *Request) (any, error) {
 	q := v.r.URL.Query()
 	q.Del("done")
 	q.Del("n")
-	acts, err := v.client.Operations(v.ctx(), q.Get("acts"), client.Page{Cursor: q.Get("acts_cursor"), Limit: pageRows})
+	acts, err := v.client.Operations.List(v.ctx(), q.Get("acts"), client.Page{Cursor: q.Get("acts_cursor"), Limit: pageRows})
 	if err != nil {
 		return nil, err
 	}
-	replays, err := v.client.Replays(v.ctx(), q.Get("state"), client.Page{Cursor: q.Get("cursor"), Limit: pageRows})
+	replays, err := v.client.Replays.List(v.ctx(), q.Get("state"), client.Page{Cursor: q.Get("cursor"), Limit: pageRows})
 	if err != nil {
 		return nil, err
 	}

@@ -30,7 +30,7 @@ type parkOwner struct {
 // viewPark is what waits for people, those first that are the visitor's own.
 func viewPark(v *Request) (any, error) {
 	q := v.r.URL.Query()
-	page, err := v.client.Parked(v.ctx(), client.ParkedFilter{Table: q.Get("table"), Hub: q.Get("hub")}, client.Page{Cursor: q.Get("cursor"), Limit: 2 * pageRows})
+	page, err := v.client.Errors.Parked(v.ctx(), recoup.ParkedFilter{Table: q.Get("table"), Hub: q.Get("hub")}, client.Page{Cursor: q.Get("cursor"), Limit: 2 * pageRows})
 	if err != nil {
 		return nil, err
 	}

@@ -6,17 +6,18 @@ import (
 	"errors"
 	"net/http"
 
-	"github.com/recoup-dev/recoup"
 	"github.com/recoup-dev/recoup/client"
 	"github.com/recoup-dev/recoup/fault"
+	"github.com/recoup-dev/recoup/server/internal/admin"
+	"github.com/recoup-dev/recoup/server/internal/wire"
 )
 
 // policyPage is the policy in force, its tables, its versions, and one that is being thought
 // of.
 type policyPage struct {
-	client.Policy
-	Tables   []recoup.ErrorTable
-	Versions []recoup.PolicyVersion
+	wire.Policy
+	Tables   []wire.ErrorTable
+	Versions []wire.PolicyVersion
 	Draft    string // the text that is tried
 	Findings []fault.FieldError
 	Problem  string
@@ -37,11 +38,14 @@ func viewPolicy(v *Request) (any, error) {
 // readPolicy asks for what is in force.
 func readPolicy(v *Request) (p policyPage, err error) {
 	p.MayPlan, p.MayApply = v.who.May("operator", "admin"), v.who.May("admin")
-	var page client.PolicyVersionPage
+	var page wire.PolicyVersionPage
 	err = together(
-		func() (err error) { p.Policy, err = v.client.Policy(v.ctx()); return err },
-		func() (err error) { p.Tables, err = v.client.Tables(v.ctx()); return err },
-		func() (err error) { page, err = v.client.PolicyVersions(v.ctx(), client.Page{Limit: 20}); return err },
+		func() (err error) { p.Policy, err = admin.New(v.client).Policy.Current(v.ctx()); return err },
+		func() (err error) { p.Tables, err = admin.New(v.client).System.Tables(v.ctx()); return err },
+		func() (err error) {
+			page, err = admin.New(v.client).Policy.Versions(v.ctx(), client.Page{Limit: 20})
+			return err
+		},
 	)
 	p.Versions = page.Versions
 	return p, err
@@ -54,7 +58,7 @@ func tryPolicy(v *Request) (any, error) {
 		return nil, err
 	}
 	p.Draft = v.r.PostFormValue("text")
-	plan, err := v.client.PlanPolicy(v.ctx(), p.Draft)
+	plan, err := admin.New(v.client).Policy.Plan(v.ctx(), p.Draft)
 	if p.refused(err) {
 		return v.again("policy", p)
 	}
@@ -69,7 +73,7 @@ func tryPolicy(v *Request) (any, error) {
 		v.console.pages.show(v, http.StatusOK, "policy", p)
 		return nil, nil
 	}
-	_, err = v.client.ApplyPolicy(v.ctx(), client.PolicyChange{Text: p.Draft, Rebase: v.r.PostFormValue("rebase") != "", Reason: v.text("reason")})
+	_, err = admin.New(v.client).Policy.Apply(v.ctx(), wire.PolicyChange{Text: p.Draft, Rebase: v.r.PostFormValue("rebase") != "", Reason: v.text("reason")})
 	if p.refused(err) {
 		return v.again("policy", p)
 	}

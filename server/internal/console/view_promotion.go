@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"github.com/recoup-dev/recoup"
+	"github.com/recoup-dev/recoup/server/internal/admin"
 )
 
 // promotionPage is whether an entity may go on.
@@ -18,11 +19,11 @@ func viewPromotion(v *Request) (any, error) {
 		return p, nil
 	}
 	var err error
-	if p.Gate, err = v.client.Gate(v.ctx(), p.Entity); err != nil {
+	if p.Gate, err = v.client.CheckPromotion(v.ctx(), p.Entity); err != nil {
 		return nil, err
 	}
 	if !p.Gate.Blocked {
-		p.Gate.Unknown, err = v.client.UnknownEntity(v.ctx(), p.Entity)
+		p.Gate.Unknown, err = admin.New(v.client).System.EntityUnknown(v.ctx(), p.Entity)
 	}
 	return p, err
 }

@@ -51,14 +51,14 @@ func viewReplay(v *Request) (any, error) {
 	}
 	q, at := v.r.URL.Query(), "replays/"+id.String()
 	p := &replayPage{Item: q.Get("item")}
-	if p.ReplayDetails, err = v.client.ReplayStatus(v.ctx(), id); err != nil {
+	if p.ReplayDetails, err = v.client.Replays.Get(v.ctx(), id); err != nil {
 		return nil, err
 	}
 	from, err := strconv.Atoi(q.Get("from"))
 	if err != nil && q.Has("from") || from < 0 {
 		return nil, fault.New(fault.CodeValidationError, "The address is of no page of items: from is a position.")
 	}
-	items, err := v.client.ReplayItems(v.ctx(), id, p.Item, from, pageRows)
+	items, err := v.client.Replays.Items(v.ctx(), id, p.Item, from, pageRows)
 	if err != nil {
 		return nil, err
 	}
@@ -146,11 +146,11 @@ func actOnReplay(v *Request) (any, error) {
 	name, reason := v.r.PathValue("verb"), v.text("reason")
 	switch name {
 	case "pause":
-		_, err = v.client.PauseReplay(v.ctx(), id, reason)
+		_, err = v.client.Replays.Pause(v.ctx(), id, reason)
 	case "resume":
-		_, err = v.client.ResumeReplay(v.ctx(), id, reason)
+		_, err = v.client.Replays.Resume(v.ctx(), id, reason)
 	case "cancel":
-		_, err = v.client.CancelReplay(v.ctx(), id, reason)
+		_, err = v.client.Replays.Cancel(v.ctx(), id, reason)
 	default:
 		err = fault.New(fault.CodeNotFound, "A replay can be paused, resumed or cancelled, and nothing else.")
 	}

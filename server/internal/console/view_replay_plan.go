@@ -36,12 +36,12 @@ func viewReplayPlan(v *Request) (any, error) {
 		return nil, err
 	}
 	p := planPage{Refused: v.who.Refused()}
-	group, err := v.client.DeadLetterGroup(v.ctx(), id)
+	group, err := v.client.DeadLetterGroups.Get(v.ctx(), id)
 	if err != nil {
 		return nil, err
 	}
 	p.Group = group.DeadLetterGroup
-	if p.Preview, err = v.client.PreviewReplay(v.ctx(), recoup.ReplaySelection{GroupID: id}); err != nil {
+	if p.Preview, err = v.client.Replays.Preview(v.ctx(), recoup.ReplaySelection{GroupID: id}); err != nil {
 		return nil, err
 	}
 	for reason, n := range p.Preview.NotEligible {
@@ -72,7 +72,7 @@ func startReplay(v *Request) (any, error) {
 	var err error
 	var r recoup.Replay
 	if in.Plan, err = planOf(v); err == nil {
-		r, err = v.client.Replay(v.ctx(), in)
+		r, err = v.client.Replays.Start(v.ctx(), in)
 	}
 	if wrong := unfit(err); wrong != "" {
 		p := planPage{Typed: v.r.PostForm, Problem: wrong, Preview: recoup.ReplayPreview{Token: in.Token}}

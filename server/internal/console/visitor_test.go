@@ -11,9 +11,10 @@ import (
 	"testing"
 
 	"github.com/recoup-dev/recoup"
-	"github.com/recoup-dev/recoup/client"
+	"github.com/recoup-dev/recoup/server/internal/admin"
 	"github.com/recoup-dev/recoup/server/internal/app"
 	"github.com/recoup-dev/recoup/server/internal/test/live"
+	"github.com/recoup-dev/recoup/server/internal/wire"
 )
 
 // visitor is a browser without a screen: it keeps cookies, follows redirects, and reads the
@@ -123,7 +124,7 @@ func start(t *testing.T) (*live.Node, recoup.Reported) {
 // key makes a key of a role.
 func key(t *testing.T, n *live.Node, role string) string {
 	t.Helper()
-	made, err := n.Client().CreateKey(t.Context(), client.NewKey{Name: "ada", Role: role})
+	made, err := admin.New(n.Client()).Keys.Create(t.Context(), wire.NewKey{Name: "ada", Role: role})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/recoup-dev/recoup"
-	"github.com/recoup-dev/recoup/client"
 	"github.com/recoup-dev/recoup/fault"
 )
 
@@ -192,13 +191,13 @@ func verificationOf(f url.Values) recoup.Verification {
 func (v *Request) takeStep(id recoup.ID, step string, f url.Values) (err error) {
 	switch step {
 	case "triage":
-		_, err = v.client.Triage(v.ctx(), id, triageOf(f))
+		_, err = v.client.DeadLetters.Triage(v.ctx(), id, triageOf(f))
 	case "remediate":
-		_, err = v.client.Remediate(v.ctx(), id, remediationOf(f))
+		_, err = v.client.DeadLetters.Remediate(v.ctx(), id, remediationOf(f))
 	case "validate":
-		_, err = v.client.Validate(v.ctx(), id, validationOf(f))
+		_, err = v.client.DeadLetters.Validate(v.ctx(), id, validationOf(f))
 	case "verify":
-		_, err = v.client.Verify(v.ctx(), id, verificationOf(f))
+		_, err = v.client.DeadLetters.Verify(v.ctx(), id, verificationOf(f))
 	default:
 		err = errNoStep()
 	}
@@ -209,13 +208,13 @@ func (v *Request) takeStep(id recoup.ID, step string, f url.Values) (err error) 
 func (v *Request) takeGroupStep(id recoup.ID, step string, f url.Values, how recoup.ForGroup) (recoup.BulkResult, error) {
 	switch step {
 	case "triage":
-		return v.client.TriageGroup(v.ctx(), id, client.GroupTriage{Triage: triageOf(f), ForGroup: how})
+		return v.client.DeadLetterGroups.Triage(v.ctx(), id, recoup.GroupTriage{Triage: triageOf(f), ForGroup: how})
 	case "remediate":
-		return v.client.RemediateGroup(v.ctx(), id, client.GroupRemediation{Remediation: remediationOf(f), ForGroup: how})
+		return v.client.DeadLetterGroups.Remediate(v.ctx(), id, recoup.GroupRemediation{Remediation: remediationOf(f), ForGroup: how})
 	case "validate":
-		return v.client.ValidateGroup(v.ctx(), id, client.GroupValidation{Validation: validationOf(f), ForGroup: how})
+		return v.client.DeadLetterGroups.Validate(v.ctx(), id, recoup.GroupValidation{Validation: validationOf(f), ForGroup: how})
 	case "verify":
-		return v.client.VerifyGroup(v.ctx(), id, client.GroupVerification{Verification: verificationOf(f), ForGroup: how})
+		return v.client.DeadLetterGroups.Verify(v.ctx(), id, recoup.GroupVerification{Verification: verificationOf(f), ForGroup: how})
 	}
 	return recoup.BulkResult{}, errNoStep()
 }

@@ -6,11 +6,12 @@ import (
 
 	"github.com/recoup-dev/recoup"
 	"github.com/recoup-dev/recoup/server/internal/store"
+	"github.com/recoup-dev/recoup/server/internal/wire"
 )
 
 // notices returns the notification that a replay has stopped itself, for the commit in
 // which it did. It stops at most once in a phase, so the key drops a second one.
-func (s *Service) notices(was *store.ReplayStatus, is *recoup.Replay) []recoup.Notice {
+func (s *Service) notices(was *store.ReplayStatus, is *recoup.Replay) []wire.Notice {
 	if was.State != recoup.ReplayRunning || is.State != recoup.ReplayPaused {
 		return nil
 	}
@@ -19,8 +20,8 @@ func (s *Service) notices(was *store.ReplayStatus, is *recoup.Replay) []recoup.N
 	if err != nil {
 		panic("deadletter: a notice is not JSON: " + err.Error())
 	}
-	return []recoup.Notice{{
-		Kind: recoup.NoticeReplayStopped, To: s.team(is.Hub),
+	return []wire.Notice{{
+		Kind: wire.NoticeReplayStopped, To: s.team(is.Hub),
 		Key: fmt.Sprintf("replay:%s:%d", is.ID, is.Phase), Body: recoup.JSON(body),
 	}}
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/recoup-dev/recoup/server/internal/deadletter"
 	"github.com/recoup-dev/recoup/server/internal/engine"
 	"github.com/recoup-dev/recoup/server/internal/store"
+	"github.com/recoup-dev/recoup/server/internal/wire"
 )
 
 // submit puts work into the queue.
@@ -158,7 +159,7 @@ func TestClaimWaits(t *testing.T) {
 			w.Errorf("stopped: %v, %v", list, err)
 		}
 		w.invalid(second(w.Claim(w.Context(), engine.Caller{}, recoup.WorkClaim{Limit: -1, LeaseSeconds: -1, WaitSeconds: 3600})), "worker", "limit", "lease_seconds", "wait_seconds", "lanes")
-		rows, _, err := w.db.Audit(w.Context(), recoup.AuditFilter{}, store.AuditCursor{}, 10)
+		rows, _, err := w.db.Audit(w.Context(), wire.AuditFilter{}, store.AuditCursor{}, 10)
 		if err != nil || len(rows) < 2 || rows[0].Act != "work.unpause" || rows[1].Act != "work.pause" {
 			w.Errorf("the audit has %+v, %v", rows, err)
 		}

@@ -17,6 +17,7 @@ import (
 	"github.com/recoup-dev/recoup/server/internal/store"
 	"github.com/recoup-dev/recoup/server/internal/store/sqldb"
 	"github.com/recoup-dev/recoup/server/internal/test/node"
+	"github.com/recoup-dev/recoup/server/internal/wire"
 )
 
 // Every field of spec 002, 8.4.
@@ -176,7 +177,7 @@ func TestPayload(t *testing.T) {
 		if plain, err := w.Payload(w.Context(), caller("eve"), id, "to look"); err != nil || string(plain) != "mine" {
 			w.Errorf("got %q, %v", plain, err)
 		}
-		rows, _, err := w.db.Audit(w.Context(), recoup.AuditFilter{Act: "dead_letter.payload"}, store.AuditCursor{}, 10)
+		rows, _, err := w.db.Audit(w.Context(), wire.AuditFilter{Act: "dead_letter.payload"}, store.AuditCursor{}, 10)
 		if err != nil || len(rows) != 1 || rows[0].Actor != "eve" || rows[0].Target != id.String() || rows[0].Reason != "to look" {
 			w.Errorf("the audit has %+v, %v", rows, err)
 		}

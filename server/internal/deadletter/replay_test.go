@@ -17,6 +17,7 @@ import (
 	"github.com/recoup-dev/recoup/server/internal/policy"
 	"github.com/recoup-dev/recoup/server/internal/store"
 	"github.com/recoup-dev/recoup/server/internal/store/sqldb"
+	"github.com/recoup-dev/recoup/server/internal/wire"
 )
 
 // deadLettered makes n dead letters that can be replayed, by a group's means.
@@ -202,7 +203,7 @@ func (w *world) wantPace(s *store.ReplayStatus, rate float64) {
 // why.
 func (w *world) notifiedOf(s *store.ReplayStatus) {
 	w.Helper()
-	list, _, err := w.db.Notices(w.Context(), recoup.NoticeFilter{Kind: recoup.NoticeReplayStopped}, sqldb.Page{})
+	list, _, err := w.db.Notices(w.Context(), wire.NoticeFilter{Kind: wire.NoticeReplayStopped}, sqldb.Page{})
 	w.must(err)
 	if len(list) != 1 {
 		w.Fatalf("notified is %+v", list)
@@ -232,9 +233,9 @@ func TestEngineeringReviewIsNotified(t *testing.T) {
 		w.replay(id)
 		w.say(w.claim(1)[0], deadletter.Failed, w.failing("llm", "VALIDATION_ERROR"))
 		d := w.read(id)
-		list, _, err := w.db.Notices(w.Context(), recoup.NoticeFilter{Kind: recoup.NoticeEscalated}, sqldb.Page{})
+		list, _, err := w.db.Notices(w.Context(), wire.NoticeFilter{Kind: wire.NoticeEscalated}, sqldb.Page{})
 		w.must(err)
-		notified := slices.ContainsFunc(list, func(n recoup.Notice) bool {
+		notified := slices.ContainsFunc(list, func(n wire.Notice) bool {
 			return n.ErrorID == id && n.To == d.Error.EscalatedTo
 		})
 		if !notified || d.Error.EscalationReason != store.EngineeringReview || d.Error.EscalationLevel != 2 {

@@ -4,12 +4,12 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/recoup-dev/recoup"
+	"github.com/recoup-dev/recoup/server/internal/wire"
 )
 
 // Bus is what the doctor knows of the bus of a node.
 type Bus struct {
-	recoup.Bus
+	wire.Bus
 	Single    bool // one replica was allowed
 	Monitored bool // it is known where the servers' monitoring is
 	Servers   []BusServer
@@ -35,30 +35,30 @@ func judgeBus(in *Input) (found []FixableFinding) {
 	if b == nil {
 		return nil
 	}
-	add := func(severity recoup.FindingSeverity, subject, fix, evidence string, args ...any) {
+	add := func(severity wire.FindingSeverity, subject, fix, evidence string, args ...any) {
 		found = append(found, fixable(severity, subject, fmt.Sprintf(evidence, args...), fix))
 	}
 	if !b.Up {
-		add(recoup.FindingWarning, "bus", "recoup bus status", "It takes no events, which go to the database directly: %s.", b.Cause)
+		add(wire.FindingWarning, "bus", "recoup bus status", "It takes no events, which go to the database directly: %s.", b.Cause)
 	} else if b.Cause != "" {
-		add(recoup.FindingCritical, "permissions", "recoup bus status", "It takes events, and not all that this node asks: %s.", b.Cause)
+		add(wire.FindingCritical, "permissions", "recoup bus status", "It takes events, and not all that this node asks: %s.", b.Cause)
 	}
 	for _, peer := range b.Stream.Followers {
 		if peer.Offline {
-			add(recoup.FindingWarning, peer.Name, "start the server again", "The server is offline: one more, and the bus takes no events.")
+			add(wire.FindingWarning, peer.Name, "start the server again", "The server is offline: one more, and the bus takes no events.")
 		}
 	}
 	if b.Single {
-		add(recoup.FindingWarning, "replicas", "run three servers, and leave --bus-single out", "One replica was allowed (--bus-single): a server that dies takes acknowledged events along.")
+		add(wire.FindingWarning, "replicas", "run three servers, and leave --bus-single out", "One replica was allowed (--bus-single): a server that dies takes acknowledged events along.")
 	}
 	if b.Stream.MaxBytes > 0 && float64(b.Stream.Bytes) > fullBus*float64(b.Stream.MaxBytes) {
-		add(recoup.FindingCritical, "stream", "recoup bus status", "%d of %d bytes are taken: once it is full, events are refused.", b.Stream.Bytes, b.Stream.MaxBytes)
+		add(wire.FindingCritical, "stream", "recoup bus status", "%d of %d bytes are taken: once it is full, events are refused.", b.Stream.Bytes, b.Stream.MaxBytes)
 	}
 	if b.Quarantined > 0 {
-		add(recoup.FindingWarning, "quarantine", "recoup bus quarantine list", "%d batches could not be written, and wait to be retried or dropped.", b.Quarantined)
+		add(wire.FindingWarning, "quarantine", "recoup bus quarantine list", "%d batches could not be written, and wait to be retried or dropped.", b.Quarantined)
 	}
 	for _, gap := range b.Gaps {
-		add(recoup.FindingCritical, gap.Stream, "compare the bus's replicas; the gap is forgotten after 8 days", "The batches %d to %d were never written, though later ones were at %s: the bus has lost them.",
+		add(wire.FindingCritical, gap.Stream, "compare the bus's replicas; the gap is forgotten after 8 days", "The batches %d to %d were never written, though later ones were at %s: the bus has lost them.",
 			gap.First, gap.Last, gap.Since.UTC().Format(time.RFC3339))
 	}
 	return append(found, judgeBusServers(b)...)
@@ -68,17 +68,17 @@ func judgeBus(in *Input) (found []FixableFinding) {
 // minutes, which has lost acknowledged messages in Jepsen's tests.
 func judgeBusServers(b *Bus) (found []FixableFinding) {
 	if !b.Monitored {
-		return []FixableFinding{fixable(recoup.FindingNote, "sync", "It is not known whether the servers sync always: by default they do so every two minutes, and a power cut loses what was acknowledged since.",
+		return []FixableFinding{fixable(wire.FindingNote, "sync", "It is not known whether the servers sync always: by default they do so every two minutes, and a power cut loses what was acknowledged since.",
 			"recoup serve --bus-monitor http://HOST:8222,…")}
 	}
 	for _, s := range b.Servers {
 		switch {
 		case s.Problem != "":
-			found = append(found, fixable(recoup.FindingWarning, s.Name, "Its monitoring cannot be read: "+s.Problem+".", "curl "+word(s.Name+"/varz")))
+			found = append(found, fixable(wire.FindingWarning, s.Name, "Its monitoring cannot be read: "+s.Problem+".", "curl "+word(s.Name+"/varz")))
 		case s.TooOld:
-			found = append(found, fixable(recoup.FindingCritical, s.Name, "It is version "+s.Version+", which can lose whole streams when it is killed.", "upgrade the server"))
+			found = append(found, fixable(wire.FindingCritical, s.Name, "It is version "+s.Version+", which can lose whole streams when it is killed.", "upgrade the server"))
 		case !s.SyncAlways:
-			found = append(found, fixable(recoup.FindingCritical, s.Name, "It does not sync always: by default it does so every two minutes, and a power cut loses what was acknowledged since.", syncFix))
+			found = append(found, fixable(wire.FindingCritical, s.Name, "It does not sync always: by default it does so every two minutes, and a power cut loses what was acknowledged since.", syncFix))
 		}
 	}
 	return found

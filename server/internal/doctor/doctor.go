@@ -10,9 +10,9 @@ import (
 	"slices"
 	"time"
 
-	"github.com/recoup-dev/recoup"
 	"github.com/recoup-dev/recoup/server/internal/policy"
 	"github.com/recoup-dev/recoup/server/internal/store"
+	"github.com/recoup-dev/recoup/server/internal/wire"
 )
 
 // Input is everything that is judged.
@@ -21,7 +21,7 @@ type Input struct {
 	Now      time.Time
 	Policy   *policy.Policy // in force; nil: none ever was
 	Warnings []string       // of the policy's checker
-	Jobs     []recoup.Job   // as they went; none: not looked at
+	Jobs     []wire.Job     // as they went; none: not looked at
 	Skew     time.Duration  // how far the machine's clock is ahead of the database's
 	Bus      *Bus           // of the node that looks; nil: it has none
 	Node     *Node          // that looks; nil: there is none, a command looks at the database itself
@@ -32,10 +32,10 @@ type Node struct {
 	Listen     string
 	Secure     bool // it speaks TLS, or proxies in front of it are known
 	Demo       bool
-	MaxConns   int              // of its pool; zero: unknown
-	Channels   []recoup.Channel // how they do
-	Unreached  []string         // actions of alerts, with their teams, that reach only its log
-	Unrouted   []string         // channels that it has and no route names
+	MaxConns   int            // of its pool; zero: unknown
+	Channels   []wire.Channel // how they do
+	Unreached  []string       // actions of alerts, with their teams, that reach only its log
+	Unrouted   []string       // channels that it has and no route names
 	MasterKey  bool
 	LooseFiles []LooseFile // files with secrets that others can read
 }
@@ -46,7 +46,7 @@ type LooseFile struct{ Path, Mode string }
 
 // FixableFinding is a finding with its fix, if Recoup has one.
 type FixableFinding struct {
-	recoup.Finding
+	wire.Finding
 	Repair Fix
 }
 
@@ -128,15 +128,15 @@ func Judge(in *Input, added ...Check) []FixableFinding {
 	return found
 }
 
-func rank(s recoup.FindingSeverity) int { return slices.Index(recoup.FindingSeverities(), s) }
+func rank(s wire.FindingSeverity) int { return slices.Index(wire.FindingSeverities(), s) }
 
 func (r Fix) any() bool {
 	return len(r.Statements) > 0 || r.Views || r.Partitions || r.Grants || r.Login != "" || r.Remake != ""
 }
 
 // fixable makes a finding of a check, which Judge names.
-func fixable(severity recoup.FindingSeverity, subject, evidence, fix string) FixableFinding {
-	return FixableFinding{Finding: recoup.Finding{Severity: severity, Subject: subject, Evidence: evidence, Fix: fix}}
+func fixable(severity wire.FindingSeverity, subject, evidence, fix string) FixableFinding {
+	return FixableFinding{Finding: wire.Finding{Severity: severity, Subject: subject, Evidence: evidence, Fix: fix}}
 }
 
 func (i FixableFinding) with(r Fix) FixableFinding {

@@ -5,11 +5,11 @@ import (
 	"testing"
 	"time"
 
-	"github.com/recoup-dev/recoup"
 	"github.com/recoup-dev/recoup/fault"
 	"github.com/recoup-dev/recoup/server/internal/doctor"
 	"github.com/recoup-dev/recoup/server/internal/policy"
 	"github.com/recoup-dev/recoup/server/internal/store"
+	"github.com/recoup-dev/recoup/server/internal/wire"
 )
 
 var now = time.Date(2026, 2, 2, 9, 0, 0, 0, time.UTC)
@@ -33,7 +33,7 @@ func onFile(change func(*doctor.Input)) *doctor.Input {
 // onBus is a bus that nothing is wrong with, and what a test changes.
 func onBus(change func(*doctor.Bus)) *doctor.Input {
 	good := doctor.BusServer{Name: "bus1", Version: "2.15.2", SyncAlways: true}
-	b := &doctor.Bus{Bus: recoup.Bus{Enabled: true, Up: true, Stream: recoup.BusStream{Bytes: 700, MaxBytes: 1000, Followers: []recoup.BusPeer{{Name: "bus2", Current: true}}}},
+	b := &doctor.Bus{Bus: wire.Bus{Enabled: true, Up: true, Stream: wire.BusStream{Bytes: 700, MaxBytes: 1000, Followers: []wire.BusPeer{{Name: "bus2", Current: true}}}},
 		Monitored: true, Servers: []doctor.BusServer{good, good}}
 	change(b)
 	return onServer(func(in *doctor.Input) { in.Bus = b })
@@ -48,126 +48,126 @@ func onNode(n doctor.Node) *doctor.Input {
 func TestJudge(t *testing.T) {
 	for name, c := range map[string]struct {
 		in       *doctor.Input
-		severity recoup.FindingSeverity
+		severity wire.FindingSeverity
 		check    string
 		evidence string
 	}{
-		"transaction ids run out":            {onServer(func(in *doctor.Input) { in.Facts.Server.FrozenAge = 1_700_000_000 }), recoup.FindingCritical, "vacuum", "1700000000 transactions"},
-		"a bus that is away":                 {onBus(func(b *doctor.Bus) { b.Up, b.Cause = false, "the bus is away" }), recoup.FindingWarning, "bus", "go to the database directly"},
-		"a permission of the bus is missing": {onBus(func(b *doctor.Bus) { b.Cause = "the bus is away: it refuses this node" }), recoup.FindingCritical, "bus", "not all that this node asks"},
-		"a bus that does not sync":           {onBus(func(b *doctor.Bus) { b.Servers[1].SyncAlways = false }), recoup.FindingCritical, "bus", "every two minutes"},
-		"a bus that nobody watches":          {onBus(func(b *doctor.Bus) { b.Monitored, b.Servers = false, nil }), recoup.FindingNote, "bus", "not known whether"},
-		"a server of the bus that is silent": {onBus(func(b *doctor.Bus) { b.Servers[1] = doctor.BusServer{Name: "http://h:8222", Problem: "refused"} }), recoup.FindingWarning, "bus", "cannot be read: refused"},
-		"a server of the bus that is old":    {onBus(func(b *doctor.Bus) { b.Servers[1].TooOld = true }), recoup.FindingCritical, "bus", "lose whole streams"},
-		"a bus with one replica":             {onBus(func(b *doctor.Bus) { b.Single = true }), recoup.FindingWarning, "bus", "One replica"},
-		"a follower that is offline":         {onBus(func(b *doctor.Bus) { b.Stream.Followers[0].Offline = true }), recoup.FindingWarning, "bus", "offline"},
-		"a bus almost full":                  {onBus(func(b *doctor.Bus) { b.Stream.Bytes = 900 }), recoup.FindingCritical, "bus", "900 of 1000 bytes"},
-		"batches in quarantine":              {onBus(func(b *doctor.Bus) { b.Quarantined = 3 }), recoup.FindingWarning, "bus", "3 batches"},
-		"a gap":                              {onBus(func(b *doctor.Bus) { b.Gaps = []recoup.BusGap{{Stream: "s", First: 4, Last: 6, Since: now}} }), recoup.FindingCritical, "bus", "The batches 4 to 6"},
-		"autovacuum off":                     {onServer(func(in *doctor.Input) { in.Facts.Server.Settings["autovacuum"] = "off" }), recoup.FindingWarning, "vacuum", "It is off"},
+		"transaction ids run out":            {onServer(func(in *doctor.Input) { in.Facts.Server.FrozenAge = 1_700_000_000 }), wire.FindingCritical, "vacuum", "1700000000 transactions"},
+		"a bus that is away":                 {onBus(func(b *doctor.Bus) { b.Up, b.Cause = false, "the bus is away" }), wire.FindingWarning, "bus", "go to the database directly"},
+		"a permission of the bus is missing": {onBus(func(b *doctor.Bus) { b.Cause = "the bus is away: it refuses this node" }), wire.FindingCritical, "bus", "not all that this node asks"},
+		"a bus that does not sync":           {onBus(func(b *doctor.Bus) { b.Servers[1].SyncAlways = false }), wire.FindingCritical, "bus", "every two minutes"},
+		"a bus that nobody watches":          {onBus(func(b *doctor.Bus) { b.Monitored, b.Servers = false, nil }), wire.FindingNote, "bus", "not known whether"},
+		"a server of the bus that is silent": {onBus(func(b *doctor.Bus) { b.Servers[1] = doctor.BusServer{Name: "http://h:8222", Problem: "refused"} }), wire.FindingWarning, "bus", "cannot be read: refused"},
+		"a server of the bus that is old":    {onBus(func(b *doctor.Bus) { b.Servers[1].TooOld = true }), wire.FindingCritical, "bus", "lose whole streams"},
+		"a bus with one replica":             {onBus(func(b *doctor.Bus) { b.Single = true }), wire.FindingWarning, "bus", "One replica"},
+		"a follower that is offline":         {onBus(func(b *doctor.Bus) { b.Stream.Followers[0].Offline = true }), wire.FindingWarning, "bus", "offline"},
+		"a bus almost full":                  {onBus(func(b *doctor.Bus) { b.Stream.Bytes = 900 }), wire.FindingCritical, "bus", "900 of 1000 bytes"},
+		"batches in quarantine":              {onBus(func(b *doctor.Bus) { b.Quarantined = 3 }), wire.FindingWarning, "bus", "3 batches"},
+		"a gap":                              {onBus(func(b *doctor.Bus) { b.Gaps = []wire.BusGap{{Stream: "s", First: 4, Last: 6, Since: now}} }), wire.FindingCritical, "bus", "The batches 4 to 6"},
+		"autovacuum off":                     {onServer(func(in *doctor.Input) { in.Facts.Server.Settings["autovacuum"] = "off" }), wire.FindingWarning, "vacuum", "It is off"},
 		"changes that wait": {onServer(func(in *doctor.Input) {
-			in.Facts.Adoptions = []store.AdoptionFact{{Source: "shop.rejects", State: recoup.AdoptionGoverned, WaitingSince: in.Facts.Clock.Add(-time.Hour)}}
-		}), recoup.FindingWarning, "adoptions", "have waited for a node"},
+			in.Facts.Adoptions = []store.AdoptionFact{{Source: "shop.rejects", State: wire.AdoptionGoverned, WaitingSince: in.Facts.Clock.Add(-time.Hour)}}
+		}), wire.FindingWarning, "adoptions", "have waited for a node"},
 		"rows that cannot be read": {onServer(func(in *doctor.Input) {
-			in.Facts.Adoptions = []store.AdoptionFact{{Source: "shop.rejects", State: recoup.AdoptionGoverned, Unreadable: 3, Example: store.Unreadable{Key: "7", Cause: "division by zero"}}}
-		}), recoup.FindingWarning, "adoptions", "fails on 3 of its rows, such as that of key 7 (division by zero)"},
+			in.Facts.Adoptions = []store.AdoptionFact{{Source: "shop.rejects", State: wire.AdoptionGoverned, Unreadable: 3, Example: store.Unreadable{Key: "7", Cause: "division by zero"}}}
+		}), wire.FindingWarning, "adoptions", "fails on 3 of its rows, such as that of key 7 (division by zero)"},
 		"adopted under a table that the policy has no more": {onServer(func(in *doctor.Input) {
-			in.Facts.Adoptions = []store.AdoptionFact{{Source: "shop.rejects", State: recoup.AdoptionGoverned, Table: "shop.errors", Retired: true}}
-		}), recoup.FindingCritical, "adoptions", "adopted as shop.errors, which the policy in force no longer has"},
+			in.Facts.Adoptions = []store.AdoptionFact{{Source: "shop.rejects", State: wire.AdoptionGoverned, Table: "shop.errors", Retired: true}}
+		}), wire.FindingCritical, "adoptions", "adopted as shop.errors, which the policy in force no longer has"},
 		"a column that was renamed": {onServer(func(in *doctor.Input) {
-			in.Facts.Adoptions = []store.AdoptionFact{{Source: "shop.rejects", State: recoup.AdoptionGoverned, Lost: []string{"note"}, WaitingSince: in.Facts.Clock.Add(-time.Hour)}}
-		}), recoup.FindingCritical, "adoptions", "that its adoption names: note."},
+			in.Facts.Adoptions = []store.AdoptionFact{{Source: "shop.rejects", State: wire.AdoptionGoverned, Lost: []string{"note"}, WaitingSince: in.Facts.Clock.Add(-time.Hour)}}
+		}), wire.FindingCritical, "adoptions", "that its adoption names: note."},
 		"an adopted table whose owner may not note changes": {onServer(func(in *doctor.Input) {
-			in.Facts.Adoptions = []store.AdoptionFact{{Source: "shop.rejects", State: recoup.AdoptionGoverned, Noter: "shop", Lacks: []string{"usage on schema recoup"}, Lost: []string{"note"}}}
-		}), recoup.FindingCritical, "adoptions", "Statements that write it fail: its triggers act as shop, who lacks usage on schema recoup."},
+			in.Facts.Adoptions = []store.AdoptionFact{{Source: "shop.rejects", State: wire.AdoptionGoverned, Noter: "shop", Lacks: []string{"usage on schema recoup"}, Lost: []string{"note"}}}
+		}), wire.FindingCritical, "adoptions", "Statements that write it fail: its triggers act as shop, who lacks usage on schema recoup."},
 		"an adopted table whose role has no limit": {onServer(func(in *doctor.Input) {
-			in.Facts.Adoptions = []store.AdoptionFact{{Source: "shop.rejects", State: recoup.AdoptionGoverned, Unlimited: "alter role recoup_adopter_5_1 connection limit 5"}}
-		}), recoup.FindingWarning, "adoptions", "Its login role has no limit of connections"},
+			in.Facts.Adoptions = []store.AdoptionFact{{Source: "shop.rejects", State: wire.AdoptionGoverned, Unlimited: "alter role recoup_adopter_5_1 connection limit 5"}}
+		}), wire.FindingWarning, "adoptions", "Its login role has no limit of connections"},
 		"an adopted table that was renamed": {onServer(func(in *doctor.Input) {
-			in.Facts.Adoptions = []store.AdoptionFact{{Source: "shop.rejects", State: recoup.AdoptionGoverned, Renamed: "shop.faults"}}
-		}), recoup.FindingCritical, "adoptions", "It is called shop.faults now"},
+			in.Facts.Adoptions = []store.AdoptionFact{{Source: "shop.rejects", State: wire.AdoptionGoverned, Renamed: "shop.faults"}}
+		}), wire.FindingCritical, "adoptions", "It is called shop.faults now"},
 		"an adopted table that was given away": {onServer(func(in *doctor.Input) {
-			in.Facts.Adoptions = []store.AdoptionFact{{Source: "shop.rejects", State: recoup.AdoptionGoverned, Given: true}}
-		}), recoup.FindingCritical, "adoptions", "It has another owner now"},
+			in.Facts.Adoptions = []store.AdoptionFact{{Source: "shop.rejects", State: wire.AdoptionGoverned, Given: true}}
+		}), wire.FindingCritical, "adoptions", "It has another owner now"},
 		"an adopted table that was renamed and given away": {onServer(func(in *doctor.Input) {
-			in.Facts.Adoptions = []store.AdoptionFact{{Source: "shop.rejects", State: recoup.AdoptionGoverned, Renamed: "shop.faults", Given: true}}
-		}), recoup.FindingCritical, "adoptions", "then adopt it again. recoup adopt release shop.rejects"},
+			in.Facts.Adoptions = []store.AdoptionFact{{Source: "shop.rejects", State: wire.AdoptionGoverned, Renamed: "shop.faults", Given: true}}
+		}), wire.FindingCritical, "adoptions", "then adopt it again. recoup adopt release shop.rejects"},
 		"an adopted table with code of others": {onServer(func(in *doctor.Input) {
-			in.Facts.Adoptions = []store.AdoptionFact{{Source: "shop.rejects", State: recoup.AdoptionGoverned, Foreign: "the type shop.level belongs to zed", ForeignWay: "run ALTER TYPE", Unreachable: "no"}}
-		}), recoup.FindingCritical, "adoptions", "the type shop.level belongs to zed. Nodes leave the table alone until that changes: run ALTER TYPE."},
+			in.Facts.Adoptions = []store.AdoptionFact{{Source: "shop.rejects", State: wire.AdoptionGoverned, Foreign: "the type shop.level belongs to zed", ForeignWay: "run ALTER TYPE", Unreachable: "no"}}
+		}), wire.FindingCritical, "adoptions", "the type shop.level belongs to zed. Nodes leave the table alone until that changes: run ALTER TYPE."},
 		"a new partition": {onServer(func(in *doctor.Input) {
-			in.Facts.Adoptions = []store.AdoptionFact{{Source: "shop.rejects", State: recoup.AdoptionGoverned, Partitions: 14, UnseenSince: in.Facts.Clock.Add(-time.Hour), UnseenWhy: "permission denied for table rejects_2027",
+			in.Facts.Adoptions = []store.AdoptionFact{{Source: "shop.rejects", State: wire.AdoptionGoverned, Partitions: 14, UnseenSince: in.Facts.Clock.Add(-time.Hour), UnseenWhy: "permission denied for table rejects_2027",
 				Missing: []string{"adopted_1_insert on shop.rejects_2027", "adopted_1_update on shop.rejects_2027", "adopted_1_insert on shop.rejects_2028"}}}
-		}), recoup.FindingCritical, "adoptions", "2 of 14 partitions lack triggers, or have them disabled (shop.rejects_2027, shop.rejects_2028)"},
+		}), wire.FindingCritical, "adoptions", "2 of 14 partitions lack triggers, or have them disabled (shop.rejects_2027, shop.rejects_2028)"},
 		"bloat": {onServer(func(in *doctor.Input) {
 			in.Facts.Server.Tables = []store.TableHealth{{Name: "recoup.due", Live: 1000, Dead: 90_000}}
-		}), recoup.FindingWarning, "vacuum", "never vacuumed"},
+		}), wire.FindingWarning, "vacuum", "never vacuumed"},
 		"long transaction": {onServer(func(in *doctor.Input) {
 			in.Facts.Server.Holders = []store.Holder{{Kind: "transaction", Name: "pid 7 of ada (psql)", Since: now.Add(-3 * time.Hour)}}
-		}), recoup.FindingWarning, "horizon", "open for 3 hours"},
+		}), wire.FindingWarning, "horizon", "open for 3 hours"},
 		"a lock": {onServer(func(in *doctor.Input) {
 			in.Facts.Server.Locks = []store.LockHolder{{PID: 7, Role: "mallory", Mode: "AccessExclusiveLock", On: "recoup.error", Blocked: 2, Since: now.Add(-time.Hour)}}
-		}), recoup.FindingCritical, "locks", "It holds AccessExclusiveLock on recoup.error, and 2 sessions wait for it: reports and promotions that need the table fail. Its transaction began 60 minutes ago."},
+		}), wire.FindingCritical, "locks", "It holds AccessExclusiveLock on recoup.error, and 2 sessions wait for it: reports and promotions that need the table fail. Its transaction began 60 minutes ago."},
 		"a lock that keeps months": {onServer(func(in *doctor.Input) {
 			in.Facts.Server.Locks = []store.LockHolder{{PID: 7, Role: "mallory", Mode: "AccessShareLock", On: "recoup.transition"}}
-		}), recoup.FindingNote, "locks", "It holds AccessShareLock on recoup.transition, and 0 sessions wait for it: old months cannot be dropped meanwhile"},
+		}), wire.FindingNote, "locks", "It holds AccessShareLock on recoup.transition, and 0 sessions wait for it: old months cannot be dropped meanwhile"},
 		"a session that fills the lock table": {onServer(func(in *doctor.Input) {
 			in.Facts.Server.Locks = []store.LockHolder{{PID: 7, Role: "mallory", Mode: "5000 locks", On: store.ManyObjects}}
-		}), recoup.FindingWarning, "locks", "It holds 5000 locks on various objects, and 0 sessions wait for it: once the lock table of the server is full, statements of all sessions fail"},
+		}), wire.FindingWarning, "locks", "It holds 5000 locks on various objects, and 0 sessions wait for it: once the lock table of the server is full, statements of all sessions fail"},
 		"a role whose settings were changed": {onServer(func(in *doctor.Input) {
 			in.Facts.Server.RoleSettings = []store.RoleSetting{{Role: "recoup_writer", Name: "role", Value: "mallory", Fix: "alter role recoup_writer reset role"}}
-		}), recoup.FindingWarning, "roles", "Its role is mallory, which Recoup has not set"},
+		}), wire.FindingWarning, "roles", "Its role is mallory, which Recoup has not set"},
 		"a grant of a role that was dropped": {onServer(func(in *doctor.Input) {
 			in.Facts.Server.StaleReaders = []store.StaleReader{{Reader: "ada", Kind: "hub", Name: "dol-filings", Fix: "select recoup.forbid_read('ada', 'hub', 'dol-filings')"}}
-		}), recoup.FindingNote, "roles", "A role of this name, dropped since, could read hub dol-filings"},
+		}), wire.FindingNote, "roles", "A role of this name, dropped since, could read hub dol-filings"},
 		"idle slot": {onServer(func(in *doctor.Input) {
 			in.Facts.Server.Holders = []store.Holder{{Kind: "replication slot", Name: "old", Bytes: 5 << 30}}
-		}), recoup.FindingWarning, "horizon", "5.0 GB"},
+		}), wire.FindingWarning, "horizon", "5.0 GB"},
 		"prepared transaction": {onServer(func(in *doctor.Input) {
 			in.Facts.Server.Holders = []store.Holder{{Kind: "prepared transaction", Name: "x", Since: now.Add(-72 * time.Hour)}}
-		}), recoup.FindingWarning, "horizon", "prepared for 3 days"},
-		"fsync off": {onServer(func(in *doctor.Input) { in.Facts.Server.Settings["fsync"] = "off" }), recoup.FindingCritical, "durability", "corrupt"},
+		}), wire.FindingWarning, "horizon", "prepared for 3 days"},
+		"fsync off": {onServer(func(in *doctor.Input) { in.Facts.Server.Settings["fsync"] = "off" }), wire.FindingCritical, "durability", "corrupt"},
 		"small buffers": {onServer(func(in *doctor.Input) {
 			in.Facts.Server.Settings["shared_buffers"] = "16384"
 			in.Facts.Server.Size = 2 << 30
-		}), recoup.FindingNote, "settings", "128 MB"},
-		"clock ahead":      {onServer(func(in *doctor.Input) { in.Skew = time.Minute }), recoup.FindingWarning, "clock", "60 seconds ahead of"},
-		"sessions used up": {onServer(func(in *doctor.Input) { in.Facts.Server.Sessions = 97 }), recoup.FindingWarning, "connections", "97 of 100"},
-		"pooler":           {onServer(func(in *doctor.Input) { in.Facts.Server.Pooled = true }), recoup.FindingNote, "pooler", "poll"},
-		"archiving fails":  {onServer(func(in *doctor.Input) { in.Facts.Server.ArchiveFail = now }), recoup.FindingWarning, "backups", "cannot be archived"},
-		"backups unknown":  {onServer(func(in *doctor.Input) { in.Facts.Server.Archiving = false }), recoup.FindingNote, "backups", "pg_dump --format custom --file recoup.dump postgres://recoup_owner@…"},
+		}), wire.FindingNote, "settings", "128 MB"},
+		"clock ahead":      {onServer(func(in *doctor.Input) { in.Skew = time.Minute }), wire.FindingWarning, "clock", "60 seconds ahead of"},
+		"sessions used up": {onServer(func(in *doctor.Input) { in.Facts.Server.Sessions = 97 }), wire.FindingWarning, "connections", "97 of 100"},
+		"pooler":           {onServer(func(in *doctor.Input) { in.Facts.Server.Pooled = true }), wire.FindingNote, "pooler", "poll"},
+		"archiving fails":  {onServer(func(in *doctor.Input) { in.Facts.Server.ArchiveFail = now }), wire.FindingWarning, "backups", "cannot be archived"},
+		"backups unknown":  {onServer(func(in *doctor.Input) { in.Facts.Server.Archiving = false }), wire.FindingNote, "backups", "pg_dump --format custom --file recoup.dump postgres://recoup_owner@…"},
 		"role too powerful": {onServer(func(in *doctor.Input) {
 			in.Facts.Server.Roles = []store.RoleFact{{Name: "recoup_app", Powers: []string{"superuser"}}}
-		}), recoup.FindingWarning, "roles", "superuser"},
+		}), wire.FindingWarning, "roles", "superuser"},
 		"a role that another may grant to itself": {onServer(func(in *doctor.Input) {
 			in.Facts.Server.RoleAdmins = []store.RoleAdmin{{Role: "recoup_app", Admin: "mallory", Revoke: "revoke admin option for recoup_app from mallory"}}
-		}), recoup.FindingWarning, "roles", "It may grant recoup_app to itself and to others (ADMIN OPTION). It can act as a node"},
+		}), wire.FindingWarning, "roles", "It may grant recoup_app to itself and to others (ADMIN OPTION). It can act as a node"},
 		"role missing": {onServer(func(in *doctor.Input) {
 			in.Facts.Server.Roles = []store.RoleFact{{Name: "recoup_reader", Missing: true}}
-		}), recoup.FindingNote, "roles", "does not exist"},
+		}), wire.FindingNote, "roles", "does not exist"},
 		"a function of another role": {onServer(func(in *doctor.Input) {
 			in.Facts.Server.Foreign = []store.ForeignObject{{Name: "function cl.refuse(text)", Owner: "mallory", Wanted: "recoup_owner"}}
-		}), recoup.FindingCritical, "owners", "It belongs to mallory and not to recoup_owner"},
-		"everybody may create in public": {onServer(func(in *doctor.Input) { in.Facts.Server.PublicCreate = true }), recoup.FindingWarning, "public-schema", "Any role can create functions and operators there"},
-		"not seen":                       {onServer(func(in *doctor.Input) { in.Facts.Unseen = []store.Unseen{{What: "settings", Why: "it took too long"}} }), recoup.FindingNote, "unseen", "it took too long"},
+		}), wire.FindingCritical, "owners", "It belongs to mallory and not to recoup_owner"},
+		"everybody may create in public": {onServer(func(in *doctor.Input) { in.Facts.Server.PublicCreate = true }), wire.FindingWarning, "public-schema", "Any role can create functions and operators there"},
+		"not seen":                       {onServer(func(in *doctor.Input) { in.Facts.Unseen = []store.Unseen{{What: "settings", Why: "it took too long"}} }), wire.FindingNote, "unseen", "it took too long"},
 		"policy warnings": {onServer(func(in *doctor.Input) {
 			in.Facts.Server.Roles = nil
 			in.Warnings = []string{"an override is shadowed"}
 			in.Policy = policy.Default()
-			in.Facts.Keys = []recoup.Key{{Role: "admin", CreatedAt: now, ExpiresAt: now.Add(time.Hour)}}
+			in.Facts.Keys = []wire.Key{{Role: "admin", CreatedAt: now, ExpiresAt: now.Add(time.Hour)}}
 			in.Facts.Partitions = months()
-		}), recoup.FindingNote, "policy", "shadowed"},
-		"open to all in TLS": {onNode(doctor.Node{Listen: "0.0.0.0:8080"}), recoup.FindingWarning, "listener", "without TLS"},
-		"channel missing":    {onNode(doctor.Node{Listen: "127.0.0.1:80", Channels: []recoup.Channel{{Name: "pager", State: recoup.ChannelMissing}}}), recoup.FindingWarning, "channels", "only logged"},
-		"channel failing":    {onNode(doctor.Node{Listen: "127.0.0.1:80", Channels: []recoup.Channel{{Name: "log", State: recoup.ChannelUp}, {Name: "chat", State: recoup.ChannelFailing, Failures: 3, FailingSince: now.Add(-2 * time.Hour), LastFailure: "it refuses connections", Undelivered: 7}}}), recoup.FindingWarning, "channels", "It has failed for 2 hours, 3 messages in a row: it refuses connections. 7 notifications undelivered."},
-		"channel unreached":  {onNode(doctor.Node{Listen: "localhost:80", Unreached: []string{"PAGE_ON_CALL of team"}}), recoup.FindingNote, "channels", "only the log"},
-		"channel unrouted":   {onNode(doctor.Node{Listen: "[::1]:80", Unrouted: []string{"mail"}}), recoup.FindingNote, "channels", "no route"},
-		"loose master key":   {onNode(doctor.Node{Listen: "127.0.0.1:80", LooseFiles: []doctor.LooseFile{{Path: "/etc/master.key", Mode: "600"}}}), recoup.FindingWarning, "encryption", "/etc/master.key"},
-		"damaged file":       {onFile(func(in *doctor.Input) { in.Facts.File.Damage = "row 3 missing from index" }), recoup.FindingCritical, "file", "row 3"},
-		"disk almost full":   {onFile(func(in *doctor.Input) { in.Facts.File.FreeBytes = 100 << 20 }), recoup.FindingCritical, "file", "100 MB"},
+		}), wire.FindingNote, "policy", "shadowed"},
+		"open to all in TLS": {onNode(doctor.Node{Listen: "0.0.0.0:8080"}), wire.FindingWarning, "listener", "without TLS"},
+		"channel missing":    {onNode(doctor.Node{Listen: "127.0.0.1:80", Channels: []wire.Channel{{Name: "pager", State: wire.ChannelMissing}}}), wire.FindingWarning, "channels", "only logged"},
+		"channel failing":    {onNode(doctor.Node{Listen: "127.0.0.1:80", Channels: []wire.Channel{{Name: "log", State: wire.ChannelUp}, {Name: "chat", State: wire.ChannelFailing, Failures: 3, FailingSince: now.Add(-2 * time.Hour), LastFailure: "it refuses connections", Undelivered: 7}}}), wire.FindingWarning, "channels", "It has failed for 2 hours, 3 messages in a row: it refuses connections. 7 notifications undelivered."},
+		"channel unreached":  {onNode(doctor.Node{Listen: "localhost:80", Unreached: []string{"PAGE_ON_CALL of team"}}), wire.FindingNote, "channels", "only the log"},
+		"channel unrouted":   {onNode(doctor.Node{Listen: "[::1]:80", Unrouted: []string{"mail"}}), wire.FindingNote, "channels", "no route"},
+		"loose master key":   {onNode(doctor.Node{Listen: "127.0.0.1:80", LooseFiles: []doctor.LooseFile{{Path: "/etc/master.key", Mode: "600"}}}), wire.FindingWarning, "encryption", "/etc/master.key"},
+		"damaged file":       {onFile(func(in *doctor.Input) { in.Facts.File.Damage = "row 3 missing from index" }), wire.FindingCritical, "file", "row 3"},
+		"disk almost full":   {onFile(func(in *doctor.Input) { in.Facts.File.FreeBytes = 100 << 20 }), wire.FindingCritical, "file", "100 MB"},
 		"unused admin": {onServer(func(in *doctor.Input) {
-			in.Facts.Keys = []recoup.Key{{Role: "admin", Name: "old", CreatedAt: now.AddDate(0, -4, 0), ExpiresAt: now.AddDate(0, 1, 0)}}
-		}), recoup.FindingNote, "keys", "nobody has used it"},
+			in.Facts.Keys = []wire.Key{{Role: "admin", Name: "old", CreatedAt: now.AddDate(0, -4, 0), ExpiresAt: now.AddDate(0, 1, 0)}}
+		}), wire.FindingNote, "keys", "nobody has used it"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			found := doctor.Judge(c.in)
@@ -207,16 +207,16 @@ func TestJudgeSourceRules(t *testing.T) {
 		"{encrypted: [region]}":       {store.AdoptionFact{}, "that its functions do not give: region."},
 		"{at_end: move}":              {store.AdoptionFact{}, "its owner has not agreed to that"},
 		"{at_end: delete}": {
-			store.AdoptionFact{Agreed: recoup.SourceRules{AtEnd: recoup.SourceDelete}, KeptBack: 2, KeptWhy: "the constraint refunds_fkey keeps it"},
+			store.AdoptionFact{Agreed: wire.SourceRules{AtEnd: wire.SourceDelete}, KeptBack: 2, KeptWhy: "the constraint refunds_fkey keeps it"},
 			"refuses that for 2 of them: the constraint refunds_fkey keeps it",
 		},
-		"{details: [region]}": {store.AdoptionFact{Agreed: recoup.SourceRules{Details: []string{"id", "region"}}}, ""},
+		"{details: [region]}": {store.AdoptionFact{Agreed: wire.SourceRules{Details: []string{"id", "region"}}}, ""},
 	} {
 		p, err := policy.Load("adopted.yaml", []byte("version: 1\ntables:\n  shop.rejects:\n    source: "+source+"\n"), fault.Default())
 		if err != nil {
 			t.Fatal(err)
 		}
-		c.fact.Source, c.fact.Table, c.fact.State, c.fact.Columns = "shop.rejects", "shop.rejects", recoup.AdoptionGoverned, []string{"id", "region"}
+		c.fact.Source, c.fact.Table, c.fact.State, c.fact.Columns = "shop.rejects", "shop.rejects", wire.AdoptionGoverned, []string{"id", "region"}
 		var evidence string
 		for _, found := range doctor.Judge(&doctor.Input{Policy: p, Facts: store.Facts{Adoptions: []store.AdoptionFact{c.fact}}}) {
 			if found.Check == "adoptions" {
@@ -240,7 +240,7 @@ func TestCommandsQuoteNames(t *testing.T) {
 	}
 	in := onServer(func(in *doctor.Input) {
 		in.Facts.Partitions = months()
-		in.Facts.Keys = []recoup.Key{{Role: "admin", CreatedAt: now, ExpiresAt: now.Add(time.Hour)}}
+		in.Facts.Keys = []wire.Key{{Role: "admin", CreatedAt: now, ExpiresAt: now.Add(time.Hour)}}
 		in.Policy = p
 		in.Facts.Names = []store.NameFact{{Name: table, Is: "table", Known: true}}
 		in.Facts.DeadTables, in.Facts.Lookalikes = []store.Relation{relation}, []store.Relation{relation}
@@ -249,9 +249,9 @@ func TestCommandsQuoteNames(t *testing.T) {
 			func(a *store.AdoptionFact) { a.Gone = true }, func(a *store.AdoptionFact) { a.Unreachable = "no" }, func(a *store.AdoptionFact) { a.Lost = []string{"x"} },
 			func(a *store.AdoptionFact) { a.Renamed = table }, func(a *store.AdoptionFact) { a.Given = true }, func(a *store.AdoptionFact) { a.Missing = []string{"x on " + table} },
 			func(a *store.AdoptionFact) { a.Altered = []string{"x"} }, func(a *store.AdoptionFact) { a.Retired = true }, func(a *store.AdoptionFact) { a.Unreadable = 1 },
-			func(a *store.AdoptionFact) { a.State = recoup.AdoptionReleasing }, func(a *store.AdoptionFact) { a.State = recoup.AdoptionAdopting },
+			func(a *store.AdoptionFact) { a.State = wire.AdoptionReleasing }, func(a *store.AdoptionFact) { a.State = wire.AdoptionAdopting },
 		} {
-			a := store.AdoptionFact{Source: table, State: recoup.AdoptionGoverned, BegunAt: now.Add(-24 * time.Hour)}
+			a := store.AdoptionFact{Source: table, State: wire.AdoptionGoverned, BegunAt: now.Add(-24 * time.Hour)}
 			change(&a)
 			in.Facts.Adoptions = append(in.Facts.Adoptions, a)
 		}

@@ -6,8 +6,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/recoup-dev/recoup"
 	"github.com/recoup-dev/recoup/server/internal/store"
+	"github.com/recoup-dev/recoup/server/internal/wire"
 )
 
 // secretTable matches the tables with keys, sessions and passwords, and those that serve as locks.
@@ -29,24 +29,24 @@ func judgeOtherRoles(in *Input) (found []FixableFinding) {
 			sqlCommand(f, fmt.Sprintf("revoke %s on %s %s from %s", list, g.Kind, g.On, g.Role))))
 	}
 	for _, g := range f.Server.DefaultGrants {
-		found = append(found, fixable(recoup.FindingWarning, "default privileges on "+g.On, fmt.Sprintf("They grant new objects of Recoup's owner, such as the tables of each month, to %s.", g.Role),
+		found = append(found, fixable(wire.FindingWarning, "default privileges on "+g.On, fmt.Sprintf("They grant new objects of Recoup's owner, such as the tables of each month, to %s.", g.Role),
 			sqlCommand(f, g.Revoke)))
 	}
 	return found
 }
 
 // weigh returns how bad a privilege of another role is, and why.
-func weigh(g store.OtherGrant) (recoup.FindingSeverity, string) {
+func weigh(g store.OtherGrant) (wire.FindingSeverity, string) {
 	reads := !slices.ContainsFunc(g.Privileges, func(p string) bool { return p != "select" && p != "usage" })
 	switch {
 	case g.Kind == "table" && secretTable.MatchString(g.On):
-		return recoup.FindingCritical, "The table has keys, sessions or passwords, or serves as a lock: the role can act as an administrator, or stop reports and promotions."
+		return wire.FindingCritical, "The table has keys, sessions or passwords, or serves as a lock: the role can act as an administrator, or stop reports and promotions."
 	case g.Kind == "schema" && !reads:
-		return recoup.FindingCritical, "The role can create objects in the schema, where code of nodes and of the owner may run them."
+		return wire.FindingCritical, "The role can create objects in the schema, where code of nodes and of the owner may run them."
 	case g.Kind == "schema":
-		return recoup.FindingNote, "The role can create views over the tables in it and hold locks on them. Revoke it if the role does not need it; members of recoup_reader and recoup_writer do not."
+		return wire.FindingNote, "The role can create views over the tables in it and hold locks on them. Revoke it if the role does not need it; members of recoup_reader and recoup_writer do not."
 	case reads:
-		return recoup.FindingNote, "The role reads it in full, or until row security is on."
+		return wire.FindingNote, "The role reads it in full, or until row security is on."
 	}
-	return recoup.FindingWarning, "The role can change what only nodes change."
+	return wire.FindingWarning, "The role can change what only nodes change."
 }

@@ -8,10 +8,10 @@ import (
 	"strings"
 	"time"
 
-	"github.com/recoup-dev/recoup"
 	"github.com/recoup-dev/recoup/server/internal/adopt/preset"
 	"github.com/recoup-dev/recoup/server/internal/policy"
 	"github.com/recoup-dev/recoup/server/internal/store"
+	"github.com/recoup-dev/recoup/server/internal/wire"
 )
 
 // judgeNames holds the names of the policy to what has them.
@@ -20,14 +20,14 @@ func judgeNames(in *Input) (found []FixableFinding) {
 		switch {
 		case n.Is == store.NameOurs:
 		case !n.Known:
-			found = append(found, fixable(recoup.FindingWarning, n.Name, "The policy has it, and the database does not know it yet: no node has put this policy in force here.",
+			found = append(found, fixable(wire.FindingWarning, n.Name, "The policy has it, and the database does not know it yet: no node has put this policy in force here.",
 				fixHere).with(Fix{Views: true}))
 		case n.Is == "" && n.Barred != "":
 			found = append(found, barred(in, n))
 		case n.Is == "":
-			found = append(found, fixable(recoup.FindingWarning, n.Name, "It does not exist: reports are kept, but SQL that names it fails.", fixHere).with(Fix{Views: true}))
+			found = append(found, fixable(wire.FindingWarning, n.Name, "It does not exist: reports are kept, but SQL that names it fails.", fixHere).with(Fix{Views: true}))
 		default:
-			found = append(found, fixable(recoup.FindingWarning, n.Name, "A "+n.Is+" that is none of Recoup's has this name. Its rows are not governed; reports to it are kept elsewhere.",
+			found = append(found, fixable(wire.FindingWarning, n.Name, "A "+n.Is+" that is none of Recoup's has this name. Its rows are not governed; reports to it are kept elsewhere.",
 				adopt(n.Name, in)))
 		}
 	}
@@ -44,7 +44,7 @@ func barred(in *Input, n store.NameFact) FixableFinding {
 	if n.Barred == store.NameSchemaMissing {
 		why, statement = fmt.Sprintf("may not create schemas, and there is no schema %s", schema), "CREATE SCHEMA %s AUTHORIZATION %s"
 	}
-	return fixable(recoup.FindingWarning, n.Name, fmt.Sprintf("It does not exist: %s %s. Reports are kept, but SQL that names it fails. An administrator runs the command; nodes then create it.", owner, why),
+	return fixable(wire.FindingWarning, n.Name, fmt.Sprintf("It does not exist: %s %s. Reports are kept, but SQL that names it fails. An administrator runs the command; nodes then create it.", owner, why),
 		sqlCommand(&in.Facts, fmt.Sprintf(statement, schema, owner)))
 }
 
@@ -74,7 +74,7 @@ func judgeDeadTables(in *Input) (found []FixableFinding) {
 		if i := slices.IndexFunc(in.Policy.DeadTables, func(d policy.DeadTable) bool { return d.Name == r.Name }); i >= 0 {
 			todo = " (" + in.Policy.DeadTables[i].Todo + ")"
 		}
-		found = append(found, fixable(recoup.FindingNote, r.Name, fmt.Sprintf("The policy calls it dead%s, and it exists, with about %s: nothing that is written there is governed.", todo, count(r.Rows, "row")),
+		found = append(found, fixable(wire.FindingNote, r.Name, fmt.Sprintf("The policy calls it dead%s, and it exists, with about %s: nothing that is written there is governed.", todo, count(r.Rows, "row")),
 			"recoup adopt "+word(r.Name)+" --entity "+word(entityOf(r, in))))
 	}
 	return found
@@ -94,14 +94,14 @@ var (
 func judgeLookalikes(in *Input) (found []FixableFinding) {
 	for _, r := range in.Facts.Lookalikes {
 		if queue := queueOf(r); queue != nil {
-			found = append(found, fixable(recoup.FindingNote, r.Name, fmt.Sprintf("It is a table of %s (about %s), and no policy governs the jobs that fail there for good.", queue.Of, count(r.Rows, "row")),
+			found = append(found, fixable(wire.FindingNote, r.Name, fmt.Sprintf("It is a table of %s (about %s), and no policy governs the jobs that fail there for good.", queue.Of, count(r.Rows, "row")),
 				"recoup adopt "+word(r.Name)+" --preset "+queue.Name))
 			continue
 		}
 		if !looksLikeErrors(r) {
 			continue
 		}
-		found = append(found, fixable(recoup.FindingNote, r.Name, fmt.Sprintf("It looks like an error table (%s; about %s), and no policy governs it.", columnNames(r), count(r.Rows, "row")),
+		found = append(found, fixable(wire.FindingNote, r.Name, fmt.Sprintf("It looks like an error table (%s; about %s), and no policy governs it.", columnNames(r), count(r.Rows, "row")),
 			"recoup adopt "+word(r.Name)+" --entity "+word(entityOf(r, in))))
 	}
 	return found
@@ -196,14 +196,14 @@ func judgePartitions(in *Input) (found []FixableFinding) {
 			if err == nil {
 				bounds = fmt.Sprintf(" for values from ('%s 00:00:00+00') to ('%s 00:00:00+00')", first.Format(time.DateOnly), first.AddDate(0, 1, 0).Format(time.DateOnly))
 			}
-			found = append(found, fixable(recoup.FindingWarning, subject, "It has the name of a partition of recoup."+p.Parent+" and is not attached: what is in it is not seen.",
+			found = append(found, fixable(wire.FindingWarning, subject, "It has the name of a partition of recoup."+p.Parent+" and is not attached: what is in it is not seen.",
 				sqlCommand(f, "alter table recoup."+p.Parent+" attach partition "+subject+bounds)))
 		case len(p.Lacks) > 0:
-			found = append(found, fixable(recoup.FindingCritical, subject, "It lacks its guards "+strings.Join(p.Lacks, ", ")+": statements aimed at it directly are not refused.",
+			found = append(found, fixable(wire.FindingCritical, subject, "It lacks its guards "+strings.Join(p.Lacks, ", ")+": statements aimed at it directly are not refused.",
 				fixHere).with(guards(p)))
 		}
 		if p.Default && p.Rows {
-			found = append(found, fixable(recoup.FindingWarning, subject, "Rows went into the default partition: their month had none, and cannot be dropped when it is over.", ""))
+			found = append(found, fixable(wire.FindingWarning, subject, "Rows went into the default partition: their month had none, and cannot be dropped when it is over.", ""))
 		}
 	}
 	return found
@@ -215,9 +215,9 @@ func month(in *Input, parent string, first time.Time, now bool) []FixableFinding
 	if slices.ContainsFunc(in.Facts.Partitions, func(p store.Partition) bool { return p.Parent == parent && (p.Name == name || p.Default) }) {
 		return nil
 	}
-	severity, evidence := recoup.FindingWarning, "The partition of next month is missing: writes will fail when it begins."
+	severity, evidence := wire.FindingWarning, "The partition of next month is missing: writes will fail when it begins."
 	if now {
-		severity, evidence = recoup.FindingCritical, "The partition of this month is missing: writes to recoup."+parent+" fail."
+		severity, evidence = wire.FindingCritical, "The partition of this month is missing: writes to recoup."+parent+" fail."
 	}
 	return []FixableFinding{fixable(severity, "recoup."+name, evidence, "recoup jobs run partitions").with(Fix{Partitions: true})}
 }

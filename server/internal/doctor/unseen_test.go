@@ -5,10 +5,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/recoup-dev/recoup"
 	"github.com/recoup-dev/recoup/server/internal/doctor"
 	"github.com/recoup-dev/recoup/server/internal/policy"
 	"github.com/recoup-dev/recoup/server/internal/store"
+	"github.com/recoup-dev/recoup/server/internal/wire"
 )
 
 // Facts that could not be read are one finding, and nothing is derived from their absence.
@@ -20,26 +20,26 @@ func TestUnseen(t *testing.T) {
 	for name, c := range map[string]struct {
 		in       *doctor.Input
 		what     string
-		severity recoup.FindingSeverity
+		severity wire.FindingSeverity
 		evidence string
 	}{
 		"the schema of a server, but its privileges": {onServer(func(in *doctor.Input) {
 			in.Facts.Expected, in.Facts.Present = []store.Object{table, trigger, grant}, []store.Object{grant}
-		}), store.FactSchema, recoup.FindingWarning, "The schema could not be read: it took longer than 5000 ms; it was not checked."},
+		}), store.FactSchema, wire.FindingWarning, "The schema could not be read: it took longer than 5000 ms; it was not checked."},
 		"the expected schema of a file": {onFile(func(in *doctor.Input) {
 			in.Facts.Present = []store.Object{table, trigger}
-		}), store.FactSchema, recoup.FindingWarning, "The schema could not be read: it took longer than 5000 ms; it was not checked."},
+		}), store.FactSchema, wire.FindingWarning, "The schema could not be read: it took longer than 5000 ms; it was not checked."},
 		"privileges": {onServer(func(in *doctor.Input) {
 			in.Facts.Expected, in.Facts.Present = []store.Object{table, trigger, grant}, []store.Object{table, trigger}
-		}), store.FactGrants, recoup.FindingWarning, "This was not checked: it took longer than 5000 ms."},
+		}), store.FactGrants, wire.FindingWarning, "This was not checked: it took longer than 5000 ms."},
 		"roles": {onServer(func(in *doctor.Input) {
 			in.Facts.Expected, in.Facts.Present = []store.Object{table, grant}, []store.Object{table}
-		}), store.FactRoles, recoup.FindingNote, "This was not checked"},
+		}), store.FactRoles, wire.FindingNote, "This was not checked"},
 		"partitions": {onServer(func(in *doctor.Input) {
-			in.Policy, in.Facts.Keys = policy.Default(), []recoup.Key{{Role: "admin", CreatedAt: now, ExpiresAt: now.Add(time.Hour)}}
-		}), store.FactPartitions, recoup.FindingNote, "This was not checked"},
-		"the archiver": {onServer(func(in *doctor.Input) { in.Facts.Server.Archiving = false }), store.FactArchiver, recoup.FindingNote, "This was not checked"},
-		"backups":      {onFile(func(in *doctor.Input) { in.Facts.Since = now.AddDate(0, -1, 0) }), store.FactBackups, recoup.FindingNote, "This was not checked"},
+			in.Policy, in.Facts.Keys = policy.Default(), []wire.Key{{Role: "admin", CreatedAt: now, ExpiresAt: now.Add(time.Hour)}}
+		}), store.FactPartitions, wire.FindingNote, "This was not checked"},
+		"the archiver": {onServer(func(in *doctor.Input) { in.Facts.Server.Archiving = false }), store.FactArchiver, wire.FindingNote, "This was not checked"},
+		"backups":      {onFile(func(in *doctor.Input) { in.Facts.Since = now.AddDate(0, -1, 0) }), store.FactBackups, wire.FindingNote, "This was not checked"},
 	} {
 		if found := doctor.Judge(c.in); len(found) == 0 {
 			t.Errorf("%s: what is absent is not found when it could be read", name)

@@ -15,6 +15,7 @@ import (
 	"github.com/recoup-dev/recoup/server/internal/lifecycle"
 	"github.com/recoup-dev/recoup/server/internal/store"
 	"github.com/recoup-dev/recoup/server/internal/store/sqldb"
+	"github.com/recoup-dev/recoup/server/internal/wire"
 )
 
 // The limits of operations.
@@ -146,7 +147,7 @@ func (e *Engine) Freeze(ctx context.Context, c Caller, in NewOperation) (recoup.
 
 // frozen ends the collection of members.
 func (e *Engine) frozen(ctx context.Context, id recoup.ID, hubs map[string]bool) (recoup.Operation, error) {
-	return e.Store.StepOperation(context.WithoutCancel(ctx), time.Time{}, id, func(o recoup.Operation, now time.Time) (recoup.Operation, []recoup.AuditEntry, error) {
+	return e.Store.StepOperation(context.WithoutCancel(ctx), time.Time{}, id, func(o recoup.Operation, now time.Time) (recoup.Operation, []wire.AuditEntry, error) {
 		if len(hubs) == 1 {
 			for o.Hub = range hubs {
 			}

@@ -11,6 +11,7 @@ import (
 	"github.com/recoup-dev/recoup/server/internal/lifecycle"
 	"github.com/recoup-dev/recoup/server/internal/store"
 	"github.com/recoup-dev/recoup/server/internal/store/sqldb"
+	"github.com/recoup-dev/recoup/server/internal/wire"
 )
 
 // The acts on an operation.
@@ -27,7 +28,7 @@ func (e *Engine) Confirm(ctx context.Context, c Caller, id recoup.ID, said recou
 	if err := e.CheckSaid(said); err != nil {
 		return recoup.Operation{}, err
 	}
-	return e.stepOperation(ctx, c, id, func(o recoup.Operation, now time.Time) (recoup.Operation, []recoup.AuditEntry, error) {
+	return e.stepOperation(ctx, c, id, func(o recoup.Operation, now time.Time) (recoup.Operation, []wire.AuditEntry, error) {
 		if o.State == recoup.OperationRunning || o.State == recoup.OperationDone {
 			return o, nil, nil
 		}
@@ -44,7 +45,7 @@ func (e *Engine) Confirm(ctx context.Context, c Caller, id recoup.ID, said recou
 		}
 		o.Input.Reason = reasonOf(input)
 		o.State, o.StateAt, o.StateBy, o.ConfirmedAt, o.ConfirmedBy, o.ExpiresAt = recoup.OperationRunning, now, c.Name, now, c.Name, time.Time{}
-		return o, []recoup.AuditEntry{c.Act(o.Input.Reason, now).On("errors."+o.Act, o.ID.String(), map[string]any{"errors": o.Pending()})}, nil
+		return o, []wire.AuditEntry{c.Act(o.Input.Reason, now).On("errors."+o.Act, o.ID.String(), map[string]any{"errors": o.Pending()})}, nil
 	})
 }
 
@@ -75,7 +76,7 @@ func (e *Engine) ActOnOperation(ctx context.Context, c Caller, id recoup.ID, act
 	if err != nil {
 		return recoup.Operation{}, err
 	}
-	return e.stepOperation(ctx, c, id, func(o recoup.Operation, now time.Time) (recoup.Operation, []recoup.AuditEntry, error) {
+	return e.stepOperation(ctx, c, id, func(o recoup.Operation, now time.Time) (recoup.Operation, []wire.AuditEntry, error) {
 		switch from := o.State; {
 		case act == OperationPause && from == recoup.OperationPaused, act == OperationResume && from == recoup.OperationRunning,
 			act == OperationCancel && from == recoup.OperationCancelled:
@@ -89,7 +90,7 @@ func (e *Engine) ActOnOperation(ctx context.Context, c Caller, id recoup.ID, act
 		default:
 			return o, nil, unfitOperation(&o, act)
 		}
-		return o, []recoup.AuditEntry{c.Act(reason, now).On("operation."+act, o.ID.String(), map[string]any{"act": o.Act, "left": o.Pending()})}, nil
+		return o, []wire.AuditEntry{c.Act(reason, now).On("operation."+act, o.ID.String(), map[string]any{"act": o.Act, "left": o.Pending()})}, nil
 	})
 }
 
@@ -112,7 +113,7 @@ func unfitOperation(o *recoup.Operation, act string) error {
 
 // stepOperation decides about an operation of the caller's hubs; another's is not there.
 func (e *Engine) stepOperation(ctx context.Context, c Caller, id recoup.ID, decide store.DecideOperation) (recoup.Operation, error) {
-	return e.Store.StepOperation(ctx, time.Time{}, id, func(o recoup.Operation, now time.Time) (recoup.Operation, []recoup.AuditEntry, error) {
+	return e.Store.StepOperation(ctx, time.Time{}, id, func(o recoup.Operation, now time.Time) (recoup.Operation, []wire.AuditEntry, error) {
 		if !c.Of(o.Hub) {
 			return o, nil, sqldb.ErrNotFound
 		}

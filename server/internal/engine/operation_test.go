@@ -16,6 +16,7 @@ import (
 	"github.com/recoup-dev/recoup/server/internal/store/sqldb"
 	"github.com/recoup-dev/recoup/server/internal/test/node"
 	"github.com/recoup-dev/recoup/server/internal/test/tier"
+	"github.com/recoup-dev/recoup/server/internal/wire"
 )
 
 // parkAll asks for all errors of a table to be parked.
@@ -92,7 +93,7 @@ func TestOperation(t *testing.T) {
 		if len(refused) != 2 || refused[0].ErrorID != made[1].ID || refused[0].Code != fault.CodeStaleRead {
 			w.Errorf("refused %+v", refused)
 		}
-		audit, _, err := w.DB.Audit(w.Context(), recoup.AuditFilter{Target: o.ID.String()}, store.AuditCursor{}, 10)
+		audit, _, err := w.DB.Audit(w.Context(), wire.AuditFilter{Target: o.ID.String()}, store.AuditCursor{}, 10)
 		if w.Must(err); len(audit) != 1 || audit[0].Act != "errors.park" || audit[0].Actor != "bob" || audit[0].Reason != "outage" {
 			w.Errorf("the audit has %+v", audit)
 		}

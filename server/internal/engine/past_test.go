@@ -16,6 +16,7 @@ import (
 	"github.com/recoup-dev/recoup/server/internal/lifecycle"
 	"github.com/recoup-dev/recoup/server/internal/store"
 	"github.com/recoup-dev/recoup/server/internal/store/sqldb"
+	"github.com/recoup-dev/recoup/server/internal/wire"
 )
 
 const day = 24 * time.Hour
@@ -41,7 +42,7 @@ func (w *world) imported(list ...engine.Past) []engine.Reported {
 // silent holds that nobody was notified and that no rate has counted anything.
 func (w *world) silent() {
 	w.Helper()
-	notices, _, err := w.DB.Notices(w.Context(), recoup.NoticeFilter{}, sqldb.Page{})
+	notices, _, err := w.DB.Notices(w.Context(), wire.NoticeFilter{}, sqldb.Page{})
 	w.Must(err)
 	w.Must(w.DB.FoldActivity(w.Context()))
 	counted, err := w.DB.Activity(w.Context(), store.Span{From: epoch.AddDate(-1, 0, 0), To: epoch.AddDate(1, 0, 0)})
@@ -389,7 +390,7 @@ func TestHistoryStaysSilent(t *testing.T) {
 			w.Wait(day)
 			sweep()
 		}
-		if notices, _, err := w.DB.Notices(w.Context(), recoup.NoticeFilter{}, sqldb.Page{}); err != nil || len(notices) > 0 {
+		if notices, _, err := w.DB.Notices(w.Context(), wire.NoticeFilter{}, sqldb.Page{}); err != nil || len(notices) > 0 {
 			w.Errorf("notices %+v, %v", notices, err)
 		}
 		w.Must(w.DB.FoldActivity(w.Context()))
@@ -414,7 +415,7 @@ func TestHistoryStaysSilent(t *testing.T) {
 		}
 		w.Wait(2 * day)
 		sweep()
-		notices, _, err := w.DB.Notices(w.Context(), recoup.NoticeFilter{}, sqldb.Page{})
+		notices, _, err := w.DB.Notices(w.Context(), wire.NoticeFilter{}, sqldb.Page{})
 		w.Must(err)
 		to := map[string]bool{}
 		for _, n := range notices {

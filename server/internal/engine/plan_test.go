@@ -15,6 +15,7 @@ import (
 	"github.com/recoup-dev/recoup/server/internal/lifecycle"
 	"github.com/recoup-dev/recoup/server/internal/policy"
 	"github.com/recoup-dev/recoup/server/internal/store"
+	"github.com/recoup-dev/recoup/server/internal/wire"
 )
 
 // follow puts a policy in force, as a node does before it rebases.
@@ -197,7 +198,7 @@ func TestRebaseThatTheDatabaseRefuses(t *testing.T) {
 		made := w.Report(failing(people, "e1", "NETWORK_TIMEOUT"), failing(dol, "e2", "NETWORK_TIMEOUT"), failing(people, "e3", "NETWORK_TIMEOUT"))
 		next := edited(w.T, "2.0.0", "default: RETRY\n    allowed: [RETRY, PARK, ARCHIVE]\n    blocks: true\n    because: DOL",
 			"default: IGNORE\n    allowed: [RETRY, PARK, ARCHIVE, IGNORE]\n    blocks: true\n    because: DOL")
-		_, _, err := w.DB.AddPolicy(w.Context(), recoup.PolicyVersion{Version: next.Version, Text: next.Text()}, store.Act{By: "ada", Reason: "new rules", At: w.Now()})
+		_, _, err := w.DB.AddPolicy(w.Context(), wire.PolicyVersion{Version: next.Version, Text: next.Text()}, store.Act{By: "ada", Reason: "new rules", At: w.Now()})
 		w.Must(err)
 		r := w.rebase(ada, next) // of whose tables the store does not know yet
 		if r.Moved != 2 || len(r.Kept) != 1 || r.Kept[0].Reason != store.ErrRefused.Error() || r.Kept[0].Table != dol {

@@ -14,6 +14,7 @@ import (
 	"github.com/recoup-dev/recoup/server/internal/parquet"
 	"github.com/recoup-dev/recoup/server/internal/store"
 	"github.com/recoup-dev/recoup/server/internal/store/sqldb"
+	"github.com/recoup-dev/recoup/server/internal/wire"
 )
 
 // Archive reads the files of a place. It is for one reader at a time, who closes it.
@@ -33,7 +34,7 @@ type Archive struct {
 type archiveDay struct {
 	day     time.Time
 	version int
-	file    *recoup.EventFile // nil: its manifest was not read yet
+	file    *wire.EventFile // nil: its manifest was not read yet
 }
 
 // search is what was looked for in a day.
@@ -168,7 +169,7 @@ func older(e *recoup.StoredEvent, at sqldb.Cursor) bool {
 }
 
 // mayHave says by the manifest whether a file may have what is looked for.
-func mayHave(file *recoup.EventFile, f *store.EventFilter, at sqldb.Cursor) bool {
+func mayHave(file *wire.EventFile, f *store.EventFilter, at sqldb.Cursor) bool {
 	switch {
 	case !f.From.IsZero() && file.Last.Before(f.From), !f.To.IsZero() && !file.First.Before(f.To), !at.IsZero() && file.First.After(at.At):
 		return false
@@ -177,7 +178,7 @@ func mayHave(file *recoup.EventFile, f *store.EventFilter, at sqldb.Cursor) bool
 }
 
 // search finds the newest events of a day behind a cursor.
-func (a *Archive) search(ctx context.Context, file *recoup.EventFile, f *store.EventFilter, at sqldb.Cursor) error {
+func (a *Archive) search(ctx context.Context, file *wire.EventFile, f *store.EventFilter, at sqldb.Cursor) error {
 	if err := a.open(ctx, file); err != nil {
 		return err
 	}
@@ -204,7 +205,7 @@ func (a *Archive) search(ctx context.Context, file *recoup.EventFile, f *store.E
 }
 
 // open opens a file and compares it with its manifest, once.
-func (a *Archive) open(ctx context.Context, file *recoup.EventFile) error {
+func (a *Archive) open(ctx context.Context, file *wire.EventFile) error {
 	if a.name == file.Name {
 		return nil
 	}

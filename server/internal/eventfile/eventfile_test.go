@@ -18,6 +18,7 @@ import (
 	"github.com/recoup-dev/recoup/server/internal/eventfile"
 	"github.com/recoup-dev/recoup/server/internal/store"
 	"github.com/recoup-dev/recoup/server/internal/store/sqldb"
+	"github.com/recoup-dev/recoup/server/internal/wire"
 )
 
 var day = time.Date(2026, 2, 5, 0, 0, 0, 0, time.UTC)
@@ -297,7 +298,7 @@ func TestDue(t *testing.T) {
 	t.Parallel()
 	const hour, retention = time.Hour, 90 * 24 * time.Hour
 	filed := func(rows int64, at time.Time) *store.EventFile {
-		return &store.EventFile{EventFile: recoup.EventFile{Rows: rows, WrittenAt: at}}
+		return &store.EventFile{EventFile: wire.EventFile{Rows: rows, WrittenAt: at}}
 	}
 	for _, row := range []struct {
 		name  string

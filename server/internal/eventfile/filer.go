@@ -15,6 +15,7 @@ import (
 	"github.com/recoup-dev/recoup"
 	"github.com/recoup-dev/recoup/server/internal/parquet"
 	"github.com/recoup-dev/recoup/server/internal/store"
+	"github.com/recoup-dev/recoup/server/internal/wire"
 )
 
 // Filer writes days of the ledger to a place.
@@ -27,7 +28,7 @@ type Filer struct {
 
 // Filed is what became of a day.
 type Filed struct {
-	recoup.EventFile
+	wire.EventFile
 	Changed bool // a file was written; else the place has the same one already
 }
 
@@ -70,7 +71,7 @@ func (f *Filer) File(ctx context.Context, day time.Time) (filed Filed, err error
 
 // has reports whether the last version is what was made, and still there. One with more
 // events is never replaced.
-func (f *Filer) has(ctx context.Context, last, made *recoup.EventFile) (bool, error) {
+func (f *Filer) has(ctx context.Context, last, made *wire.EventFile) (bool, error) {
 	switch {
 	case last == nil:
 		return false, nil
@@ -87,10 +88,10 @@ func (f *Filer) has(ctx context.Context, last, made *recoup.EventFile) (bool, er
 }
 
 // fill writes a day to a file and holds it against the ledger's own counts.
-func (f *Filer) fill(ctx context.Context, day time.Time, to io.Writer) (recoup.EventFile, error) {
+func (f *Filer) fill(ctx context.Context, day time.Time, to io.Writer) (wire.EventFile, error) {
 	w, err := parquet.NewWriter(to, Schema(), columnCode, columnTS, columnID)
 	if err != nil {
-		return recoup.EventFile{}, err
+		return wire.EventFile{}, err
 	}
 	var counted []recoup.CodeCount
 	var sums tally
@@ -105,12 +106,12 @@ func (f *Filer) fill(ctx context.Context, day time.Time, to io.Writer) (recoup.E
 		return write(w, e)
 	})
 	if err != nil {
-		return recoup.EventFile{}, err
+		return wire.EventFile{}, err
 	}
 	if !slices.Equal(counted, sums.codes) {
-		return recoup.EventFile{}, fmt.Errorf("%s: %w: written %v, counted %v", day.Format(time.DateOnly), ErrCounts, sums.codes, counted)
+		return wire.EventFile{}, fmt.Errorf("%s: %w: written %v, counted %v", day.Format(time.DateOnly), ErrCounts, sums.codes, counted)
 	}
-	made := recoup.EventFile{Day: day, Rows: sums.rows, Codes: sums.codes}
+	made := wire.EventFile{Day: day, Rows: sums.rows, Codes: sums.codes}
 	if sums.rows > 0 {
 		made.First, made.Last = time.UnixMicro(sums.first).UTC(), time.UnixMicro(sums.last).UTC()
 	}
@@ -140,7 +141,7 @@ func (t *tally) add(code recoup.Code, ts int64) {
 }
 
 // verify reads a file back as it is on the disk and compares it with what was written.
-func verify(file File, made *recoup.EventFile) error {
+func verify(file File, made *wire.EventFile) error {
 	sum, size, err := digest(file)
 	if err != nil {
 		return err
@@ -182,7 +183,7 @@ func digest(file io.ReadSeeker) (sum string, size int64, err error) {
 }
 
 // describe writes the manifest of a file.
-func (f *Filer) describe(ctx context.Context, made *recoup.EventFile) error {
+func (f *Filer) describe(ctx context.Context, made *wire.EventFile) error {
 	text, err := json.MarshalIndent(made, "", "  ")
 	if err != nil {
 		return err
@@ -217,7 +218,7 @@ func (f *Filer) Tidy(ctx context.Context, day time.Time) error {
 
 // newest returns the manifest of the newest version of a day, or nil, and the highest
 // version that a name of the day has.
-func newest(ctx context.Context, p Place, day time.Time) (last *recoup.EventFile, taken int, err error) {
+func newest(ctx context.Context, p Place, day time.Time) (last *wire.EventFile, taken int, err error) {
 	names, err := p.List(ctx, dayPrefix(day))
 	if err != nil {
 		return nil, 0, err
@@ -249,7 +250,7 @@ func versions(names []string) map[time.Time]int {
 // maxManifest is how large a manifest may be: it names each code once.
 const maxManifest = 4 << 20
 
-func readManifest(ctx context.Context, p Place, day time.Time, version int) (m recoup.EventFile, err error) {
+func readManifest(ctx context.Context, p Place, day time.Time, version int) (m wire.EventFile, err error) {
 	name := manifestName(fileName(day, version))
 	file, err := p.Open(ctx, name, maxManifest)
 	if errors.Is(err, ErrChecksum) {

@@ -12,11 +12,11 @@ import (
 	"strings"
 	"time"
 
-	"github.com/recoup-dev/recoup"
 	"github.com/recoup-dev/recoup/fault"
 	"github.com/recoup-dev/recoup/server/internal/access"
 	"github.com/recoup-dev/recoup/server/internal/check"
 	"github.com/recoup-dev/recoup/server/internal/store/sqldb"
+	"github.com/recoup-dev/recoup/server/internal/wire"
 )
 
 // authorize finds out who calls and whether they may.
@@ -46,7 +46,7 @@ func (s *Server) authorize(c *Call) error {
 }
 
 // Refuse says why a key may not call the route; nil: it may.
-func (r *Route) Refuse(key *recoup.Key) error {
+func (r *Route) Refuse(key *wire.Key) error {
 	if !r.permits(Role(key.Role)) {
 		return fault.New(fault.CodeInsufficientPermissions, "A key of the role %s may not do this.", key.Role).
 			With("role", key.Role).With("required_roles", r.permitted())
@@ -82,7 +82,7 @@ func (r *Route) permitted() []Role {
 }
 
 // authenticate returns the key that the request carries.
-func (s *Server) authenticate(c *Call) (*recoup.Key, error) {
+func (s *Server) authenticate(c *Call) (*wire.Key, error) {
 	hash, formed := presented(c.Request)
 	if !s.keys.knows(hash, c.Now) {
 		if err := s.admission.unkeyed(s.client(c.Request), c.Now); err != nil {
@@ -115,7 +115,7 @@ func (s *Server) authenticate(c *Call) (*recoup.Key, error) {
 
 // holder returns the valid key that a request comes with where none is needed; nil: it has none,
 // or its key could not be looked up.
-func (s *Server) holder(r *http.Request) *recoup.Key {
+func (s *Server) holder(r *http.Request) *wire.Key {
 	now := s.Now()
 	hash, formed := presented(r)
 	if !formed || !s.keys.knows(hash, now) && s.admission.unkeyed(s.client(r), now) != nil {

@@ -6,18 +6,18 @@ import (
 	"net/http"
 	"time"
 
-	"github.com/recoup-dev/recoup"
 	"github.com/recoup-dev/recoup/fault"
 	"github.com/recoup-dev/recoup/server/internal/access"
 	"github.com/recoup-dev/recoup/server/internal/lease"
 	"github.com/recoup-dev/recoup/server/internal/store"
 	"github.com/recoup-dev/recoup/server/internal/turn"
+	"github.com/recoup-dev/recoup/server/internal/wire"
 )
 
 // Call is one request to a route. Handlers use its exported fields and methods.
 type Call struct {
 	Request *http.Request
-	Key     *recoup.Key // nil: no key was needed
+	Key     *wire.Key // nil: no key was needed
 	Caller  access.Caller
 	Body    []byte
 	Now     time.Time

@@ -11,6 +11,7 @@ import (
 
 	"github.com/recoup-dev/recoup"
 	"github.com/recoup-dev/recoup/server/internal/turn"
+	"github.com/recoup-dev/recoup/server/internal/wire"
 )
 
 // TestWritesTakeTurns has no turns at all: work of a request that writes waits until the request's
@@ -22,7 +23,7 @@ func TestWritesTakeTurns(t *testing.T) {
 		a.Now = time.Now
 		serve := func(method string) (done bool, err error) {
 			c := &Call{
-				Request: httptest.NewRequest(method, "/", http.NoBody), w: httptest.NewRecorder(), Key: &recoup.Key{ID: recoup.ID{1}}, Now: time.Now(),
+				Request: httptest.NewRequest(method, "/", http.NoBody), w: httptest.NewRecorder(), Key: &wire.Key{ID: recoup.ID{1}}, Now: time.Now(),
 				route: &Route{Info: RouteInfo{Method: method}, serve: func(c *Call) (any, error) {
 					return nil, turn.Each(c.Request.Context(), 1, func(int) error { done = true; return nil })
 				}},

@@ -12,6 +12,7 @@ import (
 	"github.com/recoup-dev/recoup"
 	"github.com/recoup-dev/recoup/fault"
 	"github.com/recoup-dev/recoup/server/internal/turn"
+	"github.com/recoup-dev/recoup/server/internal/wire"
 )
 
 type checkedItem struct {
@@ -44,7 +45,7 @@ func invalidBatch(ctx context.Context, t *testing.T, turns *turn.Turns, check fu
 	body := `{"items":[{"stack":"x"}` + strings.Repeat(`,{"name":"n"}`, 999) + `]}`
 	c := &Call{
 		Request: httptest.NewRequestWithContext(ctx, http.MethodPost, "/", http.NoBody), w: httptest.NewRecorder(),
-		Key: &recoup.Key{ID: recoup.ID{1}}, Now: time.Now(), route: rt, Body: []byte(body),
+		Key: &wire.Key{ID: recoup.ID{1}}, Now: time.Now(), route: rt, Body: []byte(body),
 	}
 	v, err := a.admission.admit(c)
 	if err != nil {

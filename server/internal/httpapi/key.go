@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/recoup-dev/recoup"
+	"github.com/recoup-dev/recoup/server/internal/wire"
 )
 
 // Keys are rdb_ and 32 characters (spec 001), 160 random bits. They are valid for 90 days.
@@ -25,13 +26,13 @@ const (
 var keyAlphabet = base32.NewEncoding("abcdefghijklmnopqrstuvwxyz234567").WithPadding(base32.NoPadding)
 
 // NewKey makes a key with its secret, which no store keeps.
-func NewKey(ids *recoup.IDSource, random io.Reader, now time.Time, name string, role Role, hubs []string, life time.Duration) (recoup.Key, error) {
+func NewKey(ids *recoup.IDSource, random io.Reader, now time.Time, name string, role Role, hubs []string, life time.Duration) (wire.Key, error) {
 	var bits [20]byte
 	if _, err := io.ReadFull(random, bits[:]); err != nil {
-		return recoup.Key{}, fmt.Errorf("making a key: %w", err)
+		return wire.Key{}, fmt.Errorf("making a key: %w", err)
 	}
 	secret := keyPrefix + keyAlphabet.EncodeToString(bits[:])
-	return recoup.Key{
+	return wire.Key{
 		ID: ids.New(now), Name: name, Role: string(role), Hubs: slices.Clone(hubs),
 		Hint: secret[:keyHint], Hash: sha256.Sum256([]byte(secret)), Secret: secret, ExpiresAt: now.Add(life),
 	}, nil

@@ -13,6 +13,7 @@ import (
 	"github.com/recoup-dev/recoup/server/internal/store"
 	"github.com/recoup-dev/recoup/server/internal/store/sqldb"
 	"github.com/recoup-dev/recoup/server/internal/stream"
+	"github.com/recoup-dev/recoup/server/internal/wire"
 )
 
 // keyring remembers keys for a few seconds, so that a request costs no query. A
@@ -31,7 +32,7 @@ type keyring struct {
 }
 
 type remembered struct {
-	key   *recoup.Key
+	key   *wire.Key
 	until time.Time
 	at    time.Time // when the store said so
 	again time.Time // when the store is asked again, which could not answer; zero: it could
@@ -40,7 +41,7 @@ type remembered struct {
 // lookup is a question to the store, for all who ask it at the same time.
 type lookup struct {
 	done chan struct{}
-	key  recoup.Key
+	key  wire.Key
 	err  error
 }
 
@@ -70,7 +71,7 @@ func newKeyring(s store.KeyReader) *keyring {
 
 // find returns a key. Whoever asks for stale keys gets one that the store cannot be asked
 // for at once, as it was last known; the store is asked meanwhile.
-func (k *keyring) find(ctx context.Context, hash [32]byte, now time.Time, stale bool) (*recoup.Key, error) {
+func (k *keyring) find(ctx context.Context, hash [32]byte, now time.Time, stale bool) (*wire.Key, error) {
 	k.mu.Lock()
 	found, known := k.known[hash]
 	if known && now.Before(found.until) {
@@ -130,7 +131,7 @@ func (k *keyring) knows(hash [32]byte, now time.Time) bool {
 
 // lately returns a key as the store last knew it, if the store cannot be asked; nil: that
 // was too long ago, or it can.
-func (k *keyring) lately(hash [32]byte, now time.Time) *recoup.Key {
+func (k *keyring) lately(hash [32]byte, now time.Time) *wire.Key {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if found, known := k.known[hash]; known && found.away(now) {
@@ -222,13 +223,13 @@ var ErrKeyEnded = errors.New("httpapi: the key has ended")
 // watch returns a context that ends with the key: revoking it must end its long polls too, or a
 // claim that began before would still be handed work. leave is to be called when the caller no
 // longer waits.
-func (k *keyring) watch(ctx context.Context, key *recoup.Key, now func() time.Time) (_ context.Context, leave func()) {
+func (k *keyring) watch(ctx context.Context, key *wire.Key, now func() time.Time) (_ context.Context, leave func()) {
 	return k.watched.Watch(ctx, key.Hash, func(ctx context.Context) error { return k.check(ctx, key, now) })
 }
 
 // check returns errKeyEnded for a key that has ended or changed. A store that does not answer
 // ends nothing.
-func (k *keyring) check(ctx context.Context, watched *recoup.Key, now func() time.Time) error {
+func (k *keyring) check(ctx context.Context, watched *wire.Key, now func() time.Time) error {
 	hash := watched.Hash
 	key, err := k.store.KeyByHash(ctx, hash, true)
 	if err != nil && !errors.Is(err, sqldb.ErrNotFound) || err == nil && key.Valid(now()) && key.Role == watched.Role && slices.Equal(key.Hubs, watched.Hubs) {

@@ -7,27 +7,27 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/recoup-dev/recoup"
 	"github.com/recoup-dev/recoup/server/internal/store"
 	"github.com/recoup-dev/recoup/server/internal/store/sqldb"
+	"github.com/recoup-dev/recoup/server/internal/wire"
 )
 
 // fickle is a store that may be away, slow, or know a key no more.
 type fickle struct {
 	store.KeyReader
-	key   recoup.Key
+	key   wire.Key
 	err   error
 	takes time.Duration
 	asked int
 }
 
-func (f *fickle) KeyByHash(ctx context.Context, _ [32]byte, _ bool) (recoup.Key, error) {
+func (f *fickle) KeyByHash(ctx context.Context, _ [32]byte, _ bool) (wire.Key, error) {
 	f.asked++
 	if f.takes > 0 {
 		select {
 		case <-time.After(f.takes):
 		case <-ctx.Done():
-			return recoup.Key{}, ctx.Err()
+			return wire.Key{}, ctx.Err()
 		}
 	}
 	return f.key, f.err
@@ -42,7 +42,7 @@ func TestStaleKeys(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := &fickle{}
 		ring := newKeyring(f)
-		find := func(stale bool) (*recoup.Key, error) {
+		find := func(stale bool) (*wire.Key, error) {
 			defer synctest.Wait()
 			return ring.find(t.Context(), [32]byte{1}, time.Now(), stale)
 		}
@@ -120,7 +120,7 @@ func TestOldKeysAreLookedUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := &fickle{}
 		ring := newKeyring(f)
-		find := func() (*recoup.Key, error) { return ring.find(t.Context(), [32]byte{1}, time.Now(), false) }
+		find := func() (*wire.Key, error) { return ring.find(t.Context(), [32]byte{1}, time.Now(), false) }
 		if _, err := find(); err != nil {
 			t.Fatal(err)
 		}

@@ -8,8 +8,8 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/recoup-dev/recoup"
 	"github.com/recoup-dev/recoup/server/internal/store"
+	"github.com/recoup-dev/recoup/server/internal/wire"
 )
 
 // oneKey answers about a key, which may be revoked.
@@ -20,9 +20,9 @@ type oneKey struct {
 	asked   atomic.Int64
 }
 
-func (k *oneKey) KeyByHash(context.Context, [32]byte, bool) (recoup.Key, error) {
+func (k *oneKey) KeyByHash(context.Context, [32]byte, bool) (wire.Key, error) {
 	k.asked.Add(1)
-	key := recoup.Key{ExpiresAt: time.Now().Add(time.Hour)}
+	key := wire.Key{ExpiresAt: time.Now().Add(time.Hour)}
 	if k.revoked.Load() {
 		key.RevokedAt = time.Now()
 	}
@@ -39,7 +39,7 @@ func TestWatchLooksAtOnceWhenKeysChangeHere(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				keys := &oneKey{}
 				ring := newKeyring(keys)
-				ctx, leave := ring.watch(t.Context(), &recoup.Key{}, time.Now)
+				ctx, leave := ring.watch(t.Context(), &wire.Key{}, time.Now)
 				defer leave()
 				ring.forget() // of another key's change
 				synctest.Wait()

@@ -78,9 +78,13 @@ func Document(about Info, sets ...Set) ([]byte, error) {
 	return b, nil
 }
 
-// schemaName names a type by its own name, a generic one by its parts.
+// schemaName names a type by its own name, a generic one by its parts. A schema keeps its name
+// when its Go type is renamed.
 func schemaName(t reflect.Type, hint string) string {
 	name := huma.DefaultSchemaNamer(t, hint)
+	if published, ok := schemaNames[name]; ok {
+		return published
+	}
 	return strings.ToUpper(name[:1]) + name[1:]
 }
 

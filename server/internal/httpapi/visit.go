@@ -5,6 +5,7 @@ import (
 
 	"github.com/recoup-dev/recoup"
 	"github.com/recoup-dev/recoup/fault"
+	"github.com/recoup-dev/recoup/server/internal/wire"
 )
 
 // keyShare is which part of everything that is short one key may have.
@@ -57,7 +58,7 @@ func (g *admissionControl) admit(c *Call) (*visit, error) {
 }
 
 // keyRate takes a request from the rate of a key.
-func (g *admissionControl) keyRate(key *recoup.Key, now time.Time) error {
+func (g *admissionControl) keyRate(key *wire.Key, now time.Time) error {
 	wait := g.byKey.take(key.ID, now, 1)
 	if wait == 0 {
 		return nil

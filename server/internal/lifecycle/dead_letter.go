@@ -6,6 +6,7 @@ import (
 
 	"github.com/recoup-dev/recoup"
 	"github.com/recoup-dev/recoup/server/internal/policy"
+	"github.com/recoup-dev/recoup/server/internal/wire"
 )
 
 // The inputs of dead letters, whose errors leave by their workflow alone (spec
@@ -72,16 +73,16 @@ func (in FailAgain) apply(s *step) error {
 	e.LastFailureCode, e.Class, e.Category = f.Code, f.Class, f.Category
 	verdict := s.policy.MustPark(s.table, f.Code, f.Class, f.Category)
 	if verdict.Page {
-		s.notify(recoup.NoticePage, s.table.Owner(recoup.MaxTier))
+		s.notify(wire.NoticePaged, s.table.Owner(recoup.MaxTier))
 	}
 	e.ParkedAt, e.ParkedBy, e.ParkReason = s.now, recoup.System, cmp.Or(verdict.Reason, s.spent(f, s.table.ParkReason))
 	tier := min(max(in.Tier, e.EscalationLevel, 1), s.policy.TopTier())
 	if tier > e.EscalationLevel {
 		e.AssignedTo = ""
 	}
-	notice := recoup.NoticeParked
+	notice := wire.NoticeParked
 	if tier > 1 {
-		e.State, notice = recoup.Escalated, recoup.NoticeEscalated
+		e.State, notice = recoup.Escalated, wire.NoticeEscalated
 	}
 	s.stand(tier, cmp.Or(in.Reason, string(e.ParkReason)))
 	s.notify(notice, e.Owner())

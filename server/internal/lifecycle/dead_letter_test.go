@@ -8,6 +8,7 @@ import (
 
 	"github.com/recoup-dev/recoup"
 	"github.com/recoup-dev/recoup/server/internal/lifecycle"
+	"github.com/recoup-dev/recoup/server/internal/wire"
 )
 
 // letterKinds are the inputs that only dead letters know.
@@ -116,7 +117,7 @@ func TestFailAgainAsThePolicySays(t *testing.T) {
 		first := w.report(letters, code, "")
 		e, _ := w.must(&first, lifecycle.Replay{By: "ada"})
 		next, effects := w.must(&e, lifecycle.FailAgain{Failure: failure(code), Expires: first.ExpiresAt})
-		paged := effects.Notices.All()[0].Kind == recoup.NoticePage
+		paged := effects.Notices.All()[0].Kind == wire.NoticePaged
 		if first.ParkReason != want.reason || next.ParkReason != want.reason || paged != want.page {
 			t.Errorf("%s: first %s, then %s, paged %v", code, first.ParkReason, next.ParkReason, paged)
 		}

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/recoup-dev/recoup"
+	"github.com/recoup-dev/recoup/server/internal/wire"
 )
 
 // Decision is what [Step] decided on one error, remembered for others: it holds
@@ -170,7 +171,7 @@ func (d *Decision) archive(e *recoup.Error, now time.Time) (recoup.Error, Effect
 
 // together reports whether one digest can carry these notices for many errors.
 func together(notices []Notice) bool {
-	return !slices.ContainsFunc(notices, func(n Notice) bool { return n.Kind != recoup.NoticeUnblocked })
+	return !slices.ContainsFunc(notices, func(n Notice) bool { return n.Kind != wire.NoticeUnblocked })
 }
 
 // derived reports whether what follows from other columns is as a step leaves it.

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/recoup-dev/recoup"
+	"github.com/recoup-dev/recoup/server/internal/wire"
 )
 
 // Effects is what a step causes beside the error's next version. All of it
@@ -73,7 +74,7 @@ const (
 
 // Notice says that somebody is to be notified.
 type Notice struct {
-	Kind recoup.NoticeKind
+	Kind wire.NoticeKind
 	To   string
 }
 
@@ -87,7 +88,7 @@ type Notices struct {
 func (n *Notices) All() []Notice { return n.list[:n.n] }
 
 // notify adds a notice, once.
-func (s *step) notify(kind recoup.NoticeKind, to string) {
+func (s *step) notify(kind wire.NoticeKind, to string) {
 	n, notice := &s.effects.Notices, Notice{Kind: kind, To: to}
 	if !slices.Contains(n.All(), notice) {
 		n.list[n.n] = notice

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/recoup-dev/recoup"
+	"github.com/recoup-dev/recoup/server/internal/wire"
 )
 
 // BlockExpired is the code of the ledger event of an expiry that has unblocked an
@@ -70,7 +71,7 @@ func (Expire) apply(s *step) error {
 		return s.refuse("a worker holds it")
 	}
 	if e.Blocking {
-		s.notify(recoup.NoticeUnblocked, s.ownerOrTeam())
+		s.notify(wire.NoticeUnblocked, s.ownerOrTeam())
 		s.effects.Event = BlockExpired
 	}
 	s.archive(recoup.System, recoup.TTLExpired)
@@ -98,7 +99,7 @@ func (s *step) archive(actor string, reason recoup.ArchiveReason) {
 // dismiss notifies the operator who was paged for the error that it has ended.
 func (s *step) dismiss() {
 	if s.policy.Pages(s.table, &s.next) {
-		s.notify(recoup.NoticePageOver, s.table.Owner(recoup.MaxTier))
+		s.notify(wire.NoticePageOver, s.table.Owner(recoup.MaxTier))
 	}
 }
 

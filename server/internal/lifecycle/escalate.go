@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/recoup-dev/recoup"
+	"github.com/recoup-dev/recoup/server/internal/wire"
 )
 
 // Escalate moves a parked error up the ladder: by a person to the next tier or
@@ -37,12 +38,12 @@ func (in Escalate) apply(s *step) error {
 		return s.refuse(fmt.Sprintf("it stands on tier %d already", e.EscalationLevel))
 	}
 	if e.ReviewDueAt.After(e.RemindedAt) && !e.ReviewDueAt.After(s.now) {
-		s.notify(recoup.NoticeReviewMissed, e.Owner()) // the sweep was late, and the deadline goes
+		s.notify(wire.NoticeReviewMissed, e.Owner()) // the sweep was late, and the deadline goes
 	}
 	e.State = recoup.Escalated
 	e.AssignedTo = ""
 	s.stand(tier, s.reason)
-	s.notify(recoup.NoticeEscalated, e.EscalatedTo)
+	s.notify(wire.NoticeEscalated, e.EscalatedTo)
 	return nil
 }
 
@@ -122,10 +123,10 @@ func (Remind) apply(s *step) error {
 	}
 	due := func(t time.Time) bool { return t.After(e.RemindedAt) && !t.After(s.now) }
 	if due(e.ReviewDueAt) {
-		s.notify(recoup.NoticeReviewMissed, e.Owner())
+		s.notify(wire.NoticeReviewMissed, e.Owner())
 	}
 	if due(s.expiryNotice()) {
-		s.notify(recoup.NoticeExpiring, s.ownerOrTeam())
+		s.notify(wire.NoticeExpiring, s.ownerOrTeam())
 	}
 	e.RemindedAt = s.now
 	return nil

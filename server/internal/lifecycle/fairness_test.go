@@ -7,6 +7,7 @@ import (
 
 	"github.com/recoup-dev/recoup"
 	"github.com/recoup-dev/recoup/server/internal/lifecycle"
+	"github.com/recoup-dev/recoup/server/internal/wire"
 )
 
 // A late report of an attempt that was counted long ago takes away the lease of
@@ -88,7 +89,7 @@ func TestRepeatKeepsAMissedReview(t *testing.T) {
 	w.wait(24*time.Hour + time.Minute)
 	e, _ = w.again(&e, nil)
 	e, effects := w.must(&e, lifecycle.Remind{})
-	if n := effects.Notices.All(); len(n) != 1 || n[0].Kind != recoup.NoticeReviewMissed {
+	if n := effects.Notices.All(); len(n) != 1 || n[0].Kind != wire.NoticeReviewMissed {
 		t.Fatalf("notified %v", n)
 	}
 	e, _ = w.again(&e, nil)
@@ -114,7 +115,7 @@ func TestLateBlockIsAnnounced(t *testing.T) {
 	w.now = e.ExpiresAt.Add(-12 * time.Hour)
 	e, _ = w.must(&e, lifecycle.Park{By: "ada", Reason: "look"})
 	_, effects := w.must(&e, lifecycle.Remind{})
-	if n := effects.Notices.All(); len(n) != 1 || n[0].Kind != recoup.NoticeExpiring {
+	if n := effects.Notices.All(); len(n) != 1 || n[0].Kind != wire.NoticeExpiring {
 		t.Errorf("notified %v", n)
 	}
 }
@@ -123,7 +124,7 @@ func TestLateBlockIsAnnounced(t *testing.T) {
 func TestRuntimeBugPagesOnce(t *testing.T) {
 	pages := func(effects lifecycle.Effects) (n int) {
 		for _, notice := range effects.Notices.All() {
-			if notice.Kind == recoup.NoticePage {
+			if notice.Kind == wire.NoticePaged {
 				n++
 			}
 		}

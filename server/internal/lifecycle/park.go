@@ -5,6 +5,7 @@ import (
 
 	"github.com/recoup-dev/recoup"
 	"github.com/recoup-dev/recoup/server/internal/policy"
+	"github.com/recoup-dev/recoup/server/internal/wire"
 )
 
 // Park holds an error for a person. A reason is required.
@@ -81,13 +82,13 @@ func (s *step) park(actor string, reason recoup.ParkReason) {
 	e.NextRetryAt, e.ParkReason = time.Time{}, reason
 	if !s.table.Allows(recoup.ActionPark) {
 		e.State, e.Disposition = recoup.Active, recoup.DispositionArchive
-		s.notify(recoup.NoticeNotParked, s.table.Owner(1))
+		s.notify(wire.NoticeNotParked, s.table.Owner(1))
 		return
 	}
 	e.State, e.Disposition = recoup.Parked, recoup.DispositionParked
 	e.ParkedAt, e.ParkedBy = s.now, actor
 	s.stand(1, string(reason))
-	s.notify(recoup.NoticeParked, e.EscalatedTo)
+	s.notify(wire.NoticeParked, e.EscalatedTo)
 }
 
 // permits reports whether the error's table lets a person do k to it, the state

@@ -5,6 +5,7 @@ import (
 
 	"github.com/recoup-dev/recoup"
 	"github.com/recoup-dev/recoup/server/internal/policy"
+	"github.com/recoup-dev/recoup/server/internal/wire"
 )
 
 // Rebase judges an open error anew by another version of the policy, the one
@@ -126,7 +127,7 @@ func (s *step) restand() {
 		e.ReviewDueAt = time.Time{}
 	}
 	if e.Owner() != before {
-		s.notify(recoup.NoticeParked, e.Owner())
+		s.notify(wire.NoticeParked, e.Owner())
 	}
 }
 
@@ -144,7 +145,7 @@ func (s *step) replace(was, is policy.Effective) {
 		return
 	}
 	if is.NotifyOwner {
-		s.notify(recoup.NoticeNotParked, s.table.Owner(1))
+		s.notify(wire.NoticeNotParked, s.table.Owner(1))
 	}
 	switch {
 	case is.Action == recoup.ActionRetry && retried:
@@ -179,14 +180,14 @@ func (s *step) catchUp(from *policy.Policy) {
 	e, was := &s.next, s.current
 	past := func(t time.Time) bool { return !t.IsZero() && !t.After(e.RemindedAt) }
 	if past(e.ReviewDueAt) && !past(was.ReviewDueAt) {
-		s.notify(recoup.NoticeReviewMissed, e.Owner())
+		s.notify(wire.NoticeReviewMissed, e.Owner())
 	}
 	if from == nil {
 		from = s.policy
 	}
 	announced := was.Blocking && past(was.ExpiresAt.Add(-from.ExpiryNotice))
 	if past(s.expiryNotice()) && !announced {
-		s.notify(recoup.NoticeExpiring, s.ownerOrTeam())
+		s.notify(wire.NoticeExpiring, s.ownerOrTeam())
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"github.com/recoup-dev/recoup"
 	"github.com/recoup-dev/recoup/server/internal/lifecycle"
 	"github.com/recoup-dev/recoup/server/internal/policy"
+	"github.com/recoup-dev/recoup/server/internal/wire"
 )
 
 // unparkedLow is retried because a person wanted it: by policy it would rest.
@@ -112,7 +113,7 @@ func TestRebaseAnnouncesTheExpiry(t *testing.T) {
 		_, effects := w.rebase(&e, row.to.With(nil, "retry", "categories", "TRANSIENT", "window"))
 		notified := 0
 		for _, n := range effects.Notices.All() {
-			if n.Kind == recoup.NoticeExpiring {
+			if n.Kind == wire.NoticeExpiring {
 				notified++
 			}
 		}

@@ -9,6 +9,7 @@ import (
 	"github.com/recoup-dev/recoup"
 	"github.com/recoup-dev/recoup/server/internal/lifecycle"
 	"github.com/recoup-dev/recoup/server/internal/policy"
+	"github.com/recoup-dev/recoup/server/internal/wire"
 )
 
 // version returns the default policy under another name, with one value of its
@@ -53,7 +54,7 @@ func TestRebase(t *testing.T) {
 		owner       string
 		ttl         time.Duration
 		max         int
-		notice      recoup.NoticeKind
+		notice      wire.NoticeKind
 	}
 	noPark := version([]any{"RETRY", "ARCHIVE"}, "tables", dol, "allowed")
 	pending := func(w *world) recoup.Error { return w.report(dol, "NETWORK_TIMEOUT", "") }

@@ -7,6 +7,7 @@ import (
 	"github.com/recoup-dev/recoup/fault"
 	"github.com/recoup-dev/recoup/server/internal/fingerprint"
 	"github.com/recoup-dev/recoup/server/internal/policy"
+	"github.com/recoup-dev/recoup/server/internal/wire"
 )
 
 // Report records a failure. It makes a new error, which takes the place of the
@@ -179,10 +180,10 @@ func (in Report) born(s *step, effective policy.Effective, severity recoup.Sever
 // the reason to park instead of retrying, if its family of failures gives one.
 func (s *step) place(effective policy.Effective, failure Failure, spent recoup.ParkReason) {
 	if effective.Page {
-		s.notify(recoup.NoticePage, s.table.Owner(recoup.MaxTier))
+		s.notify(wire.NoticePaged, s.table.Owner(recoup.MaxTier))
 	}
 	if effective.NotifyOwner {
-		s.notify(recoup.NoticeNotParked, s.table.Owner(1))
+		s.notify(wire.NoticeNotParked, s.table.Owner(1))
 	}
 	switch effective.Action {
 	case recoup.ActionRetry:

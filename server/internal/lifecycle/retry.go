@@ -6,6 +6,7 @@ import (
 
 	"github.com/recoup-dev/recoup"
 	"github.com/recoup-dev/recoup/server/internal/policy"
+	"github.com/recoup-dev/recoup/server/internal/wire"
 )
 
 // Succeed is a worker's word that the retry worked.
@@ -79,7 +80,7 @@ func (s *step) countAttempt(result Kind, failure Failure) (spent recoup.ParkReas
 		spent = verdict.Reason
 		e.Class, e.Category = failure.Class, failure.Category // an unpark buys what it has become
 		if verdict.Page {
-			s.notify(recoup.NoticePage, s.table.Owner(recoup.MaxTier))
+			s.notify(wire.NoticePaged, s.table.Owner(recoup.MaxTier))
 		}
 	}
 	return spent

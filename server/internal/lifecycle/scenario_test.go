@@ -6,6 +6,7 @@ import (
 
 	"github.com/recoup-dev/recoup"
 	"github.com/recoup-dev/recoup/server/internal/lifecycle"
+	"github.com/recoup-dev/recoup/server/internal/wire"
 )
 
 // Where policies meet: what becomes of a first report under the default policy,
@@ -20,7 +21,7 @@ func TestFirstReport(t *testing.T) {
 		reason      recoup.ParkReason
 		max         int
 		delay       time.Duration // to the first retry
-		notice      recoup.NoticeKind
+		notice      wire.NoticeKind
 	}
 	for _, row := range []struct {
 		name     string
@@ -172,7 +173,7 @@ func TestFailureThatIsNoLongerRetryable(t *testing.T) {
 		}
 		paged := false
 		for _, n := range effects.Notices.All() {
-			paged = paged || n.Kind == recoup.NoticePage && n.To == "platform-team"
+			paged = paged || n.Kind == wire.NoticePaged && n.To == "platform-team"
 		}
 		if paged != row.page {
 			t.Errorf("%s: paged %v", row.code, paged)

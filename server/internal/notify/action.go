@@ -3,8 +3,8 @@ package notify
 import (
 	"slices"
 
-	"github.com/recoup-dev/recoup"
 	"github.com/recoup-dev/recoup/server/internal/policy"
+	"github.com/recoup-dev/recoup/server/internal/wire"
 )
 
 // wants says which kind of channel a notice is for by its nature: one that pages is
@@ -13,9 +13,9 @@ func (l *outgoing) wants(u policy.Urgency) Kind {
 	if u == policy.Page {
 		return PagerDuty
 	}
-	if l.Kind == recoup.NoticeAlert || l.Kind == recoup.NoticeAlertResolved {
+	if l.Kind == wire.NoticeAlert || l.Kind == wire.NoticeAlertResolved {
 		for _, line := range readBody(l.body).Alerts {
-			if line.Action == recoup.SlackAlert {
+			if line.Action == wire.SlackAlert {
 				return Slack
 			}
 		}
@@ -44,7 +44,7 @@ func (d *Dispatcher) only(rules *policy.Notifications, kind Kind) string {
 
 // reach says where a team is notified of something that is for a kind of channel, as
 // the policy's routes and the node's channels have it.
-func (d *Dispatcher) reach(rules *policy.Notifications, team string, kind recoup.NoticeKind, u policy.Urgency, wants Kind) []string {
+func (d *Dispatcher) reach(rules *policy.Notifications, team string, kind wire.NoticeKind, u policy.Urgency, wants Kind) []string {
 	names := rules.Channels(team, kind, u)
 	if only := d.only(rules, wants); only != "" {
 		names = append(slices.Clone(names), only)
@@ -54,7 +54,7 @@ func (d *Dispatcher) reach(rules *policy.Notifications, team string, kind recoup
 
 // Unreached is an action whose notices to some teams are only logged.
 type Unreached struct {
-	Action recoup.AlertAction
+	Action wire.AlertAction
 	Teams  []string
 }
 
@@ -67,16 +67,16 @@ func (d *Dispatcher) Unreached() []Unreached {
 		wants, u := PagerDuty, policy.Page
 		teams := []string{p.PlatformHub.Team}
 		switch rule.Action {
-		case recoup.SlackAlert:
+		case wire.SlackAlert:
 			wants, u = Slack, policy.Warning
-		case recoup.PagePlatformOnCall:
-		case recoup.PageOnCall:
+		case wire.PagePlatformOnCall:
+		case wire.PageOnCall:
 			teams = leads(p, rule)
 		default:
 			continue
 		}
 		for _, team := range teams {
-			if !slices.ContainsFunc(d.reach(&p.Notifications, team, recoup.NoticeAlert, u, wants), d.speaks) {
+			if !slices.ContainsFunc(d.reach(&p.Notifications, team, wire.NoticeAlert, u, wants), d.speaks) {
 				list = addUnreached(list, rule.Action, team)
 			}
 		}
@@ -85,7 +85,7 @@ func (d *Dispatcher) Unreached() []Unreached {
 }
 
 // addUnreached adds a team to those of an action, once.
-func addUnreached(list []Unreached, action recoup.AlertAction, team string) []Unreached {
+func addUnreached(list []Unreached, action wire.AlertAction, team string) []Unreached {
 	i := slices.IndexFunc(list, func(x Unreached) bool { return x.Action == action })
 	if i < 0 {
 		i, list = len(list), append(list, Unreached{Action: action})

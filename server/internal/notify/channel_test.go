@@ -14,6 +14,7 @@ import (
 	"github.com/recoup-dev/recoup"
 	"github.com/recoup-dev/recoup/server/internal/notify"
 	"github.com/recoup-dev/recoup/server/internal/policy"
+	"github.com/recoup-dev/recoup/server/internal/wire"
 )
 
 // epoch is when the tests begin.
@@ -44,7 +45,7 @@ func config(name string, kind notify.Kind, values ...string) notify.Config {
 // sample is a message about an error.
 func sample() *notify.Message {
 	return &notify.Message{
-		ID: recoup.ID{1}, Kind: recoup.NoticePage, To: "platform-team", Urgency: policy.Page, At: epoch(), Title: "1 error that an operator has to look at now", Count: 1,
+		ID: recoup.ID{1}, Kind: wire.NoticePaged, To: "platform-team", Urgency: policy.Page, At: epoch(), Title: "1 error that an operator has to look at now", Count: 1,
 		Items: []notify.Item{{
 			NoticeID: recoup.ID{1}, Key: "PAGE:platform-team:outreach.dol_errors:RUNTIME_BUG", Link: "https://recoup.example.com/console/errors/x", ErrorID: recoup.ID{2},
 			Table: "outreach.dol_errors", Hub: "dol-filings", Code: "RUNTIME_BUG", Severity: "HIGH", Tier: 1, Blocking: true, Deadline: epoch().Add(time.Hour),

@@ -13,6 +13,7 @@ import (
 	"github.com/recoup-dev/recoup/server/internal/policy"
 	"github.com/recoup-dev/recoup/server/internal/store"
 	"github.com/recoup-dev/recoup/server/internal/store/sqldb"
+	"github.com/recoup-dev/recoup/server/internal/wire"
 )
 
 // maxItems is how many things one message lists. Errors beyond are counted and not
@@ -116,11 +117,11 @@ func (c *composer) digest(ctx context.Context, n *outgoing, d *store.Digest, sho
 }
 
 // listing is the command that lists what a digest counts.
-func listing(kind recoup.NoticeKind, table string) string {
+func listing(kind wire.NoticeKind, table string) string {
 	switch kind {
-	case recoup.NoticeUnblocked:
+	case wire.NoticeUnblocked:
 		return "recoup errors list --archived --table " + table
-	case recoup.NoticeReviewMissed:
+	case wire.NoticeReviewMissed:
 		return "recoup errors list --parked --table " + table
 	}
 	return "recoup errors list --table " + table
@@ -151,9 +152,9 @@ func (c *composer) error(ctx context.Context, n *outgoing) (Item, error) {
 		}
 	}
 	switch n.Kind {
-	case recoup.NoticeExpiring:
+	case wire.NoticeExpiring:
 		item.Deadline = e.ExpiresAt
-	case recoup.NoticeParked, recoup.NoticeEscalated, recoup.NoticeReviewMissed, recoup.NoticePage:
+	case wire.NoticeParked, wire.NoticeEscalated, wire.NoticeReviewMissed, wire.NoticePaged:
 		item.Deadline = e.ReviewDueAt
 	}
 	return item, nil
@@ -164,8 +165,8 @@ func (c *composer) error(ctx context.Context, n *outgoing) (Item, error) {
 // the matter is not over, and the end of one has a key of its own.
 func (c *composer) key(ctx context.Context, n *outgoing, e *recoup.Error) (string, error) {
 	kind := n.Kind
-	if kind == recoup.NoticePageOver {
-		kind = recoup.NoticePage
+	if kind == wire.NoticePageOver {
+		kind = wire.NoticePaged
 		open, err := c.paged(ctx, e)
 		if open || err != nil {
 			return "ended:" + e.ID.String(), err
@@ -199,7 +200,7 @@ func (c *composer) paged(ctx context.Context, e *recoup.Error) (bool, error) {
 // turn if it is. Why a person escalated it stays behind the link.
 func letterHint(n *outgoing, e *recoup.Error) string {
 	look := "recoup dead-letters show " + e.ID.String()
-	if n.Kind == recoup.NoticeEscalated && e.EscalationReason == store.EngineeringReview {
+	if n.Kind == wire.NoticeEscalated && e.EscalationReason == store.EngineeringReview {
 		return store.EngineeringReview + "; " + look
 	}
 	return look
@@ -219,7 +220,7 @@ func (c *composer) other(n *outgoing, b *body) Item {
 	if b.Job != "" {
 		item.Key, item.Job = "job:"+clean(b.Job), clean(b.Job)
 		behind := time.Duration(max(b.Lag, b.Silent, 0)) * time.Second
-		if n.Kind == recoup.NoticeJobLate && behind > 0 {
+		if n.Kind == wire.NoticeJobLate && behind > 0 {
 			item.Since = n.CreatedAt.Add(-behind)
 		}
 	}

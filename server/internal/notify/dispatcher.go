@@ -13,6 +13,7 @@ import (
 	"github.com/recoup-dev/recoup/server/internal/policy"
 	"github.com/recoup-dev/recoup/server/internal/store"
 	"github.com/recoup-dev/recoup/server/internal/store/sqldb"
+	"github.com/recoup-dev/recoup/server/internal/wire"
 )
 
 // Store is what the dispatcher needs of a store.
@@ -113,14 +114,14 @@ func (d *Dispatcher) Wait() { d.work.Wait() }
 type group struct {
 	channel string
 	to      string
-	kind    recoup.NoticeKind
+	kind    wire.NoticeKind
 	urgency policy.Urgency
 }
 
 // sort hands over messages that may have been sent before as they are. Of the rest it
 // puts off what belongs into a later digest, passes on what goes to several channels,
 // and groups what is left.
-func (d *Dispatcher) sort(ctx context.Context, now time.Time, list []recoup.Notice) error {
+func (d *Dispatcher) sort(ctx context.Context, now time.Time, list []wire.Notice) error {
 	rules := &d.o.Policy().Notifications
 	var done []store.Delivery
 	var order []group

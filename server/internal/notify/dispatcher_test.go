@@ -15,6 +15,7 @@ import (
 	"github.com/recoup-dev/recoup/server/internal/notify"
 	"github.com/recoup-dev/recoup/server/internal/store"
 	"github.com/recoup-dev/recoup/server/internal/store/sqldb"
+	"github.com/recoup-dev/recoup/server/internal/wire"
 )
 
 const dol = "outreach.dol_errors"
@@ -80,7 +81,7 @@ func TestSeveralChannels(t *testing.T) {
 		w.run()
 		w.got(w.chat, 2)
 		w.got(w.pager, 1)
-		if left := w.pending(1)[0]; left.Kind != recoup.NoticeParked {
+		if left := w.pending(1)[0]; left.Kind != wire.NoticeParked {
 			t.Errorf("%+v is left", left)
 		}
 	})
@@ -93,11 +94,11 @@ func TestAlertEnds(t *testing.T) {
 		w := newWorld(t, db)
 		const line = `{"alert_id":"01900000-0000-7000-8000-00000000000%d","rule":"blocking-errors","severity":"CRITICAL","condition":"blocking_errors > 100","value":150,"since":"2026-02-02T08:00:00Z","notified":1}`
 		one, two := fmt.Sprintf(line, 1), fmt.Sprintf(line, 2)
-		w.enqueue(notice(recoup.NoticeAlert, "platform-team", `{"page":true,"alerts":[`+one+`,`+two+`]}`))
+		w.enqueue(notice(wire.NoticeAlert, "platform-team", `{"page":true,"alerts":[`+one+`,`+two+`]}`))
 		w.run()
-		w.enqueue(notice(recoup.NoticeAlertResolved, "platform-team", `{"page":true,"alerts":[`+one+`]}`))
+		w.enqueue(notice(wire.NoticeAlertResolved, "platform-team", `{"page":true,"alerts":[`+one+`]}`))
 		w.run()
-		w.enqueue(notice(recoup.NoticeAlert, "platform-team", `{"alerts":[`+one+`]}`)) // which wakes nobody
+		w.enqueue(notice(wire.NoticeAlert, "platform-team", `{"alerts":[`+one+`]}`)) // which wakes nobody
 		w.run()
 		var acts []string
 		for _, e := range pagerEvents(t, w.pager) {
@@ -120,11 +121,11 @@ func TestChannelDown(t *testing.T) {
 	onBoth(t, func(t *testing.T, db database) {
 		w := newWorld(t, db)
 		w.hook.now(status(http.StatusBadGateway))
-		w.enqueue(notice(recoup.NoticeEscalated, "dol-filings-lead", ""))
+		w.enqueue(notice(wire.NoticeEscalated, "dol-filings-lead", ""))
 		var before time.Duration
 		start := w.Now()
 		for i := range 8 {
-			w.enqueue(notice(recoup.NoticeEscalated, "dol-filings-team", ""))
+			w.enqueue(notice(wire.NoticeEscalated, "dol-filings-team", ""))
 			w.run()
 			w.got(w.chat, i+1)
 			n := w.pending(1)[0]
@@ -157,13 +158,13 @@ func TestSlowChannel(t *testing.T) {
 		w := newWorld(t, db)
 		release := make(chan struct{})
 		w.hook.now(func(http.ResponseWriter, *http.Request) { <-release })
-		w.enqueue(notice(recoup.NoticeEscalated, "dol-filings-lead", ""))
+		w.enqueue(notice(wire.NoticeEscalated, "dol-filings-lead", ""))
 		if err := w.d.Run(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 		<-w.hook.signal
 		for range 3 {
-			w.enqueue(notice(recoup.NoticeEscalated, "dol-filings-team", ""))
+			w.enqueue(notice(wire.NoticeEscalated, "dol-filings-team", ""))
 			if err := w.d.Run(t.Context()); err != nil {
 				t.Fatal(err)
 			}
@@ -181,14 +182,14 @@ func TestCircuit(t *testing.T) {
 	onBoth(t, func(t *testing.T, db database) {
 		w := newWorld(t, db)
 		w.hook.now(status(http.StatusInternalServerError))
-		var list []recoup.Notice
+		var list []wire.Notice
 		for range 1500 {
-			list = append(list, notice(recoup.NoticeEscalated, "dol-filings-lead", ""))
+			list = append(list, notice(wire.NoticeEscalated, "dol-filings-lead", ""))
 		}
 		w.enqueue(list...)
 		w.run()
 		w.got(w.hook, 3)
-		if s := state(w.d, "hook"); s.State != recoup.ChannelFailing || s.Until.IsZero() || s.Sent != 0 || s.Failed != 300 || s.Undelivered != 1500 {
+		if s := state(w.d, "hook"); s.State != wire.ChannelFailing || s.Until.IsZero() || s.Sent != 0 || s.Failed != 300 || s.Undelivered != 1500 {
 			t.Errorf("the channel is %+v", s)
 		}
 		w.hook.now(nil)
@@ -198,20 +199,20 @@ func TestCircuit(t *testing.T) {
 			t.Errorf("%d requests for 1500 notices", n)
 		}
 		w.pending(0)
-		if s := state(w.d, "hook"); s.State != recoup.ChannelUp || s.Sent != 1500 || s.Queued != 0 || s.GivenUp != 0 || s.Undelivered != 0 {
+		if s := state(w.d, "hook"); s.State != wire.ChannelUp || s.Sent != 1500 || s.Queued != 0 || s.GivenUp != 0 || s.Undelivered != 0 {
 			t.Errorf("the channel is %+v", s)
 		}
 	})
 }
 
 // state returns the state of a channel.
-func state(d *notify.Dispatcher, name string) recoup.Channel {
+func state(d *notify.Dispatcher, name string) wire.Channel {
 	for _, c := range d.Channels() {
 		if c.Name == name {
 			return c
 		}
 	}
-	return recoup.Channel{}
+	return wire.Channel{}
 }
 
 // TestRetryAfter wants a channel that asks for patience to be left alone for so long.
@@ -219,10 +220,10 @@ func TestRetryAfter(t *testing.T) {
 	onBoth(t, func(t *testing.T, db database) {
 		w := newWorld(t, db)
 		w.chat.next(status(http.StatusTooManyRequests, "Retry-After", "120"))
-		w.enqueue(notice(recoup.NoticeEscalated, "dol-filings-team", ""))
+		w.enqueue(notice(wire.NoticeEscalated, "dol-filings-team", ""))
 		start := w.Now()
 		w.run()
-		w.enqueue(notice(recoup.NoticeExpiring, "dol-filings-team", ""))
+		w.enqueue(notice(wire.NoticeExpiring, "dol-filings-team", ""))
 		w.run()
 		w.got(w.chat, 1)
 		w.WaitUntil(start.Add(119 * time.Second))
@@ -241,19 +242,19 @@ func TestGivenUp(t *testing.T) {
 	onBoth(t, func(t *testing.T, db database) {
 		w := newWorld(t, db)
 		w.chat.next(status(http.StatusBadRequest))
-		w.enqueue(notice(recoup.NoticeEscalated, "dol-filings-team", ""))
+		w.enqueue(notice(wire.NoticeEscalated, "dol-filings-team", ""))
 		w.run()
 		w.pending(0)
 		if s := state(w.d, "chat"); s.GivenUp != 1 {
 			t.Errorf("the channel is %+v", s)
 		}
 		w.hook.now(status(http.StatusServiceUnavailable))
-		w.enqueue(notice(recoup.NoticeEscalated, "dol-filings-lead", ""))
+		w.enqueue(notice(wire.NoticeEscalated, "dol-filings-lead", ""))
 		w.Wait(48 * time.Hour) // nobody runs
 		if tries := w.exhaust(); tries != 10 {
 			t.Errorf("an old notice was given up after %d tries, want 10", tries)
 		}
-		w.enqueue(notice(recoup.NoticeEscalated, "dol-filings-lead", ""))
+		w.enqueue(notice(wire.NoticeEscalated, "dol-filings-lead", ""))
 		start := w.Now()
 		w.exhaust()
 		if age := w.Now().Sub(start); age < 24*time.Hour || age > 25*time.Hour {
@@ -291,8 +292,8 @@ func TestCrash(t *testing.T) {
 		w := newWorld(t, db)
 		died := errors.New("died")
 		broken := &faulty{Store: db, finish: func(context.Context, time.Time, []store.Delivery) (int, error) { return 0, died }}
-		w.enqueue(notice(recoup.NoticeEscalated, "dol-filings-lead", ""), notice(recoup.NoticeEscalated, "dol-filings-lead", ""),
-			notice(recoup.NoticePage, "platform-team", ""))
+		w.enqueue(notice(wire.NoticeEscalated, "dol-filings-lead", ""), notice(wire.NoticeEscalated, "dol-filings-lead", ""),
+			notice(wire.NoticePaged, "platform-team", ""))
 		dying := w.dispatcher(broken)
 		if err := dying.Run(t.Context()); !errors.Is(err, died) {
 			t.Fatalf("got %v", err)
@@ -320,12 +321,12 @@ func TestResend(t *testing.T) {
 	onBoth(t, func(t *testing.T, db database) {
 		w := newWorld(t, db)
 		w.chat.next(status(http.StatusBadRequest))
-		w.enqueue(notice(recoup.NoticePage, "platform-team", ""))
+		w.enqueue(notice(wire.NoticePaged, "platform-team", ""))
 		w.run()
 		w.got(w.pager, 1)
 		w.got(w.chat, 1)
 		w.pending(0)
-		list, _, err := db.Notices(t.Context(), recoup.NoticeFilter{State: recoup.NoticeGivenUp}, sqldb.Page{})
+		list, _, err := db.Notices(t.Context(), wire.NoticeFilter{State: wire.NoticeGivenUp}, sqldb.Page{})
 		if err != nil || len(list) != 1 || list[0].LastError != "chat: answered with status 400" {
 			t.Fatalf("given up are %+v, %v", list, err)
 		}
@@ -345,7 +346,7 @@ func TestStop(t *testing.T) {
 	onBoth(t, func(t *testing.T, db database) {
 		w := newWorld(t, db)
 		w.hook.now(hang)
-		w.enqueue(notice(recoup.NoticeEscalated, "dol-filings-lead", ""))
+		w.enqueue(notice(wire.NoticeEscalated, "dol-filings-lead", ""))
 		ctx, stop := context.WithCancel(t.Context())
 		if err := w.d.Run(ctx); err != nil {
 			t.Fatal(err)
@@ -356,7 +357,7 @@ func TestStop(t *testing.T) {
 		if n := w.pending(1)[0]; n.Attempts != 1 || n.DueAt.Sub(w.Now()) != 2*time.Minute {
 			t.Errorf("it is left as %+v", n)
 		}
-		if s := state(w.d, "hook"); s.Failed != 0 || s.State != recoup.ChannelUp {
+		if s := state(w.d, "hook"); s.Failed != 0 || s.State != wire.ChannelUp {
 			t.Errorf("a stop counts against the channel: %+v", s)
 		}
 		w.hook.now(nil)
@@ -372,13 +373,13 @@ func TestStop(t *testing.T) {
 func TestManyNodes(t *testing.T) {
 	onBoth(t, func(t *testing.T, db database) {
 		w := newWorld(t, db)
-		var list []recoup.Notice
+		var list []wire.Notice
 		for i := range 600 {
 			to := "dol-filings-lead"
 			if i%2 == 1 {
 				to = "platform-team"
 			}
-			list = append(list, notice(recoup.NoticePage, to, ""))
+			list = append(list, notice(wire.NoticePaged, to, ""))
 		}
 		w.enqueue(list...)
 		nodes := []*notify.Dispatcher{w.d, w.dispatcher(db), w.dispatcher(db)}
@@ -425,7 +426,7 @@ func TestManyNodes(t *testing.T) {
 func TestRate(t *testing.T) {
 	onBoth(t, func(t *testing.T, db database) {
 		w := newWorld(t, db)
-		for _, kind := range []recoup.NoticeKind{recoup.NoticeEscalated, recoup.NoticeExpiring, recoup.NoticeUnblocked, recoup.NoticeReviewMissed} {
+		for _, kind := range []wire.NoticeKind{wire.NoticeEscalated, wire.NoticeExpiring, wire.NoticeUnblocked, wire.NoticeReviewMissed} {
 			w.enqueue(notice(kind, "dol-filings-team", ""))
 		}
 		start := w.Now()
@@ -447,11 +448,11 @@ func TestRate(t *testing.T) {
 func TestMissingChannel(t *testing.T) {
 	onBoth(t, func(t *testing.T, db database) {
 		w := newWorld(t, db)
-		if got := state(w.d, "carrier-pigeon"); got.State != recoup.ChannelMissing || !got.Down() {
+		if got := state(w.d, "carrier-pigeon"); got.State != wire.ChannelMissing || !got.Down() {
 			t.Errorf("it is %+v", got)
 		}
 		for range 3 {
-			w.enqueue(notice(recoup.NoticeEscalated, "company-target-team", ""))
+			w.enqueue(notice(wire.NoticeEscalated, "company-target-team", ""))
 			w.run()
 		}
 		w.pending(0)

@@ -9,9 +9,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/recoup-dev/recoup"
 	"github.com/recoup-dev/recoup/server/internal/notify"
 	"github.com/recoup-dev/recoup/server/internal/policy"
+	"github.com/recoup-dev/recoup/server/internal/wire"
 )
 
 // TestWebhookSignature verifies as a receiver would, which knows the secret and the
@@ -54,7 +54,7 @@ func TestPagerDuty(t *testing.T) {
 		t.Fatal(err)
 	}
 	over := sample()
-	over.Kind = recoup.NoticeAlertResolved
+	over.Kind = wire.NoticeAlertResolved
 	if err := c.Send(t.Context(), over); err != nil {
 		t.Fatal(err)
 	}

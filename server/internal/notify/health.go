@@ -8,11 +8,12 @@ import (
 
 	"github.com/recoup-dev/recoup"
 	"github.com/recoup-dev/recoup/server/internal/store"
+	"github.com/recoup-dev/recoup/server/internal/wire"
 )
 
 // health is how a channel does since the node started. Its lane guards it.
 type health struct {
-	seen recoup.Channel
+	seen wire.Channel
 
 	// owed are notices and messages that failed and were not delivered since.
 	owed map[recoup.ID]debt
@@ -59,7 +60,7 @@ func (h *health) settle(list []outgoing) {
 }
 
 // report returns the state of the channel.
-func (l *lane) report(now time.Time) recoup.Channel {
+func (l *lane) report(now time.Time) wire.Channel {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	maps.DeleteFunc(l.owed, func(_ recoup.ID, d debt) bool { return now.After(d.until) })
@@ -70,11 +71,11 @@ func (l *lane) report(now time.Time) recoup.Channel {
 	}
 	switch {
 	case c.Failures >= trust:
-		c.State = recoup.ChannelFailing
+		c.State = wire.ChannelFailing
 	case c.Failures > 0:
-		c.State = recoup.ChannelRetrying
+		c.State = wire.ChannelRetrying
 	default:
-		c.State = recoup.ChannelUp
+		c.State = wire.ChannelUp
 	}
 	if now.Before(l.closed) {
 		c.Until = l.closed
@@ -84,18 +85,18 @@ func (l *lane) report(now time.Time) recoup.Channel {
 
 // Channels returns the state of the node's channels, and of those that the policy names
 // and the node does not have, sorted by name.
-func (d *Dispatcher) Channels() []recoup.Channel {
-	var list []recoup.Channel
+func (d *Dispatcher) Channels() []wire.Channel {
+	var list []wire.Channel
 	now := d.o.Tools.Now()
 	for _, l := range d.lanes {
 		list = append(list, l.report(now))
 	}
 	for _, name := range d.o.Policy().Notifications.Named() {
 		if d.lanes[name] == nil {
-			list = append(list, recoup.Channel{Name: name, State: recoup.ChannelMissing})
+			list = append(list, wire.Channel{Name: name, State: wire.ChannelMissing})
 		}
 	}
-	slices.SortFunc(list, func(a, b recoup.Channel) int { return strings.Compare(a.Name, b.Name) })
+	slices.SortFunc(list, func(a, b wire.Channel) int { return strings.Compare(a.Name, b.Name) })
 	return list
 }
 

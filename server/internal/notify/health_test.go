@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/recoup-dev/recoup"
+	"github.com/recoup-dev/recoup/server/internal/wire"
 )
 
 // TestHealth wants it known since when a channel fails, why, and what waits for it; and
@@ -13,18 +14,18 @@ import (
 func TestHealth(t *testing.T) {
 	onBoth(t, func(t *testing.T, db database) {
 		w := newWorld(t, db)
-		if c := state(w.d, "hook"); c.State != recoup.ChannelUp || c.Kind != "webhook" || !c.LastSuccessAt.IsZero() {
+		if c := state(w.d, "hook"); c.State != wire.ChannelUp || c.Kind != "webhook" || !c.LastSuccessAt.IsZero() {
 			t.Errorf("at first it is %+v", c)
 		}
 		w.hook.now(status(http.StatusBadGateway))
-		w.enqueue(notice(recoup.NoticeEscalated, "dol-filings-lead", ""))
+		w.enqueue(notice(wire.NoticeEscalated, "dol-filings-lead", ""))
 		first := w.Now()
 		for i := range 3 {
 			w.run()
 			c := state(w.d, "hook")
-			want := recoup.ChannelRetrying
+			want := wire.ChannelRetrying
 			if i == 2 {
-				want = recoup.ChannelFailing
+				want = wire.ChannelFailing
 			}
 			if c.State != want || c.Failures != i+1 || !c.FailingSince.Equal(first) || !c.LastFailureAt.Equal(w.Now()) || c.LastFailure != "answered with status 502" || c.Undelivered != 1 {
 				t.Errorf("after %d failures since %v it is %+v", i+1, first, c)
@@ -35,7 +36,7 @@ func TestHealth(t *testing.T) {
 		if err := w.d.Test(t.Context(), "hook", "ada", recoup.ID{9}); err != nil {
 			t.Fatal(err)
 		}
-		if c := state(w.d, "hook"); c.State != recoup.ChannelUp || !c.FailingSince.IsZero() || c.LastFailure == "" || !c.LastSuccessAt.Equal(w.Now()) || c.Undelivered != 1 {
+		if c := state(w.d, "hook"); c.State != wire.ChannelUp || !c.FailingSince.IsZero() || c.LastFailure == "" || !c.LastSuccessAt.Equal(w.Now()) || c.Undelivered != 1 {
 			t.Errorf("once a test is accepted it is %+v", c)
 		}
 		w.run()
@@ -51,7 +52,7 @@ func TestDeliveredElsewhere(t *testing.T) {
 	onBoth(t, func(t *testing.T, db database) {
 		w := newWorld(t, db)
 		w.hook.now(status(http.StatusBadGateway))
-		w.enqueue(notice(recoup.NoticeEscalated, "dol-filings-lead", ""))
+		w.enqueue(notice(wire.NoticeEscalated, "dol-filings-lead", ""))
 		w.run()
 		w.hook.now(nil)
 		w.WaitUntil(w.pending(1)[0].DueAt)

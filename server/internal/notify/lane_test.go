@@ -4,8 +4,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/recoup-dev/recoup"
 	"github.com/recoup-dev/recoup/server/internal/policy"
+	"github.com/recoup-dev/recoup/server/internal/wire"
 )
 
 // A channel that already has as much as it can send refuses the next batch. The batch is tried
@@ -28,14 +28,14 @@ func TestLaneIsBounded(t *testing.T) {
 // Notices of a kind that is digested wait for the end of their interval. Pages, and notices that
 // were sent to one channel by hand, do not wait.
 func TestDigestAt(t *testing.T) {
-	rules := &policy.Notifications{Digests: map[recoup.NoticeKind]time.Duration{recoup.NoticeParked: 15 * time.Minute}}
+	rules := &policy.Notifications{Digests: map[wire.NoticeKind]time.Duration{wire.NoticeParked: 15 * time.Minute}}
 	at := time.Date(2026, 2, 2, 9, 1, 0, 0, time.UTC)
 	parked := outgoing{}
-	parked.Kind, parked.CreatedAt = recoup.NoticeParked, at
+	parked.Kind, parked.CreatedAt = wire.NoticeParked, at
 	toOne := parked
 	toOne.channel = "chat"
 	escalated := parked
-	escalated.Kind = recoup.NoticeEscalated
+	escalated.Kind = wire.NoticeEscalated
 	for name, c := range map[string]struct {
 		notice  outgoing
 		urgency policy.Urgency

@@ -13,6 +13,7 @@ import (
 	"github.com/recoup-dev/recoup/server/internal/notify"
 	"github.com/recoup-dev/recoup/server/internal/policy"
 	"github.com/recoup-dev/recoup/server/internal/store"
+	"github.com/recoup-dev/recoup/server/internal/wire"
 )
 
 // few is a store that hands out few notices at a time, as one does while others claim.
@@ -21,7 +22,7 @@ type few struct {
 	limit int
 }
 
-func (f few) ClaimNotices(ctx context.Context, now time.Time, lease time.Duration, _ int) ([]recoup.Notice, error) {
+func (f few) ClaimNotices(ctx context.Context, now time.Time, lease time.Duration, _ int) ([]wire.Notice, error) {
 	return f.Store.ClaimNotices(ctx, now, lease, f.limit)
 }
 
@@ -85,7 +86,7 @@ func (w *world) arrived(want int, receivers ...*receiver) {
 func TestMessageIsTakenOverWhole(t *testing.T) {
 	onBoth(t, func(t *testing.T, db database) {
 		w := newWorld(t, db)
-		two := []recoup.Notice{notice(recoup.NoticeEscalated, "dol-filings-lead", ""), notice(recoup.NoticeEscalated, "dol-filings-lead", "")}
+		two := []wire.Notice{notice(wire.NoticeEscalated, "dol-filings-lead", ""), notice(wire.NoticeEscalated, "dol-filings-lead", "")}
 		w.enqueue(two...)
 		w.send(w.dispatcher(dying(db)))
 		w.got(w.hook, 1)
@@ -136,9 +137,9 @@ func TestMessageIsGivenUpWhole(t *testing.T) {
 	onBoth(t, func(t *testing.T, db database) {
 		w := newWorld(t, db)
 		w.hook.now(status(http.StatusServiceUnavailable))
-		w.enqueue(notice(recoup.NoticeEscalated, "dol-filings-lead", ""))
+		w.enqueue(notice(wire.NoticeEscalated, "dol-filings-lead", ""))
 		w.Wait(12 * time.Hour)
-		w.enqueue(notice(recoup.NoticeEscalated, "dol-filings-lead", ""))
+		w.enqueue(notice(wire.NoticeEscalated, "dol-filings-lead", ""))
 		start := w.Now()
 		w.exhaust()
 		if age := w.Now().Sub(start); age < 24*time.Hour || age > 25*time.Hour {
@@ -170,7 +171,7 @@ func TestMessageAndRoutes(t *testing.T) {
 				w := newWorld(t, db)
 				w.reroute("  default: [{channel: hook}]\n")
 				w.hook.next(status(http.StatusServiceUnavailable))
-				w.enqueue(notice(recoup.NoticeEscalated, "somebody", ""), notice(recoup.NoticeEscalated, "somebody", ""))
+				w.enqueue(notice(wire.NoticeEscalated, "somebody", ""), notice(wire.NoticeEscalated, "somebody", ""))
 				w.run()
 				w.got(w.hook, 1)
 				w.reroute(row.routes)
@@ -213,7 +214,7 @@ func TestMessagesStayApart(t *testing.T) {
 		w := newWorld(t, db)
 		w.hook.now(status(http.StatusBadGateway))
 		for range 8 { // the channel is left alone after the third
-			w.enqueue(notice(recoup.NoticeEscalated, "dol-filings-lead", ""), notice(recoup.NoticeEscalated, "dol-filings-lead", ""))
+			w.enqueue(notice(wire.NoticeEscalated, "dol-filings-lead", ""), notice(wire.NoticeEscalated, "dol-filings-lead", ""))
 			w.run()
 			w.Wait(time.Millisecond)
 		}
@@ -236,7 +237,7 @@ func TestPassedOnWholly(t *testing.T) {
 	onBoth(t, func(t *testing.T, db database) {
 		w := newWorld(t, db)
 		w.reroute("  default: [{channel: hook}, {channel: second}]\n")
-		w.enqueue(notice(recoup.NoticeEscalated, "somebody", ""))
+		w.enqueue(notice(wire.NoticeEscalated, "somebody", ""))
 		if err := w.dispatcher(dying(db)).Run(t.Context()); !errors.Is(err, errDied) {
 			t.Fatalf("got %v", err)
 		}

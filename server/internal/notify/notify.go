@@ -17,6 +17,7 @@ import (
 
 	"github.com/recoup-dev/recoup"
 	"github.com/recoup-dev/recoup/server/internal/policy"
+	"github.com/recoup-dev/recoup/server/internal/wire"
 )
 
 // Channel is a way to notify somebody. Send returns nil once the other
@@ -59,21 +60,21 @@ func failureOf(err error) *Failure {
 
 // Message is what a channel sends: one notice, or several of one kind to one team.
 type Message struct {
-	ID      recoup.ID         `json:"id"` // of one of its notices; the same whenever they are sent again
-	Kind    recoup.NoticeKind `json:"kind"`
-	To      string            `json:"to"`
-	Urgency policy.Urgency    `json:"urgency"`
-	At      time.Time         `json:"at"` // when the first of them arose
-	Title   string            `json:"title"`
-	Count   int               `json:"count"`          // of notices
-	Items   []Item            `json:"items"`          // what they are about
-	More    int               `json:"more,omitempty"` // items that the list leaves out
-	Test    bool              `json:"test,omitempty"` // somebody tries the channel
+	ID      recoup.ID       `json:"id"` // of one of its notices; the same whenever they are sent again
+	Kind    wire.NoticeKind `json:"kind"`
+	To      string          `json:"to"`
+	Urgency policy.Urgency  `json:"urgency"`
+	At      time.Time       `json:"at"` // when the first of them arose
+	Title   string          `json:"title"`
+	Count   int             `json:"count"`          // of notices
+	Items   []Item          `json:"items"`          // what they are about
+	More    int             `json:"more,omitempty"` // items that the list leaves out
+	Test    bool            `json:"test,omitempty"` // somebody tries the channel
 }
 
 // Ends reports whether the message says that something is over.
 func (m *Message) Ends() bool {
-	return m.Kind == recoup.NoticeAlertResolved || m.Kind == recoup.NoticeJobRecovered || m.Kind == recoup.NoticePageOver
+	return m.Kind == wire.NoticeAlertResolved || m.Kind == wire.NoticeJobRecovered || m.Kind == wire.NoticePageOver
 }
 
 // Item is one thing that a message is about: an error, an alert or a job. None of

@@ -7,21 +7,22 @@ import (
 
 	"github.com/recoup-dev/recoup"
 	"github.com/recoup-dev/recoup/server/internal/store"
+	"github.com/recoup-dev/recoup/server/internal/wire"
 )
 
 // before says what a channel must have been sent before it is sent a kind: the
 // beginning before the end; empty: nothing. A job that is late again is the same
 // matter as before, so that there the end comes before the next beginning, too.
-func before(kind recoup.NoticeKind) recoup.NoticeKind {
+func before(kind wire.NoticeKind) wire.NoticeKind {
 	switch kind {
-	case recoup.NoticePageOver:
-		return recoup.NoticePage
-	case recoup.NoticeAlertResolved:
-		return recoup.NoticeAlert
-	case recoup.NoticeJobRecovered:
-		return recoup.NoticeJobLate
-	case recoup.NoticeJobLate:
-		return recoup.NoticeJobRecovered
+	case wire.NoticePageOver:
+		return wire.NoticePaged
+	case wire.NoticeAlertResolved:
+		return wire.NoticeAlert
+	case wire.NoticeJobRecovered:
+		return wire.NoticeJobLate
+	case wire.NoticeJobLate:
+		return wire.NoticeJobRecovered
 	}
 	return ""
 }
@@ -85,7 +86,7 @@ func (l *lane) hold(ctx context.Context, now time.Time, b *batch) ([]store.Deliv
 
 // waits returns what waits for the channel of a kind, by matter. If there is more
 // than can be looked at, all have to wait.
-func (l *lane) waits(ctx context.Context, kind recoup.NoticeKind, b *batch) (waits map[string]wait, all bool, err error) {
+func (l *lane) waits(ctx context.Context, kind wire.NoticeKind, b *batch) (waits map[string]wait, all bool, err error) {
 	var errors []recoup.ID
 	for i := range b.list {
 		if id := b.list[i].ErrorID; !id.IsZero() {
@@ -121,7 +122,7 @@ func (l *lane) waits(ctx context.Context, kind recoup.NoticeKind, b *batch) (wai
 func (l *outgoing) waitsFor(waits map[string]wait) (due time.Time, must bool) {
 	for _, matter := range l.matters() {
 		w, waiting := waits[matter]
-		if !waiting || w.since.After(l.arose()) || l.Kind == recoup.NoticeJobLate && !w.since.Before(l.arose()) {
+		if !waiting || w.since.After(l.arose()) || l.Kind == wire.NoticeJobLate && !w.since.Before(l.arose()) {
 			continue
 		}
 		if must = true; w.due.After(due) {

@@ -6,13 +6,14 @@ import (
 
 	"github.com/recoup-dev/recoup"
 	"github.com/recoup-dev/recoup/server/internal/policy"
+	"github.com/recoup-dev/recoup/server/internal/wire"
 )
 
 // outgoing is a notice on its way. The outbox has one row and one fate per notice, so
 // one that goes to several channels is passed on: a copy for each is put into the
 // outbox, and from then on each copy waits, fails and is given up by itself.
 type outgoing struct {
-	recoup.Notice
+	wire.Notice
 	body    recoup.JSON // what the notice says
 	channel string      // of a copy: where it goes; empty: the policy says
 	first   time.Time   // of a copy: when what it is a copy of arose
@@ -52,7 +53,7 @@ type copied struct {
 	Body    json.RawMessage `json:"body,omitempty"`
 }
 
-func read(n recoup.Notice) outgoing {
+func read(n wire.Notice) outgoing {
 	l := outgoing{Notice: n, body: n.Body}
 	if c, ok := unwrap(n.Body); ok {
 		l.body, l.channel, l.first = recoup.JSON(c.Body), c.Channel, c.At
@@ -65,7 +66,7 @@ func read(n recoup.Notice) outgoing {
 
 // Public is a notice as it is shown: with its state and, if it is a copy, where it goes,
 // what it is a copy of and what that says.
-func Public(n recoup.Notice) recoup.Notice {
+func Public(n wire.Notice) wire.Notice {
 	n.State = n.Outcome()
 	if c, ok := unwrap(n.Body); ok {
 		n.Channel, n.CopyOf, n.Body = c.Channel, c.CopyOf, recoup.JSON(c.Body)
@@ -79,7 +80,7 @@ func unwrap(body recoup.JSON) (c copied, ok bool) {
 }
 
 // copies returns the notice for each of several channels.
-func (l *outgoing) copies(channels []string) (list []recoup.Notice, err error) {
+func (l *outgoing) copies(channels []string) (list []wire.Notice, err error) {
 	for _, channel := range channels {
 		c, err := l.copy(channel)
 		if err != nil {
@@ -91,20 +92,20 @@ func (l *outgoing) copies(channels []string) (list []recoup.Notice, err error) {
 }
 
 // copy returns the notice for one channel.
-func (l *outgoing) copy(channel string) (recoup.Notice, error) {
+func (l *outgoing) copy(channel string) (wire.Notice, error) {
 	c := copied{Channel: channel, CopyOf: l.ID, At: l.CreatedAt}
 	if l.body != "" {
 		c.Body = json.RawMessage(l.body)
 	}
 	body, err := json.Marshal(c)
-	return recoup.Notice{
+	return wire.Notice{
 		Kind: l.Kind, To: l.To, ErrorID: l.ErrorID, Key: "copy:" + l.ID.String() + ":" + channel, Body: recoup.JSON(body),
 	}, err
 }
 
 // urgency says how urgent a notice is: as its kind, or more if it says so itself.
 func (l *outgoing) urgency() policy.Urgency {
-	if (l.Kind == recoup.NoticeAlert || l.Kind == recoup.NoticeAlertResolved) && readBody(l.body).Page {
+	if (l.Kind == wire.NoticeAlert || l.Kind == wire.NoticeAlertResolved) && readBody(l.body).Page {
 		return policy.Page
 	}
 	return policy.UrgencyOf(l.Kind)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/recoup-dev/recoup"
 	"github.com/recoup-dev/recoup/server/internal/lifecycle"
+	"github.com/recoup-dev/recoup/server/internal/wire"
 )
 
 // An incident that errors have opened is resolved when the last of them has ended:
@@ -61,12 +62,12 @@ func TestBeginningsComeFirst(t *testing.T) {
 			func(w *world) { w.Resolve(w.pending(2)[0].ErrorID) },
 		},
 		"alert": {
-			func(w *world) { w.enqueue(notice(recoup.NoticeAlert, "platform-team", alert)) },
-			func(w *world) { w.enqueue(notice(recoup.NoticeAlertResolved, "platform-team", alert)) },
+			func(w *world) { w.enqueue(notice(wire.NoticeAlert, "platform-team", alert)) },
+			func(w *world) { w.enqueue(notice(wire.NoticeAlertResolved, "platform-team", alert)) },
 		},
 		"job": {
-			func(w *world) { w.enqueue(notice(recoup.NoticeJobLate, "platform-team", `{"job":"sweep"}`)) },
-			func(w *world) { w.enqueue(notice(recoup.NoticeJobRecovered, "platform-team", `{"job":"sweep"}`)) },
+			func(w *world) { w.enqueue(notice(wire.NoticeJobLate, "platform-team", `{"job":"sweep"}`)) },
+			func(w *world) { w.enqueue(notice(wire.NoticeJobRecovered, "platform-team", `{"job":"sweep"}`)) },
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -99,15 +100,15 @@ func TestBeginningsComeFirst(t *testing.T) {
 func TestJobLateAgain(t *testing.T) {
 	onBoth(t, func(t *testing.T, db database) {
 		w := newWorld(t, db)
-		enqueue := func(kind recoup.NoticeKind) {
+		enqueue := func(kind wire.NoticeKind) {
 			w.enqueue(notice(kind, "platform-team", `{"job":"sweep"}`))
 			w.run()
 			w.Wait(time.Microsecond)
 		}
-		enqueue(recoup.NoticeJobLate)
+		enqueue(wire.NoticeJobLate)
 		w.pager.next(status(http.StatusInternalServerError))
-		enqueue(recoup.NoticeJobRecovered)
-		enqueue(recoup.NoticeJobLate)
+		enqueue(wire.NoticeJobRecovered)
+		enqueue(wire.NoticeJobLate)
 		for range 20 {
 			w.Wait(10 * time.Second)
 			w.run()

@@ -8,8 +8,8 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/recoup-dev/recoup"
 	"github.com/recoup-dev/recoup/server/internal/policy"
+	"github.com/recoup-dev/recoup/server/internal/wire"
 )
 
 // pagerDutyURL takes events of the Events API v2.
@@ -121,7 +121,7 @@ func pagerSeverity(m *Message, it *Item) string {
 	switch {
 	case m.Test:
 		return "info"
-	case it.Severity == string(recoup.AlertCritical):
+	case it.Severity == string(wire.AlertCritical):
 		return "critical"
 	case m.Urgency == policy.Page:
 		return "error"

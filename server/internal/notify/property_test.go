@@ -14,6 +14,7 @@ import (
 	"github.com/recoup-dev/recoup"
 	"github.com/recoup-dev/recoup/server/internal/notify"
 	"github.com/recoup-dev/recoup/server/internal/store/sqldb"
+	"github.com/recoup-dev/recoup/server/internal/wire"
 )
 
 // sections are routes and digests that take turns.
@@ -43,7 +44,7 @@ func drawMoments(t *rapid.T) []moment {
 
 // happen lets one moment come to pass.
 func (w *world) happen(m moment) {
-	kinds := []recoup.NoticeKind{recoup.NoticeEscalated, recoup.NoticeExpiring}
+	kinds := []wire.NoticeKind{wire.NoticeEscalated, wire.NoticeExpiring}
 	switch m.what {
 	case "new":
 		for i := range m.n {
@@ -144,10 +145,10 @@ func (w *world) twice(since time.Time, r *receiver) (twice []string) {
 }
 
 // since returns the notices since a time.
-func (w *world) since(start time.Time) (list []recoup.Notice) {
+func (w *world) since(start time.Time) (list []wire.Notice) {
 	w.T.Helper()
 	for page := (sqldb.Page{Limit: sqldb.MaxPage}); ; {
-		part, next, err := w.db.Notices(w.T.Context(), recoup.NoticeFilter{}, page)
+		part, next, err := w.db.Notices(w.T.Context(), wire.NoticeFilter{}, page)
 		if err != nil {
 			w.T.Fatal(err)
 		}

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/recoup-dev/recoup"
+	"github.com/recoup-dev/recoup/server/internal/wire"
 )
 
 // The notification of a replay that stopped itself says why, what is left, and
@@ -14,7 +14,7 @@ func TestReplayStopped(t *testing.T) {
 	onBoth(t, func(t *testing.T, db database) {
 		w := newWorld(t, db)
 		const id = "0198c0de-0000-7000-8000-000000000001"
-		w.enqueue(notice(recoup.NoticeReplayStopped, "platform-team",
+		w.enqueue(notice(wire.NoticeReplayStopped, "platform-team",
 			`{"replay_id":"`+id+`","why":"the same class came back: 1 of 1 results of the ramp stage canary","members":10000,"left":9999,"created_by":"ada@example.com"}`))
 		w.run()
 		w.pending(0)

@@ -13,6 +13,7 @@ import (
 	"github.com/recoup-dev/recoup"
 	"github.com/recoup-dev/recoup/internal/redact/redacttest"
 	"github.com/recoup-dev/recoup/server/internal/lifecycle"
+	"github.com/recoup-dev/recoup/server/internal/wire"
 )
 
 // TestNothingPrivate plants secrets and people wherever an error and a notice have
@@ -38,11 +39,11 @@ func TestNothingPrivate(t *testing.T) {
 			}
 			w.ReportAll(failures...)
 			for _, to := range []string{"platform-team", "platform-lead", "dol-filings-lead", "company-target-team"} {
-				w.enqueue(notice(recoup.NoticeAlert, to, `{"page":true,"alerts":[`+strings.Join(lines, ",")+`],"message":`+jobs[0]+`}`))
+				w.enqueue(notice(wire.NoticeAlert, to, `{"page":true,"alerts":[`+strings.Join(lines, ",")+`],"message":`+jobs[0]+`}`))
 			}
 			for _, text := range jobs {
-				w.enqueue(notice(recoup.NoticePolicyRefused, "platform-lead", `{"problem":`+text+`,"in_force":"1.0.0"}`),
-					notice(recoup.NoticeJobLate, "dol-filings-lead", `{"job":`+text+`,"lag_seconds":90}`))
+				w.enqueue(notice(wire.NoticePolicyRefused, "platform-lead", `{"problem":`+text+`,"in_force":"1.0.0"}`),
+					notice(wire.NoticeJobLate, "dol-filings-lead", `{"job":`+text+`,"lag_seconds":90}`))
 			}
 		}
 		w.run()

@@ -8,8 +8,8 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"github.com/recoup-dev/recoup"
 	"github.com/recoup-dev/recoup/internal/redact"
+	"github.com/recoup-dev/recoup/server/internal/wire"
 )
 
 // maxText is the longest that a name from outside is repeated.
@@ -42,41 +42,41 @@ func short(s string, n int) string {
 }
 
 // title says what a message is about, in a few words.
-func title(kind recoup.NoticeKind, count int) string {
+func title(kind wire.NoticeKind, count int) string {
 	n, s := strconv.Itoa(count), "s"
 	if count == 1 {
 		s = ""
 	}
 	switch kind {
-	case recoup.NoticeParked:
+	case wire.NoticeParked:
 		return n + " error" + s + " parked, waiting for you"
-	case recoup.NoticeNotParked:
+	case wire.NoticeNotParked:
 		return n + " error" + s + " should be looked at, in a table that parks nothing"
-	case recoup.NoticeEscalated:
+	case wire.NoticeEscalated:
 		return n + " error" + s + " escalated to you"
-	case recoup.NoticeReviewMissed:
+	case wire.NoticeReviewMissed:
 		return n + " error" + s + " not reviewed in time"
-	case recoup.NoticeExpiring:
+	case wire.NoticeExpiring:
 		return n + " blocking error" + s + " about to expire"
-	case recoup.NoticeUnblocked:
+	case wire.NoticeUnblocked:
 		return n + " error" + s + " expired and unblocked"
-	case recoup.NoticePage:
+	case wire.NoticePaged:
 		return n + " error" + s + " that an operator has to look at now"
-	case recoup.NoticePageOver:
+	case wire.NoticePageOver:
 		return n + " error" + s + " ended that an operator was called for"
-	case recoup.NoticeAlert:
+	case wire.NoticeAlert:
 		return n + " alert" + s + " firing"
-	case recoup.NoticeAlertResolved:
+	case wire.NoticeAlertResolved:
 		return n + " alert" + s + " resolved"
-	case recoup.NoticeJobLate:
+	case wire.NoticeJobLate:
 		return n + " job" + s + " behind"
-	case recoup.NoticeJobRecovered:
+	case wire.NoticeJobRecovered:
 		return n + " job" + s + " caught up"
-	case recoup.NoticePolicyRefused:
+	case wire.NoticePolicyRefused:
 		return "a changed policy was refused, the old one stays in force"
-	case recoup.NoticeReplayStopped:
+	case wire.NoticeReplayStopped:
 		return n + " replay" + s + " stopped, waiting for you"
-	case recoup.NoticeAdopted:
+	case wire.NoticeAdopted:
 		return "the rows of an adopted table are governed"
 	}
 	return n + " notice" + s + " of the kind " + clean(string(kind))

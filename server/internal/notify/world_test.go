@@ -16,6 +16,7 @@ import (
 	"github.com/recoup-dev/recoup/server/internal/store/sqldb"
 	"github.com/recoup-dev/recoup/server/internal/test/conformance"
 	"github.com/recoup-dev/recoup/server/internal/test/node"
+	"github.com/recoup-dev/recoup/server/internal/wire"
 )
 
 type database interface {
@@ -128,19 +129,19 @@ func (w *world) run() {
 }
 
 // enqueue adds notices to the outbox that no error causes.
-func (w *world) enqueue(list ...recoup.Notice) {
+func (w *world) enqueue(list ...wire.Notice) {
 	w.T.Helper()
 	if _, err := w.db.AddNotices(w.T.Context(), w.Now(), list); err != nil {
 		w.T.Fatal(err)
 	}
 }
 
-func notice(kind recoup.NoticeKind, to, body string) recoup.Notice {
-	return recoup.Notice{Kind: kind, To: to, Body: recoup.JSON(body)}
+func notice(kind wire.NoticeKind, to, body string) wire.Notice {
+	return wire.Notice{Kind: kind, To: to, Body: recoup.JSON(body)}
 }
 
 // pending says how many notices must wait, and returns them.
-func (w *world) pending(want int) []recoup.Notice {
+func (w *world) pending(want int) []wire.Notice {
 	w.T.Helper()
 	list, err := w.db.PendingNotices(w.T.Context(), sqldb.MaxPage)
 	if err != nil {

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/recoup-dev/recoup"
+	"github.com/recoup-dev/recoup/server/internal/wire"
 )
 
 // Metric is something the node measures, and where it turns amber (spec 000,
@@ -77,8 +77,8 @@ type Alert struct {
 	Repeat   time.Duration // while it holds the notification is repeated so often
 	Per      Scope
 	Hub      string // empty: every hub
-	Severity recoup.AlertSeverity
-	Action   recoup.AlertAction
+	Severity wire.AlertSeverity
+	Action   wire.AlertAction
 }
 
 // Comparison is how an alert compares its metric with its value.

@@ -4,7 +4,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/recoup-dev/recoup"
+	"github.com/recoup-dev/recoup/server/internal/wire"
 )
 
 func (c *checker) checkMetrics() {
@@ -39,10 +39,10 @@ func (c *checker) checkAlerts() {
 		if f.Hub != "" && f.Per != "" && f.Per != PerHub {
 			c.add(c.doc.at(path(at, "hub")...), "the rule is counted per %s, expected per: hub where it names one", f.Per)
 		}
-		if f.Action == recoup.SwitchProvider && f.Per != "" && f.Per != PerProvider {
+		if f.Action == wire.SwitchProvider && f.Per != "" && f.Per != PerProvider {
 			c.add(c.doc.at(path(at, "action")...), "there is no provider to switch from, expected per: provider")
 		}
-		if f.Action == recoup.NotifyHubTeam && f.Per != "" && f.Per != PerHub {
+		if f.Action == wire.NotifyHubTeam && f.Per != "" && f.Per != PerHub {
 			c.add(c.doc.at(path(at, "action")...), "there is no hub to notify, expected per: hub")
 		}
 	}

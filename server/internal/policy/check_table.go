@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/recoup-dev/recoup"
+	"github.com/recoup-dev/recoup/server/internal/wire"
 )
 
 func (c *checker) checkTables() {
@@ -96,7 +97,7 @@ func (c *checker) checkSource(name string, t *fileTable) {
 			c.add(at("encrypted", itoa(i)), "%s is among the details, which are not encrypted, expected it in one of the lists", column)
 		}
 	}
-	if c.endless(t) && recoup.SourceRules(t.Source).Removes() {
+	if c.endless(t) && wire.SourceRules(t.Source).Removes() {
 		c.addEndless(t.TTL, at("at_end"), "errors of %s never end, expected keep for their rows", name)
 	}
 	if t.Blocks && t.Source.DeadLetters {

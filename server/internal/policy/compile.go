@@ -8,6 +8,7 @@ import (
 	"github.com/recoup-dev/recoup"
 	"github.com/recoup-dev/recoup/fault"
 	"github.com/recoup-dev/recoup/retry"
+	"github.com/recoup-dev/recoup/server/internal/wire"
 )
 
 // defaultEntityColumn names the entity in tables that have no name for it.
@@ -136,7 +137,7 @@ func (c *compiler) table(name string, f fileTable) *Table {
 		BlocksWhy:      f.Because,
 		DeadLetter:     f.DeadLetters,
 		ParkReason:     f.ParkReason,
-		Source:         recoup.SourceRules(f.Source),
+		Source:         wire.SourceRules(f.Source),
 		hub:            c.hub(f.Hub),
 		overrides:      &Overrides{},
 	}

@@ -5,8 +5,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/recoup-dev/recoup"
 	"github.com/recoup-dev/recoup/retry"
+	"github.com/recoup-dev/recoup/server/internal/wire"
 )
 
 // DescribeSchedule says in words how long the waits of a schedule are.
@@ -60,9 +60,9 @@ func (t *Table) DescribeSource() string {
 		parts = append(parts, "makes dead letters of a queue's jobs when their errors are parked")
 	}
 	switch t.Source.AtEnd {
-	case recoup.SourceMove:
+	case wire.SourceMove:
 		parts = append(parts, "moves the row with its error into the archive")
-	case recoup.SourceDelete:
+	case wire.SourceDelete:
 		parts = append(parts, "deletes the row when the archive has kept its error for "+FormatDuration(t.Retention))
 	}
 	return strings.Join(parts, "; ")

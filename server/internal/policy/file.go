@@ -6,6 +6,7 @@ import (
 
 	"github.com/recoup-dev/recoup"
 	"github.com/recoup-dev/recoup/retry"
+	"github.com/recoup-dev/recoup/server/internal/wire"
 )
 
 // file is the policy file as it is written. Its keys are described in
@@ -86,10 +87,10 @@ type fileTable struct {
 }
 
 type fileSource struct {
-	Details     []string         `json:"details"`
-	Encrypted   []string         `json:"encrypted"`
-	AtEnd       recoup.SourceEnd `json:"at_end"`
-	DeadLetters bool             `json:"dead_letters"`
+	Details     []string       `json:"details"`
+	Encrypted   []string       `json:"encrypted"`
+	AtEnd       wire.SourceEnd `json:"at_end"`
+	DeadLetters bool           `json:"dead_letters"`
 }
 
 type fileCode struct {
@@ -194,15 +195,15 @@ type fileAlerts struct {
 }
 
 type fileRule struct {
-	Name     string               `json:"name"`
-	When     string               `json:"when"`
-	Window   duration             `json:"window"`
-	For      duration             `json:"for"`
-	Repeat   duration             `json:"repeat"`
-	Per      Scope                `json:"per"`
-	Hub      string               `json:"hub"`
-	Severity recoup.AlertSeverity `json:"severity"`
-	Action   recoup.AlertAction   `json:"action"`
+	Name     string             `json:"name"`
+	When     string             `json:"when"`
+	Window   duration           `json:"window"`
+	For      duration           `json:"for"`
+	Repeat   duration           `json:"repeat"`
+	Per      Scope              `json:"per"`
+	Hub      string             `json:"hub"`
+	Severity wire.AlertSeverity `json:"severity"`
+	Action   wire.AlertAction   `json:"action"`
 }
 
 // fileProviders is a group of providers: a mapping, or only its members.
@@ -221,15 +222,15 @@ func (p *fileProviders) UnmarshalJSON(b []byte) error {
 }
 
 type fileNotifications struct {
-	Default []fileRoute                    `json:"default"`
-	Teams   map[string][]fileRoute         `json:"teams"`
-	Digests map[recoup.NoticeKind]duration `json:"digests"`
+	Default []fileRoute                  `json:"default"`
+	Teams   map[string][]fileRoute       `json:"teams"`
+	Digests map[wire.NoticeKind]duration `json:"digests"`
 }
 
 type fileRoute struct {
-	Channel string              `json:"channel"`
-	From    Urgency             `json:"from"`
-	Kinds   []recoup.NoticeKind `json:"kinds"`
+	Channel string            `json:"channel"`
+	From    Urgency           `json:"from"`
+	Kinds   []wire.NoticeKind `json:"kinds"`
 }
 
 type fileRequests struct {

@@ -14,6 +14,7 @@ import (
 	"github.com/recoup-dev/recoup/server/internal/alert"
 	"github.com/recoup-dev/recoup/server/internal/lifecycle"
 	"github.com/recoup-dev/recoup/server/internal/policy"
+	"github.com/recoup-dev/recoup/server/internal/wire"
 )
 
 // Another value of a key changes what the program does: the life of errors, their explanation, the
@@ -53,7 +54,7 @@ func behaviour(t *testing.T, p *policy.Policy) string {
 		seen = append(seen, a)
 	}
 	for _, team := range []string{"platform-team", "dol-filings-team"} {
-		for _, kind := range recoup.NoticeKinds() {
+		for _, kind := range wire.NoticeKinds() {
 			seen = append(seen, p.Notifications.Channels(team, kind, policy.UrgencyOf(kind)))
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"github.com/recoup-dev/recoup"
 	"github.com/recoup-dev/recoup/retry"
 	"github.com/recoup-dev/recoup/server/internal/policy"
+	"github.com/recoup-dev/recoup/server/internal/wire"
 )
 
 func TestMetrics(t *testing.T) { // spec 000, 11.1
@@ -34,26 +35,26 @@ func TestMetrics(t *testing.T) { // spec 000, 11.1
 }
 
 func TestAlerts(t *testing.T) {
-	const warning, high, critical = recoup.AlertWarning, recoup.AlertHigh, recoup.AlertCritical
+	const warning, high, critical = wire.AlertWarning, wire.AlertHigh, wire.AlertCritical
 	rows := []policy.Alert{
 		// spec 000, 11.2
-		{Name: "error-rate", Metric: "error_rate", Value: 0.05, Window: day, Per: "hub", Severity: warning, Action: recoup.NotifyHubTeam},
-		{Name: "error-rate-high", Metric: "error_rate", Value: 0.10, Window: day, Per: "hub", Severity: high, Action: recoup.PageOnCall},
-		{Name: "park-rate", Metric: "park_rate", Value: 0.20, Window: day, Per: "hub", Severity: warning, Action: recoup.ReviewParkQueue},
-		{Name: "parked-errors", Metric: "parked_errors", Value: 1000, Per: "platform", Severity: high, Action: recoup.EscalateToPlatform},
-		{Name: "blocking-errors", Metric: "blocking_errors", Value: 100, Per: "platform", Severity: critical, Action: recoup.PagePlatformOnCall},
+		{Name: "error-rate", Metric: "error_rate", Value: 0.05, Window: day, Per: "hub", Severity: warning, Action: wire.NotifyHubTeam},
+		{Name: "error-rate-high", Metric: "error_rate", Value: 0.10, Window: day, Per: "hub", Severity: high, Action: wire.PageOnCall},
+		{Name: "park-rate", Metric: "park_rate", Value: 0.20, Window: day, Per: "hub", Severity: warning, Action: wire.ReviewParkQueue},
+		{Name: "parked-errors", Metric: "parked_errors", Value: 1000, Per: "platform", Severity: high, Action: wire.EscalateToPlatform},
+		{Name: "blocking-errors", Metric: "blocking_errors", Value: 100, Per: "platform", Severity: critical, Action: wire.PagePlatformOnCall},
 		// spec 000, 11.1: thresholds that 11.2 has no rule for
-		{Name: "retry-exhaustion", Metric: "retry_exhaustion_rate", Value: 0.30, Window: day, Per: "hub", Severity: warning, Action: recoup.NotifyHubTeam},
-		{Name: "ttl-utilization", Metric: "average_ttl_utilization", Value: 0.80, Per: "hub", Severity: warning, Action: recoup.NotifyHubTeam},
-		{Name: "escalation-rate", Metric: "escalation_rate", Value: 0.10, Window: day, Per: "hub", Severity: warning, Action: recoup.NotifyHubTeam},
+		{Name: "retry-exhaustion", Metric: "retry_exhaustion_rate", Value: 0.30, Window: day, Per: "hub", Severity: warning, Action: wire.NotifyHubTeam},
+		{Name: "ttl-utilization", Metric: "average_ttl_utilization", Value: 0.80, Per: "hub", Severity: warning, Action: wire.NotifyHubTeam},
+		{Name: "escalation-rate", Metric: "escalation_rate", Value: 0.10, Window: day, Per: "hub", Severity: warning, Action: wire.NotifyHubTeam},
 		// spec 001, Alert Thresholds
-		{Name: "request-error-rate", Metric: "request_error_rate", Value: 0.05, Window: 5 * time.Minute, Per: "service", Severity: warning, Action: recoup.SlackAlert},
-		{Name: "database-errors", Metric: "database_errors", Value: 10, Window: time.Minute, Per: "platform", Severity: high, Action: recoup.PageOnCall},
-		{Name: "external-service-down", Metric: "external_service_errors", Value: 20, Window: 5 * time.Minute, Per: "provider", Severity: high, Action: recoup.SwitchProvider},
+		{Name: "request-error-rate", Metric: "request_error_rate", Value: 0.05, Window: 5 * time.Minute, Per: "service", Severity: warning, Action: wire.SlackAlert},
+		{Name: "database-errors", Metric: "database_errors", Value: 10, Window: time.Minute, Per: "platform", Severity: high, Action: wire.PageOnCall},
+		{Name: "external-service-down", Metric: "external_service_errors", Value: 20, Window: 5 * time.Minute, Per: "provider", Severity: high, Action: wire.SwitchProvider},
 		// spec 000, 9.1
-		{Name: "dol-park-threshold", Metric: "parked_today", Value: 50, Per: "hub", Hub: "dol-filings", Severity: warning, Action: recoup.NotifyHubTeam},
+		{Name: "dol-park-threshold", Metric: "parked_today", Value: 50, Per: "hub", Hub: "dol-filings", Severity: warning, Action: wire.NotifyHubTeam},
 		// beyond the specifications: due work that nobody claims
-		{Name: "nobody-claims", Metric: "unattended_seconds", Value: 600, Per: "hub", Severity: high, Action: recoup.NotifyHubTeam},
+		{Name: "nobody-claims", Metric: "unattended_seconds", Value: 600, Per: "hub", Severity: high, Action: wire.NotifyHubTeam},
 	}
 	p := policy.Default()
 	for i := range rows {

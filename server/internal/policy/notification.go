@@ -4,7 +4,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/recoup-dev/recoup"
+	"github.com/recoup-dev/recoup/server/internal/wire"
 )
 
 // Notifications says who is notified of what, and where. It names channels, which every
@@ -14,7 +14,7 @@ type Notifications struct {
 	Teams   []TeamRoutes
 
 	// Digests are the kinds that wait, to be sent together so often.
-	Digests map[recoup.NoticeKind]time.Duration
+	Digests map[wire.NoticeKind]time.Duration
 }
 
 // TeamRoutes are the routes of a team.
@@ -26,8 +26,8 @@ type TeamRoutes struct {
 // Route sends some notices of a team to a channel.
 type Route struct {
 	Channel string
-	From    Urgency             // this urgent, or more
-	Kinds   []recoup.NoticeKind // none: all
+	From    Urgency           // this urgent, or more
+	Kinds   []wire.NoticeKind // none: all
 }
 
 // LogChannel is the channel that every node has.
@@ -52,11 +52,11 @@ func (u Urgency) AtLeast(floor Urgency) bool {
 
 // UrgencyOf says how urgent a kind of notice is. An alert may be more urgent than
 // its kind, because its rule pages.
-func UrgencyOf(kind recoup.NoticeKind) Urgency {
+func UrgencyOf(kind wire.NoticeKind) Urgency {
 	switch kind {
-	case recoup.NoticeParked, recoup.NoticeUnblocked:
+	case wire.NoticeParked, wire.NoticeUnblocked:
 		return Info
-	case recoup.NoticePage, recoup.NoticePageOver, recoup.NoticeJobLate, recoup.NoticeJobRecovered:
+	case wire.NoticePaged, wire.NoticePageOver, wire.NoticeJobLate, wire.NoticeJobRecovered:
 		return Page
 	}
 	return Warning
@@ -64,20 +64,20 @@ func UrgencyOf(kind recoup.NoticeKind) Urgency {
 
 // beginning returns the kind whose end a kind announces, or the kind itself: whoever
 // was notified that something began is notified of its end.
-func beginning(kind recoup.NoticeKind) recoup.NoticeKind {
+func beginning(kind wire.NoticeKind) wire.NoticeKind {
 	switch kind {
-	case recoup.NoticeAlertResolved:
-		return recoup.NoticeAlert
-	case recoup.NoticeJobRecovered:
-		return recoup.NoticeJobLate
-	case recoup.NoticePageOver:
-		return recoup.NoticePage
+	case wire.NoticeAlertResolved:
+		return wire.NoticeAlert
+	case wire.NoticeJobRecovered:
+		return wire.NoticeJobLate
+	case wire.NoticePageOver:
+		return wire.NoticePaged
 	}
 	return kind
 }
 
 // Takes reports whether the route is for a notice.
-func (r Route) Takes(kind recoup.NoticeKind, u Urgency) bool {
+func (r Route) Takes(kind wire.NoticeKind, u Urgency) bool {
 	return u.AtLeast(r.From) && (len(r.Kinds) == 0 || slices.Contains(r.Kinds, kind) || slices.Contains(r.Kinds, beginning(kind)))
 }
 
@@ -93,7 +93,7 @@ func (n *Notifications) Routes(team string) []Route {
 
 // Channels returns where a team is notified of something, each channel once. What no
 // route takes is only logged: nothing that somebody should know is lost in silence.
-func (n *Notifications) Channels(team string, kind recoup.NoticeKind, u Urgency) []string {
+func (n *Notifications) Channels(team string, kind wire.NoticeKind, u Urgency) []string {
 	var channels []string
 	for _, r := range n.Routes(team) {
 		if r.Takes(kind, u) && !slices.Contains(channels, r.Channel) {
@@ -125,7 +125,7 @@ func (n *Notifications) Named() []string {
 
 func (c *compiler) notifications() {
 	f := c.file.Notices
-	n := Notifications{Default: compileRoutes(f.Default), Digests: map[recoup.NoticeKind]time.Duration{}}
+	n := Notifications{Default: compileRoutes(f.Default), Digests: map[wire.NoticeKind]time.Duration{}}
 	if len(f.Default) == 0 {
 		n.Default = []Route{{Channel: LogChannel, From: Info}}
 	}
@@ -136,7 +136,7 @@ func (c *compiler) notifications() {
 		n.Digests[kind] = time.Duration(every)
 	}
 	if f.Digests == nil {
-		n.Digests[recoup.NoticeParked] = 15 * time.Minute
+		n.Digests[wire.NoticeParked] = 15 * time.Minute
 	}
 	c.out.Notifications = n
 }
@@ -179,8 +179,8 @@ func (c *checker) checkRoutes(routes []fileRoute, at []string) {
 }
 
 // mostUrgent is how urgent a kind can be.
-func mostUrgent(kind recoup.NoticeKind) Urgency {
-	if beginning(kind) == recoup.NoticeAlert {
+func mostUrgent(kind wire.NoticeKind) Urgency {
+	if beginning(kind) == wire.NoticeAlert {
 		return Page
 	}
 	return UrgencyOf(kind)

@@ -6,8 +6,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/recoup-dev/recoup"
 	"github.com/recoup-dev/recoup/server/internal/policy"
+	"github.com/recoup-dev/recoup/server/internal/wire"
 )
 
 // small loads the small policy with more text at its end.
@@ -31,7 +31,7 @@ notifications:
 `)
 	rows := []struct {
 		team    string
-		kind    recoup.NoticeKind
+		kind    wire.NoticeKind
 		urgency policy.Urgency
 		want    string
 	}{
@@ -63,10 +63,10 @@ notifications:
 func TestQuietDefaults(t *testing.T) {
 	for name, p := range map[string]*policy.Policy{"small": small(t, ""), "default": policy.Default()} {
 		n := p.Notifications
-		if len(n.Teams) != 0 || len(n.Digests) != 1 || n.Digests[recoup.NoticeParked] != 15*time.Minute || p.Repeat != 4*time.Hour {
+		if len(n.Teams) != 0 || len(n.Digests) != 1 || n.Digests[wire.NoticeParked] != 15*time.Minute || p.Repeat != 4*time.Hour {
 			t.Errorf("%s: notifications are %+v, repeated after %v", name, n, p.Repeat)
 		}
-		for _, kind := range recoup.NoticeKinds() {
+		for _, kind := range wire.NoticeKinds() {
 			if got := n.Channels("platform-team", kind, policy.UrgencyOf(kind)); !slices.Equal(got, []string{policy.LogChannel}) {
 				t.Errorf("%s: %s goes to %v", name, kind, got)
 			}

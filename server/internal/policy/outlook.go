@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/recoup-dev/recoup"
+	"github.com/recoup-dev/recoup/server/internal/wire"
 )
 
 // Moment is something that will happen to an error if nobody does anything.
@@ -110,9 +111,9 @@ func (o outlook) end(p *Policy, e Effective) []Moment {
 	}
 	kept.add(e.TTL, "expires: moved to %s and kept there for %s", e.Table.Archive, FormatDuration(e.Table.Retention))
 	switch e.Table.Source.AtEnd {
-	case recoup.SourceMove:
+	case wire.SourceMove:
 		kept.add(e.TTL, "its row, if it is of an adopted table, moves with it")
-	case recoup.SourceDelete:
+	case wire.SourceDelete:
 		kept.add(e.TTL+e.Table.Retention, "the archive deletes it, and its row, if it is of an adopted table")
 	}
 	return kept.sorted()

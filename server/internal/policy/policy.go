@@ -12,6 +12,7 @@ import (
 	"github.com/recoup-dev/recoup"
 	"github.com/recoup-dev/recoup/fault"
 	"github.com/recoup-dev/recoup/retry"
+	"github.com/recoup-dev/recoup/server/internal/wire"
 )
 
 // Policy is one checked version of the policy file, ready to be asked. It is
@@ -164,8 +165,8 @@ type Table struct {
 	DeadLetter   bool              // its errors leave by the dead-letter workflow only
 	ParkReason   recoup.ParkReason // of what its default parks
 	Archive      string
-	Retention    time.Duration      // of the archive
-	Source       recoup.SourceRules // where its rows are those of an adopted table
+	Retention    time.Duration    // of the archive
+	Source       wire.SourceRules // where its rows are those of an adopted table
 
 	// EntityOptional is true for tables whose errors need not belong to an entity.
 	EntityOptional bool

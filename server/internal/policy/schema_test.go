@@ -10,6 +10,7 @@ import (
 	"github.com/recoup-dev/recoup"
 	"github.com/recoup-dev/recoup/fault"
 	"github.com/recoup-dev/recoup/retry"
+	"github.com/recoup-dev/recoup/server/internal/wire"
 )
 
 // TestSchemaAndFileAgree walks the schema and the types of file.go together: a
@@ -70,8 +71,8 @@ func TestSchemaKnowsEveryWord(t *testing.T) {
 		"#/$defs/schedule/properties/kind/enum":                                            spell([]retry.Kind{retry.None, retry.Exponential, retry.Linear, retry.Fixed}),
 		"#/$defs/schedule/properties/jitter/enum":                                          spell([]retry.Jitter{retry.NoJitter, retry.Additive, retry.Full}),
 		"#/$defs/alert/properties/per/enum":                                                spell([]Scope{PerPlatform, PerHub, PerService, PerProvider}),
-		"#/$defs/alert/properties/severity/enum":                                           spell([]recoup.AlertSeverity{recoup.AlertWarning, recoup.AlertHigh, recoup.AlertCritical}),
-		"#/$defs/alert/properties/action/enum":                                             spell([]recoup.AlertAction{recoup.NotifyHubTeam, recoup.PageOnCall, recoup.ReviewParkQueue, recoup.EscalateToPlatform, recoup.PagePlatformOnCall, recoup.SlackAlert, recoup.SwitchProvider}),
+		"#/$defs/alert/properties/severity/enum":                                           spell([]wire.AlertSeverity{wire.AlertWarning, wire.AlertHigh, wire.AlertCritical}),
+		"#/$defs/alert/properties/action/enum":                                             spell([]wire.AlertAction{wire.NotifyHubTeam, wire.PageOnCall, wire.ReviewParkQueue, wire.EscalateToPlatform, wire.PagePlatformOnCall, wire.SlackAlert, wire.SwitchProvider}),
 		"#/properties/ledger/properties/details/properties/keys/additionalProperties/enum": spell([]DetailType{DetailBool, DetailString, DetailInt, DetailUUID}),
 		"#/$defs/codeDefinition/properties/class/enum":                                     spell(recoup.Classes()),
 		"#/$defs/codeDefinition/properties/proven/enum":                                    spell([]recoup.Class{recoup.ClassImmediate, recoup.ClassShortDelay, recoup.ClassLongDelay}),
@@ -80,8 +81,8 @@ func TestSchemaKnowsEveryWord(t *testing.T) {
 		"#/$defs/codeDefinition/properties/severity/enum":                                  spell(recoup.Severities()),
 		"#/$defs/codeDefinition/properties/domain/enum":                                    fault.Domains(),
 		"#/$defs/codeDefinition/properties/group/enum":                                     fault.Groups(),
-		"#/$defs/source/properties/at_end/enum":                                            spell([]recoup.SourceEnd{recoup.SourceKeep, recoup.SourceMove, recoup.SourceDelete}),
-		"#/$defs/kind/enum":                                                                spell(recoup.NoticeKinds()),
+		"#/$defs/source/properties/at_end/enum":                                            spell([]wire.SourceEnd{wire.SourceKeep, wire.SourceMove, wire.SourceDelete}),
+		"#/$defs/kind/enum":                                                                spell(wire.NoticeKinds()),
 		"#/$defs/route/properties/from/enum":                                               spell(urgencies()),
 	} {
 		cut := strings.LastIndex(at, "/")

@@ -6,6 +6,7 @@ import (
 
 	"github.com/recoup-dev/recoup"
 	"github.com/recoup-dev/recoup/server/internal/lifecycle"
+	"github.com/recoup-dev/recoup/server/internal/wire"
 )
 
 // faults remembers, within one life, what was already found: a life that shows
@@ -65,7 +66,7 @@ func (w *walk) judgeExit(n *node, effects *lifecycle.Effects) {
 	switch {
 	case n.from == nil && e.State == recoup.RetryPending && w.mustPark():
 		w.fault(retryExit, n, "what must not be retried is retried in "+e.Table, at...)
-	case held && moved(n) && (e.ParkReason == "" || !tells(effects, recoup.NoticeNotParked)):
+	case held && moved(n) && (e.ParkReason == "" || !tells(effects, wire.NoticeNotParked)):
 		w.fault(retryExit, n, fmt.Sprintf("an error in %s is given up and nobody hears why", e.Table), at...)
 	case w.allows(e) || !moved(n):
 	case held:
@@ -90,6 +91,6 @@ func (w *walk) allows(e *recoup.Error) bool {
 	})
 }
 
-func tells(effects *lifecycle.Effects, kind recoup.NoticeKind) bool {
+func tells(effects *lifecycle.Effects, kind wire.NoticeKind) bool {
 	return slices.ContainsFunc(effects.Notices.All(), func(n lifecycle.Notice) bool { return n.Kind == kind })
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/recoup-dev/recoup/server/internal/engine"
 	"github.com/recoup-dev/recoup/server/internal/push"
 	"github.com/recoup-dev/recoup/server/internal/recovery"
+	"github.com/recoup-dev/recoup/server/internal/wire"
 )
 
 // A receiver that fails is left alone for longer and longer, with full jitter, from a
@@ -46,7 +47,7 @@ func TestBackoff(t *testing.T) {
 		} {
 			r.from(row.answer)
 			is := p.run()
-			if deliveries += row.n; is.Deliveries["failed"] != int64(deliveries) || is.State != recoup.ReceiverBackingOff || is.Failures != i+1 || !is.Until.Equal(w.clock().Add(row.wait)) {
+			if deliveries += row.n; is.Deliveries["failed"] != int64(deliveries) || is.State != wire.ReceiverBackingOff || is.Failures != i+1 || !is.Until.Equal(w.clock().Add(row.wait)) {
 				w.Fatalf("%d: it is %+v, want %d deliveries and %v", i, is, deliveries, row.wait)
 			}
 			w.wait(row.wait - 1)
@@ -54,7 +55,7 @@ func TestBackoff(t *testing.T) {
 				w.Fatalf("%d: it is not left alone", i)
 			}
 			w.wait(1)
-			if is = p.is(); !is.Until.IsZero() || is.State != recoup.ReceiverBackingOff {
+			if is = p.is(); !is.Until.IsZero() || is.State != wire.ReceiverBackingOff {
 				w.Fatalf("%d: it is %+v", i, is)
 			}
 		}
@@ -62,7 +63,7 @@ func TestBackoff(t *testing.T) {
 		w.wait(2 * time.Minute) // work that has come back waits for a minute at most
 		is := p.run()
 		p.wants(map[string]int64{"failed": int64(deliveries), "succeed": 12})
-		if is.State != recoup.ReceiverUp || is.Failures != 0 || is.LastError != "answered with status 500" || is.LastErrorAt.IsZero() {
+		if is.State != wire.ReceiverUp || is.Failures != 0 || is.LastError != "answered with status 500" || is.LastErrorAt.IsZero() {
 			w.Errorf("it is %+v", is)
 		}
 		for _, want := range []string{"receiver failing; backing off", "its address or its secret may be wrong", "receiver recovered"} {
@@ -168,7 +169,7 @@ func TestDrainGivesBack(t *testing.T) {
 		w.must(p.Drain(ended))
 		w.must(kept.Drain(ended))
 		p.wants(nil)
-		if is := p.is(); is.State != recoup.ReceiverUp || is.InFlight != 0 {
+		if is := p.is(); is.State != wire.ReceiverUp || is.InFlight != 0 {
 			w.Errorf("it is %+v", is)
 		}
 		if left := w.claim(); len(left) != 2 || left[0].Lapses != 0 {
@@ -217,7 +218,7 @@ func TestEarlierSuccessDoesNotEndTheWait(t *testing.T) {
 		<-w.lines // that it fails
 		close(let)
 		p.Settle()
-		if is := p.run(); is.State != recoup.ReceiverBackingOff || !is.Until.Equal(w.clock().Add(time.Minute)) || is.Deliveries["succeed"] != 1 || len(r.keys()) != 2 {
+		if is := p.run(); is.State != wire.ReceiverBackingOff || !is.Until.Equal(w.clock().Add(time.Minute)) || is.Deliveries["succeed"] != 1 || len(r.keys()) != 2 {
 			w.Errorf("it is %+v", is)
 		}
 	})
@@ -245,7 +246,7 @@ func TestStoreFails(t *testing.T) {
 		p := w.pusherOn(letters, push.Work, r.values("lanes", lane))
 		w.submit(1)
 		letters.fails.Store(1)
-		if is := p.run(); is.Deliveries["lost"] != 1 || is.State != recoup.ReceiverUp {
+		if is := p.run(); is.Deliveries["lost"] != 1 || is.State != wire.ReceiverUp {
 			w.Errorf("it is %+v", is)
 		}
 		w.wait(45 * time.Second)

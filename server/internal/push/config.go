@@ -9,8 +9,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/recoup-dev/recoup"
 	"github.com/recoup-dev/recoup/server/internal/notify"
+	"github.com/recoup-dev/recoup/server/internal/wire"
 )
 
 // The bounds of a receiver.
@@ -47,7 +47,7 @@ func (k Kind) AllFields() []notify.Field {
 
 // plan is a configuration that has been read.
 type plan struct {
-	status     recoup.Receiver // as it is before the first delivery
+	status     wire.Receiver // as it is before the first delivery
 	url        string
 	secret     []byte
 	publicOnly bool
@@ -114,7 +114,7 @@ func checkField(name, value string) error {
 func (c Config) plan() plan {
 	v := c.Values
 	p := plan{
-		status: recoup.Receiver{Name: c.Name, Kind: c.Kind, BatchID: v["batch"], Concurrency: DefaultConcurrency, Deliveries: map[string]int64{}},
+		status: wire.Receiver{Name: c.Name, Kind: c.Kind, BatchID: v["batch"], Concurrency: DefaultConcurrency, Deliveries: map[string]int64{}},
 		url:    v["url"], secret: []byte(v["secret"]), publicOnly: v["public-only"] != "false", timeout: duration(v["timeout"], DefaultTimeout),
 	}
 	if n, err := strconv.Atoi(v["concurrency"]); err == nil {

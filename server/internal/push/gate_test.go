@@ -13,6 +13,7 @@ import (
 	"github.com/recoup-dev/recoup"
 	"github.com/recoup-dev/recoup/server/internal/recovery"
 	"github.com/recoup-dev/recoup/server/internal/store"
+	"github.com/recoup-dev/recoup/server/internal/wire"
 )
 
 const day = 24 * time.Hour
@@ -119,7 +120,7 @@ func (w *world) comesAgain(name string, r *receiver, p *pusher, id recoup.ID) {
 	w.wait(45 * time.Second)
 	p.run() // gives back what it has kept
 	p.run()
-	if keys := r.keys(); len(keys) != 3 || keys[2] != keys[1] || w.events(id) != "FAIL STATE_MISMATCH, AUTH, REENTER" || p.is().State != recoup.ReceiverUp {
+	if keys := r.keys(); len(keys) != 3 || keys[2] != keys[1] || w.events(id) != "FAIL STATE_MISMATCH, AUTH, REENTER" || p.is().State != wire.ReceiverUp {
 		w.Errorf("%s: the keys are %v, happened is %q, %+v", name, r.keys(), w.events(id), p.is())
 	}
 }

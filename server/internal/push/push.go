@@ -24,6 +24,7 @@ import (
 	"github.com/recoup-dev/recoup"
 	"github.com/recoup-dev/recoup/server/internal/deadletter"
 	"github.com/recoup-dev/recoup/server/internal/engine"
+	"github.com/recoup-dev/recoup/server/internal/wire"
 )
 
 // Letters is the dead letter service, which staged work comes from.
@@ -123,8 +124,8 @@ func (p *Pusher) Drain(ctx context.Context) error {
 }
 
 // Receivers returns the state of the receivers of this node, sorted by name.
-func (p *Pusher) Receivers() []recoup.Receiver {
-	list := make([]recoup.Receiver, len(p.receivers))
+func (p *Pusher) Receivers() []wire.Receiver {
+	list := make([]wire.Receiver, len(p.receivers))
 	for i, r := range p.receivers {
 		list[i] = r.report()
 	}

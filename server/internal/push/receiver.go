@@ -9,9 +9,9 @@ import (
 	"sync"
 	"time"
 
-	"github.com/recoup-dev/recoup"
 	"github.com/recoup-dev/recoup/retry"
 	"github.com/recoup-dev/recoup/server/internal/notify"
+	"github.com/recoup-dev/recoup/server/internal/wire"
 )
 
 // backoff is the backoff of a receiver by its failures in a row. A longer Retry-After
@@ -171,13 +171,13 @@ func (r *receiver) fail(p Delivery, t *trouble, era int) {
 
 // report returns the receiver's state. A failure that came after the receiver had
 // recovered makes it back off, and nothing else.
-func (r *receiver) report() recoup.Receiver {
+func (r *receiver) report() wire.Receiver {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	out := r.status
-	out.State, out.InFlight, out.Deliveries = recoup.ReceiverBackingOff, r.running-r.places, maps.Clone(out.Deliveries)
+	out.State, out.InFlight, out.Deliveries = wire.ReceiverBackingOff, r.running-r.places, maps.Clone(out.Deliveries)
 	if out.Failures == 0 {
-		out.State, out.Until, out.Misconfigured = recoup.ReceiverUp, time.Time{}, false
+		out.State, out.Until, out.Misconfigured = wire.ReceiverUp, time.Time{}, false
 	} else if !r.now().Before(out.Until) {
 		out.Until = time.Time{}
 	}

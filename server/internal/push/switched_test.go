@@ -9,8 +9,8 @@ import (
 	"testing"
 	"unicode/utf8"
 
-	"github.com/recoup-dev/recoup"
 	"github.com/recoup-dev/recoup/server/internal/push"
+	"github.com/recoup-dev/recoup/server/internal/wire"
 )
 
 // silence listens, answers every request with a change of protocol, and says no more.
@@ -42,7 +42,7 @@ func TestSilenceAfterSwitchingProtocols(t *testing.T) {
 	everywhere(t, func(w *world) {
 		p := w.pusher(push.Work, map[string]string{"url": w.silence(), "secret": secret, "lanes": lane, "timeout": "10m", "public-only": "false"})
 		id := w.submit(1)[0]
-		if is := p.run(); is.InFlight != 0 || is.State != recoup.ReceiverBackingOff || is.LastError != "answered with status 101" {
+		if is := p.run(); is.InFlight != 0 || is.State != wire.ReceiverBackingOff || is.LastError != "answered with status 101" {
 			w.Errorf("it is %+v", is)
 		}
 		w.must(p.Drain(w.Context()))

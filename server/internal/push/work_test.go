@@ -15,6 +15,7 @@ import (
 	"github.com/recoup-dev/recoup/server/internal/push"
 	"github.com/recoup-dev/recoup/server/internal/store"
 	"github.com/recoup-dev/recoup/server/internal/store/sqldb"
+	"github.com/recoup-dev/recoup/server/internal/wire"
 )
 
 // submit puts work into the queue.
@@ -172,7 +173,7 @@ func TestWorkAnswers(t *testing.T) {
 			if is.Deliveries[row.outcome] != 1 || len(r.keys()) != 1 {
 				w.Errorf("%s: deliveries are %v", row.name, is.Deliveries)
 			}
-			if failed := row.outcome == "failed"; failed != (is.State == recoup.ReceiverBackingOff) || !strings.Contains(is.LastError, row.says) ||
+			if failed := row.outcome == "failed"; failed != (is.State == wire.ReceiverBackingOff) || !strings.Contains(is.LastError, row.says) ||
 				strings.Contains(is.LastError, "hunter2") || row.says == "" && is.LastError != "" {
 				w.Errorf("%s: it is %s, %q", row.name, is.State, is.LastError)
 			}
@@ -269,7 +270,7 @@ func TestLostBetweenDeliveryAndResult(t *testing.T) {
 		close(let)
 		first.Settle()
 		first.wants(map[string]int64{"lost": 1})
-		if classes := w.deadLettered(); len(classes) != 0 || first.is().State != recoup.ReceiverUp {
+		if classes := w.deadLettered(); len(classes) != 0 || first.is().State != wire.ReceiverUp {
 			w.Errorf("there are %v, and it is %+v", classes, first.is())
 		}
 	})

@@ -13,13 +13,13 @@ import (
 	"testing"
 	"time"
 
-	"github.com/recoup-dev/recoup"
 	"github.com/recoup-dev/recoup/client"
 	"github.com/recoup-dev/recoup/server/internal/deadletter"
 	"github.com/recoup-dev/recoup/server/internal/httpapi"
 	"github.com/recoup-dev/recoup/server/internal/push"
 	"github.com/recoup-dev/recoup/server/internal/recovery"
 	"github.com/recoup-dev/recoup/server/internal/test/node"
+	"github.com/recoup-dev/recoup/server/internal/wire"
 )
 
 const (
@@ -191,14 +191,14 @@ func (w *world) pusherOn(letters push.Letters, kind string, values map[string]st
 }
 
 // run lets deliveries begin, and waits until none is on its way.
-func (p *pusher) run() recoup.Receiver {
+func (p *pusher) run() wire.Receiver {
 	p.w.Helper()
 	p.w.must(p.Run(p.w.Context()))
 	p.Settle()
 	return p.is()
 }
 
-func (p *pusher) is() recoup.Receiver { return p.Receivers()[0] }
+func (p *pusher) is() wire.Receiver { return p.Receivers()[0] }
 
 // wants compares how often deliveries came to what; what is not named is none.
 func (p *pusher) wants(want map[string]int64) {

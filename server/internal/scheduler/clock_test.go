@@ -14,6 +14,7 @@ import (
 	"github.com/recoup-dev/recoup"
 	"github.com/recoup-dev/recoup/server/internal/scheduler"
 	"github.com/recoup-dev/recoup/server/internal/store"
+	"github.com/recoup-dev/recoup/server/internal/wire"
 )
 
 // fake is a job that does what a test says.
@@ -176,9 +177,9 @@ func TestLate(t *testing.T) {
 			return store.Overdue{N: 1, Since: overdue}, nil
 		}
 		nodes := []*scheduler.Clock{w.node("a", job), w.node("b", job)}
-		want := []recoup.NoticeKind(nil)
+		want := []wire.NoticeKind(nil)
 		turn := 0
-		notified := func(more ...recoup.NoticeKind) {
+		notified := func(more ...wire.NoticeKind) {
 			w.Helper()
 			for range 4 {
 				w.Wait(scheduler.DefaultQuiet)
@@ -196,15 +197,15 @@ func TestLate(t *testing.T) {
 		notified()
 		overdue = w.Now().Add(time.Second)
 		notified()
-		notified(recoup.NoticeJobLate)
+		notified(wire.NoticeJobLate)
 		notified()
 		overdue = time.Time{}
-		notified(recoup.NoticeJobRecovered)
+		notified(wire.NoticeJobRecovered)
 		bad = errors.New("no")
 		notified()
-		notified(recoup.NoticeJobLate) // silence
+		notified(wire.NoticeJobLate) // silence
 		bad = nil
-		notified(recoup.NoticeJobRecovered)
+		notified(wire.NoticeJobRecovered)
 		if got := w.known("x"); got.Lag != 0 || got.Failures == 0 {
 			w.Errorf("known is %+v", got)
 		}
@@ -244,7 +245,7 @@ func TestLateOnce(t *testing.T) {
 		for range 3 {
 			lead(100)
 		}
-		if got := w.notices(); !slices.Equal(got, []recoup.NoticeKind{recoup.NoticeJobLate, recoup.NoticeJobRecovered}) {
+		if got := w.notices(); !slices.Equal(got, []wire.NoticeKind{wire.NoticeJobLate, wire.NoticeJobRecovered}) {
 			w.Errorf("notified %v", got)
 		}
 	})
@@ -285,7 +286,7 @@ func (m *mortal) SaveJob(ctx context.Context, term store.Term, job store.Job) er
 	return m.database.SaveJob(ctx, term, job)
 }
 
-func (m *mortal) AddNotices(ctx context.Context, now time.Time, notices []recoup.Notice) (int, error) {
+func (m *mortal) AddNotices(ctx context.Context, now time.Time, notices []wire.Notice) (int, error) {
 	if err := m.dies(); err != nil {
 		return 0, err
 	}
@@ -332,12 +333,12 @@ func TestManyClocks(t *testing.T) {
 		if err != nil {
 			w.Fatal(err)
 		}
-		unblocked, seen := 0, map[recoup.Notice]bool{}
+		unblocked, seen := 0, map[wire.Notice]bool{}
 		for _, n := range notified {
-			if n.Kind == recoup.NoticeUnblocked {
+			if n.Kind == wire.NoticeUnblocked {
 				unblocked += digested(w, &n)
 			}
-			same := recoup.Notice{Kind: n.Kind, To: n.To, ErrorID: n.ErrorID, Key: n.Key, Body: n.Body}
+			same := wire.Notice{Kind: n.Kind, To: n.To, ErrorID: n.ErrorID, Key: n.Key, Body: n.Body}
 			if seen[same] {
 				w.Errorf("notified twice: %+v", n)
 			}
@@ -373,7 +374,7 @@ func TestOptions(t *testing.T) {
 }
 
 // digested is how many errors a notice is about.
-func digested(w *world, n *recoup.Notice) int {
+func digested(w *world, n *wire.Notice) int {
 	w.Helper()
 	if n.Body == "" {
 		return 1

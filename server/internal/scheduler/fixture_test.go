@@ -3,13 +3,13 @@ package scheduler_test
 import (
 	"testing"
 
-	"github.com/recoup-dev/recoup"
 	"github.com/recoup-dev/recoup/server/internal/policy"
 	"github.com/recoup-dev/recoup/server/internal/recovery"
 	"github.com/recoup-dev/recoup/server/internal/scheduler"
 	"github.com/recoup-dev/recoup/server/internal/store"
 	"github.com/recoup-dev/recoup/server/internal/store/sqldb"
 	"github.com/recoup-dev/recoup/server/internal/test/node"
+	"github.com/recoup-dev/recoup/server/internal/wire"
 )
 
 const (
@@ -69,11 +69,11 @@ func (w *world) known(name string) store.Job {
 }
 
 // notices returns the kinds of notices that wait, oldest first.
-func (w *world) notices() []recoup.NoticeKind {
+func (w *world) notices() []wire.NoticeKind {
 	w.Helper()
 	list, err := w.DB.PendingNotices(w.Context(), sqldb.MaxPage)
 	w.Must(err)
-	kinds := make([]recoup.NoticeKind, len(list))
+	kinds := make([]wire.NoticeKind, len(list))
 	for i := range list {
 		kinds[i] = list[i].Kind
 	}

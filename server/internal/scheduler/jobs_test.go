@@ -14,6 +14,7 @@ import (
 	"github.com/recoup-dev/recoup/server/internal/scheduler"
 	"github.com/recoup-dev/recoup/server/internal/store"
 	"github.com/recoup-dev/recoup/server/internal/store/sqldb"
+	"github.com/recoup-dev/recoup/server/internal/wire"
 )
 
 const (
@@ -184,21 +185,21 @@ func TestEscalationTable(t *testing.T) {
 			after    time.Duration // parked
 			tier     int
 			owner    func(*policy.Table) string
-			notified []recoup.NoticeKind
+			notified []wire.NoticeKind
 		}{
-			{0, 1, owner(1), []recoup.NoticeKind{recoup.NoticeParked}},
+			{0, 1, owner(1), []wire.NoticeKind{wire.NoticeParked}},
 			{24*hour - time.Second, 1, owner(1), nil},
-			{24 * hour, 1, owner(1), []recoup.NoticeKind{recoup.NoticeReviewMissed}},
+			{24 * hour, 1, owner(1), []wire.NoticeKind{wire.NoticeReviewMissed}},
 			{48*hour - time.Second, 1, owner(1), nil},
-			{48 * hour, 2, owner(2), []recoup.NoticeKind{recoup.NoticeEscalated}},
+			{48 * hour, 2, owner(2), []wire.NoticeKind{wire.NoticeEscalated}},
 			{56*hour - time.Second, 2, owner(2), nil},
-			{56 * hour, 2, owner(2), []recoup.NoticeKind{recoup.NoticeReviewMissed}},
+			{56 * hour, 2, owner(2), []wire.NoticeKind{wire.NoticeReviewMissed}},
 			{7*day - time.Second, 2, owner(2), nil},
-			{7 * day, 3, owner(3), []recoup.NoticeKind{recoup.NoticeEscalated}},
+			{7 * day, 3, owner(3), []wire.NoticeKind{wire.NoticeEscalated}},
 			{7*day + 4*hour - time.Second, 3, owner(3), nil},
-			{7*day + 4*hour, 3, owner(3), []recoup.NoticeKind{recoup.NoticeReviewMissed}},
+			{7*day + 4*hour, 3, owner(3), []wire.NoticeKind{wire.NoticeReviewMissed}},
 			{29*day - time.Second, 3, owner(3), nil},
-			{29 * day, 3, owner(3), []recoup.NoticeKind{recoup.NoticeExpiring}},
+			{29 * day, 3, owner(3), []wire.NoticeKind{wire.NoticeExpiring}},
 			{30*day - time.Second, 3, owner(3), nil},
 		} {
 			w.Wait(parked.Add(row.after).Sub(w.Now()))

@@ -9,6 +9,7 @@ import (
 
 	"github.com/recoup-dev/recoup"
 	"github.com/recoup-dev/recoup/server/internal/store"
+	"github.com/recoup-dev/recoup/server/internal/wire"
 )
 
 // progress is a job on its way.
@@ -169,11 +170,11 @@ func (p *progress) judge(silent time.Duration) {
 
 // notify notifies of a job that is behind schedule, once, and once that it has caught up.
 func (c *Clock) notify(ctx context.Context, p *progress, now time.Time, silent time.Duration) error {
-	kind := recoup.NoticeJobRecovered
+	kind := wire.NoticeJobRecovered
 	if p.note.Late {
-		kind = recoup.NoticeJobLate
+		kind = wire.NoticeJobLate
 	}
-	_, err := c.Store.AddNotices(ctx, now, []recoup.Notice{{
+	_, err := c.Store.AddNotices(ctx, now, []wire.Notice{{
 		Kind: kind, To: c.NotifyTo(),
 		Key: fmt.Sprintf("job:%s:%d:%s", p.Name, p.note.Episode, kind),
 		Body: recoup.EncodeJSON(map[string]any{

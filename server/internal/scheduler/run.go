@@ -6,20 +6,20 @@ import (
 	"slices"
 	"time"
 
-	"github.com/recoup-dev/recoup"
+	"github.com/recoup-dev/recoup/server/internal/wire"
 )
 
 // Statuses returns all jobs in their order, as the store knows them: whoever leads.
-func (c *Clock) Statuses(ctx context.Context) ([]recoup.Job, error) {
+func (c *Clock) Statuses(ctx context.Context) ([]wire.Job, error) {
 	known, err := c.Store.Jobs(ctx)
 	if err != nil {
 		return nil, err
 	}
-	list := make([]recoup.Job, len(c.Jobs))
+	list := make([]wire.Job, len(c.Jobs))
 	for i, j := range c.Jobs {
 		p := resume(j, known, time.Time{})
 		k := p.saved
-		list[i] = recoup.Job{
+		list[i] = wire.Job{
 			Name: j.Name, About: j.About, Every: int64(j.Every.Seconds()), Late: p.note.Late, Lag: int64(k.Lag.Seconds()),
 			StartedAt: k.StartedAt, FinishedAt: k.FinishedAt, Rows: k.Rows, Runs: k.Runs, Failures: k.Failures, Error: k.Error,
 		}
@@ -53,12 +53,12 @@ const maxChunks = 100
 
 // Run runs a job now, wherever it is asked for, chunk by chunk, for about as long as
 // the budget. Beside the leader's own run it does no harm.
-func (c *Clock) Run(ctx context.Context, name string, budget time.Duration) (recoup.JobRan, error) {
+func (c *Clock) Run(ctx context.Context, name string, budget time.Duration) (wire.JobRan, error) {
 	j, err := c.job(name)
 	if err != nil {
-		return recoup.JobRan{}, err
+		return wire.JobRan{}, err
 	}
-	ran := recoup.JobRan{Name: name}
+	ran := wire.JobRan{Name: name}
 	until := c.Now().Add(budget)
 	for range maxChunks {
 		turn := Run{Now: c.Now()}
@@ -80,13 +80,13 @@ func (c *Clock) Run(ctx context.Context, name string, budget time.Duration) (rec
 const MaxPreview = 10_000
 
 // Preview says how much a job would do now; more than MaxPreview is not counted.
-func (c *Clock) Preview(ctx context.Context, name string) (recoup.JobRan, error) {
+func (c *Clock) Preview(ctx context.Context, name string) (wire.JobRan, error) {
 	j, err := c.job(name)
 	if err != nil || j.Overdue == nil {
-		return recoup.JobRan{Name: name, DryRun: true, Uncounted: err == nil}, err
+		return wire.JobRan{Name: name, DryRun: true, Uncounted: err == nil}, err
 	}
 	overdue, err := j.Overdue(ctx, c.Now(), MaxPreview)
-	return recoup.JobRan{Name: name, DryRun: true, Rows: int64(overdue.N), More: overdue.N == MaxPreview}, err
+	return wire.JobRan{Name: name, DryRun: true, Rows: int64(overdue.N), More: overdue.N == MaxPreview}, err
 }
 
 // Lags returns how far each job is behind at the moment, of those that can be. It

@@ -13,6 +13,7 @@ import (
 	"github.com/recoup-dev/recoup/server/internal/policy"
 	"github.com/recoup-dev/recoup/server/internal/store"
 	"github.com/recoup-dev/recoup/server/internal/store/sqldb"
+	"github.com/recoup-dev/recoup/server/internal/wire"
 )
 
 // watch looks over the shoulder of whoever evaluates the rules. It sees the figures
@@ -22,10 +23,10 @@ type watch struct {
 	now      time.Time // of the evaluation
 	figures  figures
 	seen     map[subject]*holding
-	open     map[subject]recoup.Alert
+	open     map[subject]wire.Alert
 	notified map[recoup.ID]*notification
 	last     map[subject][]time.Time // when its beginning was notified
-	silences []recoup.Silence
+	silences []wire.Silence
 	fired    int
 }
 
@@ -100,7 +101,7 @@ func (w *watch) Processed(ctx context.Context, s store.Span, f store.ProcessedFi
 }
 
 // Silences hides them from an evaluation that is to be caught not heeding them.
-func (w *watch) Silences(ctx context.Context, at time.Time, p sqldb.Page) ([]recoup.Silence, sqldb.Cursor, error) {
+func (w *watch) Silences(ctx context.Context, at time.Time, p sqldb.Page) ([]wire.Silence, sqldb.Cursor, error) {
 	if w.sabotage == hearsNoSilence {
 		return nil, sqldb.Cursor{}, nil
 	}
@@ -112,10 +113,10 @@ func (w *watch) SaveAlerts(ctx context.Context, term store.Term, now time.Time, 
 	w.y.doze()
 	switch w.sabotage {
 	case neverResolves:
-		v.Alerts = slices.DeleteFunc(v.Alerts, func(a recoup.Alert) bool { return a.State == recoup.AlertResolved })
-		v.Notices = slices.DeleteFunc(v.Notices, func(n recoup.Notice) bool { return n.Kind == recoup.NoticeAlertResolved })
+		v.Alerts = slices.DeleteFunc(v.Alerts, func(a wire.Alert) bool { return a.State == wire.AlertResolved })
+		v.Notices = slices.DeleteFunc(v.Notices, func(n wire.Notice) bool { return n.Kind == wire.NoticeAlertResolved })
 	case losesEnds:
-		v.Notices = slices.DeleteFunc(v.Notices, func(n recoup.Notice) bool { return n.Kind == recoup.NoticeAlertResolved })
+		v.Notices = slices.DeleteFunc(v.Notices, func(n wire.Notice) bool { return n.Kind == wire.NoticeAlertResolved })
 	}
 	w.look()
 	done, err := w.applied(func() error { return w.database.SaveAlerts(ctx, term, now, v) })
@@ -172,7 +173,7 @@ func (w *watch) samples(each func(rule *policy.Alert, at subject, holds, few boo
 func (w *watch) look() {
 	w.samples(func(_ *policy.Alert, at subject, holds, few bool) {
 		switch {
-		case !holds || few && w.open[at].State != recoup.AlertFiring:
+		case !holds || few && w.open[at].State != wire.AlertFiring:
 			delete(w.seen, at)
 		case w.seen[at] == nil:
 			w.seen[at] = &holding{looked: w.now}
@@ -197,10 +198,10 @@ func (w *watch) settled() {
 		case h.sure.IsZero():
 			h.sure = w.now
 		}
-		if h != nil && !few && !w.now.Before(h.sure.Add(rule.For)) && !w.now.Before(a.PendingAt.Add(rule.For)) && a.State != recoup.AlertFiring {
+		if h != nil && !few && !w.now.Before(h.sure.Add(rule.For)) && !w.now.Before(a.PendingAt.Add(rule.For)) && a.State != wire.AlertFiring {
 			w.y.wrong("%v holds since %v and does not fire: %+v", at, h.sure, a)
 		}
-		if a.State == recoup.AlertFiring && !few && holds {
+		if a.State == wire.AlertFiring && !few && holds {
 			w.heard(rule, at, a)
 		}
 	})
@@ -211,13 +212,13 @@ func (w *watch) settled() {
 	}
 }
 
-func (w *watch) silenced(a *recoup.Alert) bool {
-	return slices.ContainsFunc(w.silences, func(s recoup.Silence) bool { return s.Covers(a, w.now) })
+func (w *watch) silenced(a *wire.Alert) bool {
+	return slices.ContainsFunc(w.silences, func(s wire.Silence) bool { return s.Covers(a, w.now) })
 }
 
 // heard wants people to have heard of an alert that fires, within the rule's
 // interval, unless it is silenced or has come and gone too often.
-func (w *watch) heard(rule *policy.Alert, at subject, a recoup.Alert) {
+func (w *watch) heard(rule *policy.Alert, at subject, a wire.Alert) {
 	t := w.notified[a.ID]
 	switch {
 	case w.silenced(&a):
@@ -236,10 +237,10 @@ func (w *watch) decided(v store.Verdict) {
 		if w.notified[a.ID] == nil {
 			w.notified[a.ID] = &notification{}
 		}
-		if a.State == recoup.AlertFiring && w.open[at].State != recoup.AlertFiring {
+		if a.State == wire.AlertFiring && w.open[at].State != wire.AlertFiring {
 			w.fire(at)
 		}
-		if w.open[at] = a; a.State == recoup.AlertResolved {
+		if w.open[at] = a; a.State == wire.AlertResolved {
 			delete(w.open, at)
 			ended[a.ID] = w.notified[a.ID].times > 0
 		} else {
@@ -272,14 +273,14 @@ func (w *watch) decided(v store.Verdict) {
 
 // revisit sees to it that somebody looks when an alert is due to fire, and sometimes
 // when its notification is due to be repeated.
-func (w *watch) revisit(at subject, a recoup.Alert) {
+func (w *watch) revisit(at subject, a wire.Alert) {
 	i := slices.IndexFunc(w.y.policies.Current().Alerts, func(r policy.Alert) bool { return r.Name == at.rule })
 	if i < 0 {
 		return
 	}
 	rule := &w.y.policies.Current().Alerts[i]
 	switch {
-	case a.State == recoup.AlertPending:
+	case a.State == wire.AlertPending:
 		w.y.agenda.add(w.y.now.Add(rule.For+time.Second), func() {})
 	case w.y.r.IntN(6) == 0:
 		w.y.agenda.add(w.y.now.Add(rule.Repeat/time.Duration(1+w.y.r.IntN(2))+time.Second), func() {})
@@ -298,12 +299,12 @@ func (w *watch) fire(at subject) {
 }
 
 // say holds one line of a notice to what people have heard before.
-func (w *watch) say(kind recoup.NoticeKind, line *alert.Line) {
+func (w *watch) say(kind wire.NoticeKind, line *alert.Line) {
 	t, at := w.notified[line.ID], subject{line.Rule, line.Scope}
 	switch {
 	case t == nil:
 		w.y.wrong("%s of %v, which nobody has seen", kind, at)
-	case kind == recoup.NoticeAlertResolved:
+	case kind == wire.NoticeAlertResolved:
 		if t.times == 0 || t.over {
 			w.y.wrong("%v is notified as over: %+v", at, t)
 		}
@@ -319,7 +320,7 @@ func (w *watch) say(kind recoup.NoticeKind, line *alert.Line) {
 // silenced.
 func (w *watch) begun(t *notification, at subject) {
 	a := w.open[at]
-	if a.State != recoup.AlertFiring || w.silenced(&a) {
+	if a.State != wire.AlertFiring || w.silenced(&a) {
 		w.y.wrong("%v is notified as firing: %+v", at, a)
 	}
 	last := w.last[at]
@@ -361,7 +362,7 @@ func (y *year) incident() {
 // hush silences rules for a while.
 func (y *year) hush() {
 	rules := y.policies.Current().Alerts
-	s := recoup.Silence{ID: y.ids.New(y.clock()), Until: y.clock().Add(time.Duration(1+y.r.IntN(20*24)) * hour)}
+	s := wire.Silence{ID: y.ids.New(y.clock()), Until: y.clock().Add(time.Duration(1+y.r.IntN(20*24)) * hour)}
 	if y.r.IntN(3) > 0 {
 		s.Rule = rules[y.r.IntN(len(rules))].Name
 	}

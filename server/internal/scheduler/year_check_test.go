@@ -12,6 +12,7 @@ import (
 	"github.com/recoup-dev/recoup/server/internal/scheduler"
 	"github.com/recoup-dev/recoup/server/internal/store"
 	"github.com/recoup-dev/recoup/server/internal/store/sqldb"
+	"github.com/recoup-dev/recoup/server/internal/wire"
 )
 
 // wrong notes that something is not as it should be.
@@ -191,11 +192,11 @@ func (y *year) doubtful(t time.Time) bool {
 func (y *year) checkNotices() {
 	type about struct {
 		id   recoup.ID
-		kind recoup.NoticeKind
+		kind wire.NoticeKind
 	}
 	notified, jobs := map[about]int{}, map[string]int{}
-	unnamed := map[recoup.NoticeKind]int{} // errors that a digest counts and does not name
-	counted := map[recoup.ID]bool{}        // a copy says what its original does
+	unnamed := map[wire.NoticeKind]int{} // errors that a digest counts and does not name
+	counted := map[recoup.ID]bool{}      // a copy says what its original does
 	for _, l := range y.post.letters {
 		switch {
 		case l.times > 1+l.excused:
@@ -219,45 +220,45 @@ func (y *year) checkNotices() {
 			y.wrong("of %s it was notified %d times more often that it is late than that it has caught up", job, n)
 		}
 	}
-	held, missing := y.held(), map[recoup.NoticeKind]int{}
+	held, missing := y.held(), map[wire.NoticeKind]int{}
 	for _, id := range y.order {
 		history, err := y.db.History(y.Context(), id, sqldb.MaxPage)
 		y.must(err)
-		want := map[recoup.NoticeKind]int{}
+		want := map[wire.NoticeKind]int{}
 		for i, h := range history {
 			switch {
 			case h.After.State == recoup.Parked && h.Before.State != recoup.Parked && h.Before.State != recoup.Escalated && !(i == 0 && held[id]):
-				want[recoup.NoticeParked]++
+				want[wire.NoticeParked]++
 			case h.Input == "escalate":
-				want[recoup.NoticeEscalated]++
+				want[wire.NoticeEscalated]++
 			case h.Input == "expire" && h.Before.Blocking:
-				want[recoup.NoticeUnblocked]++
+				want[wire.NoticeUnblocked]++
 			case h.Input == "remind":
 				want["remind"]++
 			}
 		}
-		for _, kind := range []recoup.NoticeKind{recoup.NoticeParked, recoup.NoticeEscalated, recoup.NoticeUnblocked} {
+		for _, kind := range []wire.NoticeKind{wire.NoticeParked, wire.NoticeEscalated, wire.NoticeUnblocked} {
 			got := notified[about{id, kind}]
 			if got > want[kind] {
 				y.wrong("%s of %v was notified %d times, not %d", kind, id, got, want[kind])
 			}
 			missing[kind] += want[kind] - got
 		}
-		reminded := notified[about{id, recoup.NoticeReviewMissed}] + notified[about{id, recoup.NoticeExpiring}]
+		reminded := notified[about{id, wire.NoticeReviewMissed}] + notified[about{id, wire.NoticeExpiring}]
 		missing["remind"] += max(0, want["remind"]-reminded)
-		if reminded > 2*want["remind"]+want[recoup.NoticeEscalated] {
+		if reminded > 2*want["remind"]+want[wire.NoticeEscalated] {
 			y.wrong("%v was reminded of %d times, in %d reminders", id, reminded, want["remind"])
 		}
-		if y.mustHear(history) && notified[about{id, recoup.NoticeExpiring}] == 0 && unnamed[recoup.NoticeExpiring] == 0 {
+		if y.mustHear(history) && notified[about{id, wire.NoticeExpiring}] == 0 && unnamed[wire.NoticeExpiring] == 0 {
 			y.wrong("nobody heard that %v was about to expire: %+v", id, history)
 		}
 	}
-	for _, kind := range []recoup.NoticeKind{recoup.NoticeParked, recoup.NoticeEscalated, recoup.NoticeUnblocked} {
+	for _, kind := range []wire.NoticeKind{wire.NoticeParked, wire.NoticeEscalated, wire.NoticeUnblocked} {
 		if missing[kind] != unnamed[kind] {
 			y.wrong("%s of %d errors was not notified by name, and digests count %d more than they name", kind, missing[kind], unnamed[kind])
 		}
 	}
-	if more := unnamed[recoup.NoticeReviewMissed] + unnamed[recoup.NoticeExpiring]; missing["remind"] > more {
+	if more := unnamed[wire.NoticeReviewMissed] + unnamed[wire.NoticeExpiring]; missing["remind"] > more {
 		y.wrong("%d reminders reached nobody, and digests count %d more than they name", missing["remind"], more)
 	}
 }
@@ -274,11 +275,11 @@ func (y *year) digest(l *letter) (d store.Digest) {
 func (y *year) countJob(jobs map[string]int, l *letter) {
 	var body struct{ Job string }
 	switch l.Kind {
-	case recoup.NoticeJobLate, recoup.NoticeJobRecovered:
+	case wire.NoticeJobLate, wire.NoticeJobRecovered:
 		said := notify.Public(l.Notice).Body
 		y.must(json.Unmarshal([]byte(said), &body))
 		jobs[body.Job]++
-		if l.Kind == recoup.NoticeJobRecovered {
+		if l.Kind == wire.NoticeJobRecovered {
 			jobs[body.Job] -= 2
 		}
 	}

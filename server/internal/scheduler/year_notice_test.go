@@ -17,12 +17,13 @@ import (
 	"github.com/recoup-dev/recoup"
 	"github.com/recoup-dev/recoup/server/internal/notify"
 	"github.com/recoup-dev/recoup/server/internal/store"
+	"github.com/recoup-dev/recoup/server/internal/wire"
 )
 
 // letter is what is known of a notice: how often it came, how often that cannot be
 // known to whoever sent it, and what became of it.
 type letter struct {
-	recoup.Notice
+	wire.Notice
 	origin         recoup.ID // of a copy, else its own id
 	message        recoup.ID // under which it came
 	times, excused int
@@ -70,9 +71,9 @@ func (p *post) dispatcher(y *year) *notify.Dispatcher {
 
 // ClaimNotices orders what is claimed by what two runs of a seed have in common,
 // which the ids of notices are not.
-func (p *post) ClaimNotices(ctx context.Context, now time.Time, lease time.Duration, limit int) ([]recoup.Notice, error) {
+func (p *post) ClaimNotices(ctx context.Context, now time.Time, lease time.Duration, limit int) ([]wire.Notice, error) {
 	list, err := p.database.ClaimNotices(ctx, now, lease, limit)
-	slices.SortFunc(list, func(a, b recoup.Notice) int {
+	slices.SortFunc(list, func(a, b wire.Notice) int {
 		of := notify.Public(a).CopyOf
 		other := notify.Public(b).CopyOf
 		return cmp.Or(a.CreatedAt.Compare(b.CreatedAt), bytes.Compare(a.ErrorID[:], b.ErrorID[:]), cmp.Compare(a.Kind, b.Kind),
@@ -93,7 +94,7 @@ func (p *post) ClaimNotices(ctx context.Context, now time.Time, lease time.Durat
 	return list, err
 }
 
-func channelOf(n recoup.Notice) string { return notify.Public(n).Channel }
+func channelOf(n wire.Notice) string { return notify.Public(n).Channel }
 
 // SaveMessage notes who is in a message.
 func (p *post) SaveMessage(ctx context.Context, m store.Message) error {

@@ -24,6 +24,7 @@ import (
 	"github.com/recoup-dev/recoup/server/internal/store/sqlite"
 	"github.com/recoup-dev/recoup/server/internal/store/sqlite/sqlitetest"
 	"github.com/recoup-dev/recoup/server/internal/test/tier"
+	"github.com/recoup-dev/recoup/server/internal/wire"
 )
 
 var onlySeed = flag.Uint64("seed", 0, "simulate the year of this seed and no other")
@@ -194,7 +195,7 @@ func newYear(t *testing.T, seed uint64, rough bool, s sabotage) *year {
 	grounds.Store(y.path, y.ground)
 	y.db = &shaky{y: y, sabotage: s}
 	y.post = &post{shaky: y.db, letters: map[recoup.ID]*letter{}, parts: map[recoup.ID][]recoup.ID{}, away: map[string]time.Time{}}
-	y.watch = &watch{shaky: y.db, seen: map[subject]*holding{}, open: map[subject]recoup.Alert{}, notified: map[recoup.ID]*notification{}, last: map[subject][]time.Time{}}
+	y.watch = &watch{shaky: y.db, seen: map[subject]*holding{}, open: map[subject]wire.Alert{}, notified: map[recoup.ID]*notification{}, last: map[subject][]time.Time{}}
 	y.open()
 	first := y.policy()
 	y.policies = engine.NewPolicies(first)

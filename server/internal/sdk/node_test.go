@@ -11,10 +11,12 @@ import (
 	"github.com/recoup-dev/recoup"
 	"github.com/recoup-dev/recoup/client"
 	"github.com/recoup-dev/recoup/fault"
+	"github.com/recoup-dev/recoup/server/internal/admin"
 	"github.com/recoup-dev/recoup/server/internal/app"
 	"github.com/recoup-dev/recoup/server/internal/store/postgres/pgtest"
 	"github.com/recoup-dev/recoup/server/internal/test/live"
 	"github.com/recoup-dev/recoup/server/internal/test/node"
+	"github.com/recoup-dev/recoup/server/internal/wire"
 )
 
 // realNode is a real server on loopback, with a clock that the test turns.
@@ -96,7 +98,7 @@ func (n *realNode) testRetries(t *testing.T) {
 	if _, err := n.Report(ctx, report, client.IdempotencyKey("night-7")); !errors.Is(err, fault.New(fault.CodeIdempotencyConflict, "")) {
 		t.Errorf("another report under the same key: %v", err)
 	}
-	if gate := must(n.Gate(ctx, entity))(t); !gate.Blocked || gate.Blockers[0].ErrorID != first.Error.ID {
+	if gate := must(n.CheckPromotion(ctx, entity))(t); !gate.Blocked || gate.Blockers[0].ErrorID != first.Error.ID {
 		t.Errorf("the gate is %+v", gate)
 	}
 	promotion := recoup.Promotion{EntityID: entity, Phase: "outreach"}
@@ -105,7 +107,7 @@ func (n *realNode) testRetries(t *testing.T) {
 		t.Errorf("promoted past an error: %v", err)
 	}
 
-	key := must(n.CreateKey(ctx, client.NewKey{Name: "night worker", Role: "worker"}))(t)
+	key := must(admin.New(n.Client).Keys.Create(ctx, wire.NewKey{Name: "night worker", Role: "worker"}))(t)
 	n.Wait(time.Minute)
 	handled := make(chan recoup.Error)
 	stop := run(t, client.Worker{Client: n.as(key.Secret, "hub"), Name: "w1", Tables: []string{table}, Handler: func(_ context.Context, e recoup.Error) error {
@@ -118,13 +120,13 @@ func (n *realNode) testRetries(t *testing.T) {
 	if err := stop(); err != nil {
 		t.Error(err)
 	}
-	if gate := must(n.Gate(ctx, entity))(t); gate.Blocked {
+	if gate := must(n.CheckPromotion(ctx, entity))(t); gate.Blocked {
 		t.Errorf("the gate is %+v", gate)
 	}
 	if done := must(n.Promote(ctx, promotion))(t); done.EntityID != entity || done.Seq == 0 {
 		t.Errorf("promoted as %+v", done)
 	}
-	history := must(n.History(ctx, first.Error.ID))(t)
+	history := must(n.Errors.History(ctx, first.Error.ID))(t)
 	if last := history[len(history)-1]; last.Input == "archive" { // the node's clock was faster
 		history = history[:len(history)-1]
 	}
@@ -144,48 +146,48 @@ func (n *realNode) testActs(t *testing.T) {
 	}
 	one := must(batch[0].Get())(t).Error.ID
 	for _, step := range []struct {
-		do   func(context.Context, recoup.ID, client.Act, ...client.CallOption) (client.Acted, error)
-		act  client.Act
+		do   func(context.Context, recoup.ID, recoup.Act, ...client.CallOption) (recoup.ActResult, error)
+		act  recoup.Act
 		want recoup.State
 	}{
-		{n.Park, client.Act{Reason: "EXTERNAL_DEPENDENCY"}, recoup.Parked},
-		{n.Assign, client.Act{To: "ada"}, recoup.Parked},
-		{n.Review, client.Act{}, recoup.Parked},
-		{n.Escalate, client.Act{Reason: "third time", Tier: 2}, recoup.Escalated},
-		{n.Unpark, client.Act{Reason: "the provider is back"}, recoup.RetryPending},
-		{n.Resolve, client.Act{Reason: "done by hand"}, recoup.Resolved},
+		{n.Errors.Park, recoup.Act{Reason: "EXTERNAL_DEPENDENCY"}, recoup.Parked},
+		{n.Errors.Assign, recoup.Act{To: "ada"}, recoup.Parked},
+		{n.Errors.Review, recoup.Act{}, recoup.Parked},
+		{n.Errors.Escalate, recoup.Act{Reason: "third time", Tier: 2}, recoup.Escalated},
+		{n.Errors.Unpark, recoup.Act{Reason: "the provider is back"}, recoup.RetryPending},
+		{n.Errors.Resolve, recoup.Act{Reason: "done by hand"}, recoup.Resolved},
 	} {
 		if done := must(step.do(ctx, one, step.act))(t); done.Error.State != step.want {
 			t.Errorf("became %s, want %s", done.Error.State, step.want)
 		}
 	}
-	if _, err := n.Park(ctx, one, client.Act{Reason: "late"}); !errors.Is(err, fault.New(fault.CodeInvalidTransition, "")) {
+	if _, err := n.Errors.Park(ctx, one, recoup.Act{Reason: "late"}); !errors.Is(err, fault.New(fault.CodeInvalidTransition, "")) {
 		t.Errorf("parked what is resolved: %v", err)
 	}
-	all := client.Bulk{Act: client.Act{Reason: "look at it"}, Filter: client.Filter{Table: actTable, State: recoup.RetryPending}, Preview: true}
-	preview := must(n.Bulk(ctx, client.Park, all))(t)
-	if done := must(n.Bulk(ctx, client.Park, client.Bulk{Act: all.Act, Token: preview.Token}))(t); preview.Matched != 1 || done.Applied != 1 {
+	all := recoup.BulkAct{Act: recoup.Act{Reason: "look at it"}, Filter: recoup.ErrorFilter{Table: actTable, State: recoup.RetryPending}, Preview: true}
+	preview := must(n.Errors.ActOnIDs(ctx, recoup.ActPark, all))(t)
+	if done := must(n.Errors.ActOnIDs(ctx, recoup.ActPark, recoup.BulkAct{Act: all.Act, Token: preview.Token}))(t); preview.Matched != 1 || done.Applied != 1 {
 		t.Errorf("previewed %+v, did %+v", preview, done)
 	}
-	if page := must(n.Parked(ctx, client.ParkedFilter{Table: actTable}, client.Page{}))(t); len(page.Errors) != 1 {
+	if page := must(n.Errors.Parked(ctx, recoup.ParkedFilter{Table: actTable}, client.Page{}))(t); len(page.Errors) != 1 {
 		t.Errorf("parked are %+v", page)
 	}
 	// What is resolved leaves for the archive as soon as the node's clock comes to it.
-	if open, gone := count(n.AllErrors(ctx, client.Filter{Table: actTable})), count(n.AllArchived(ctx, actTable)); open+gone < 2 || gone > 1 {
+	if open, gone := count(n.Errors.All(ctx, recoup.ErrorFilter{Table: actTable})), count(n.Errors.AllArchived(ctx, actTable)); open+gone < 2 || gone > 1 {
 		t.Errorf("there are %d errors, and %d are archived", open, gone)
 	}
 	two := must(batch[1].Get())(t).Error.ID
-	if x := must(n.Explain(ctx, two))(t); !slices.Contains(x.Exits, "unpark") || len(x.Decided) == 0 {
+	if x := must(n.Errors.Explain(ctx, two))(t); !slices.Contains(x.Exits, "unpark") || len(x.Decided) == 0 {
 		t.Errorf("explained as %+v", x)
 	}
-	if counts := must(n.Counts(ctx))(t); !slices.Contains(counts, recoup.StateCount{Table: actTable, State: recoup.Parked, N: 1}) {
+	if counts := must(n.Errors.Counts(ctx))(t); !slices.Contains(counts, recoup.StateCount{Table: actTable, State: recoup.Parked, N: 1}) {
 		t.Errorf("counted %+v", counts)
 	}
-	must(n.Archive(ctx, two, client.Act{Reason: "nobody needs it"}))(t)
-	if got := count(n.AllArchived(ctx, actTable)); got < 1 || got > 2 {
+	must(n.Errors.Archive(ctx, two, recoup.Act{Reason: "nobody needs it"}))(t)
+	if got := count(n.Errors.AllArchived(ctx, actTable)); got < 1 || got > 2 {
 		t.Errorf("%d errors are archived", got)
 	}
-	if e := must(n.Error(ctx, two))(t); e.State != recoup.Archived {
+	if e := must(n.Errors.Get(ctx, two))(t); e.State != recoup.Archived {
 		t.Errorf("it is %s", e.State)
 	}
 }
@@ -197,26 +199,26 @@ func (n *realNode) testLeases(t *testing.T) {
 		must(n.Report(ctx, recoup.Report{Table: leaseTable, EntityID: entity, Code: "NETWORK_TIMEOUT"}))(t)
 	}
 	n.Wait(time.Minute)
-	claimed := must(n.Claim(ctx, recoup.RetryClaim{Tables: []string{leaseTable}, Worker: "w", LeaseSeconds: 60, Limit: 5}))(t)
+	claimed := must(n.Retries.Claim(ctx, recoup.RetryClaim{Tables: []string{leaseTable}, Worker: "w", LeaseSeconds: 60, Limit: 5}))(t)
 	if len(claimed) != 2 || claimed[0].LeaseEndsAt.Sub(claimed[0].LeasedAt) != time.Minute {
 		t.Fatalf("claimed %+v", claimed)
 	}
-	one := client.Result{ErrorID: claimed[0].ID, LeaseToken: claimed[0].LeaseToken}
+	one := recoup.RetryResult{ErrorID: claimed[0].ID, LeaseToken: claimed[0].LeaseToken}
 	n.Wait(30 * time.Second)
-	if e := must(n.Extend(ctx, one))(t).Error; e.LeaseEndsAt.Sub(n.Now()) != time.Minute {
+	if e := must(n.Retries.Extend(ctx, one))(t).Error; e.LeaseEndsAt.Sub(n.Now()) != time.Minute {
 		t.Errorf("extended until %v, now is %v", e.LeaseEndsAt, n.Now())
 	}
 	fail := one
 	fail.Code = "timeout"
-	if e := must(n.Fail(ctx, fail))(t).Error; e.RetryCount != 1 || e.LastFailureCode != fault.CodeTimeout {
+	if e := must(n.Retries.Fail(ctx, fail))(t).Error; e.RetryCount != 1 || e.LastFailureCode != fault.CodeTimeout {
 		t.Errorf("failed as %+v", e)
 	}
-	if _, err := n.Succeed(ctx, one); !errors.Is(err, fault.New(fault.CodeLeaseLost, "")) {
+	if _, err := n.Retries.Succeed(ctx, one); !errors.Is(err, fault.New(fault.CodeLeaseLost, "")) {
 		t.Errorf("a result that came too late: %v", err)
 	}
-	two := client.Result{ErrorID: claimed[1].ID, LeaseToken: claimed[1].LeaseToken, Outcome: client.Succeeded}
+	two := recoup.RetryResult{ErrorID: claimed[1].ID, LeaseToken: claimed[1].LeaseToken, Outcome: recoup.OutcomeSucceeded}
 	for range 2 { // the second is the first again
-		items := must(n.Results(ctx, []client.Result{two}))(t)
+		items := must(n.Retries.Results(ctx, []recoup.RetryResult{two}))(t)
 		if done := must(items[0].Get())(t); done.Error.State != recoup.Resolved && done.Error.State != recoup.Archived { // by a sweep in between
 			t.Errorf("became %s", done.Error.State)
 		}
@@ -240,25 +242,25 @@ func (n *realNode) testLedger(t *testing.T) {
 		t.Errorf("accepted %+v", accepted)
 	}
 	n.Wait(time.Minute)
-	if got := count(n.AllEvents(ctx, client.EventFilter{Service: "ledger", CorrelationID: id(9)})); got != 10 {
+	if got := count(n.Events.All(ctx, recoup.EventFilter{Service: "ledger", CorrelationID: id(9)})); got != 10 {
 		t.Errorf("there are %d events", got)
 	}
-	page := must(n.Events(ctx, client.EventFilter{Code: "slot_conflict"}, client.Page{Limit: 1}))(t)
+	page := must(n.Events.List(ctx, recoup.EventFilter{Code: "slot_conflict"}, client.Page{Limit: 1}))(t)
 	if e := page.Events[0]; page.Next == "" || e.Region != "eu-1" || e.Tenant != "" || e.TenantHash == "" {
 		t.Errorf("the first page is %+v", page)
 	}
-	if top := must(n.TopCodes(ctx, 0, 1))(t); len(top.Codes) != 1 || top.Codes[0] != (recoup.CodeCount{Code: fault.CodeSlotConflict, Count: 10}) {
+	if top := must(n.Events.TopCodes(ctx, 0, 1))(t); len(top.Codes) != 1 || top.Codes[0] != (recoup.CodeCount{Code: fault.CodeSlotConflict, Count: 10}) {
 		t.Errorf("top codes are %+v", top)
 	}
-	days := client.Days{From: noon.Add(-time.Hour), To: noon.Add(24 * time.Hour), Service: "ledger"}
-	must(n.RetryableRates(ctx, days))(t)
-	must(n.Daily(ctx, days))(t)
-	must(n.ExportCounts(ctx, days))(t)
-	must(n.Drops(ctx, days))(t)
-	if got := count(n.ExportEvents(ctx, days)); got != 11 {
+	days := recoup.DayFilter{From: noon.Add(-time.Hour), To: noon.Add(24 * time.Hour), Service: "ledger"}
+	must(n.Events.RetryableRates(ctx, days))(t)
+	must(n.Events.DailyCounts(ctx, days))(t)
+	must(n.Events.ExportCounts(ctx, days))(t)
+	must(n.Events.Drops(ctx, days))(t)
+	if got := count(n.Events.Export(ctx, days)); got != 11 {
 		t.Errorf("%d events were exported", got)
 	}
-	if got := count(n.AllAudit(ctx, recoup.AuditFilter{Act: "events.export"})); got != 2 {
+	if got := count(admin.New(n.Client).Audit.All(ctx, wire.AuditFilter{Act: "events.export"})); got != 2 {
 		t.Errorf("%d exports were audited", got)
 	}
 }
@@ -266,50 +268,50 @@ func (n *realNode) testLedger(t *testing.T) {
 // Codes, policy and keys.
 func (n *realNode) testAdministration(t *testing.T) {
 	ctx := t.Context()
-	if codes := must(n.Codes(ctx))(t); len(codes) != len(fault.Default().All()) {
+	if codes := must(n.Codes.List(ctx))(t); len(codes) != len(fault.Default().All()) {
 		t.Errorf("there are %d codes", len(codes))
 	}
-	own := must(n.Code(ctx, "timeout"))(t)
+	own := must(n.Codes.Get(ctx, "timeout"))(t)
 	own.Code, own.Aliases, own.Example, own.Origin = "LUNCH_BREAK", nil, nil, "hub"
-	if def := must(n.PutCode(ctx, own))(t); def.Code != own.Code {
+	if def := must(n.Codes.Put(ctx, own))(t); def.Code != own.Code {
 		t.Errorf("registered %+v", def)
 	}
-	if c := must(n.Classify(ctx, client.RawFailure{Status: 429, Headers: map[string]string{"Retry-After": "7"}}))(t); c.Code != fault.CodeRateLimitExceeded || c.RetryAfter != 7 {
+	if c := must(n.Classify(ctx, fault.RawFailure{Status: 429, Headers: map[string]string{"Retry-After": "7"}}))(t); c.Code != fault.CodeRateLimitExceeded || c.RetryAfter != 7 {
 		t.Errorf("classified as %+v", c)
 	}
 
-	policy := must(n.Policy(ctx))(t)
-	if plan := must(n.PlanPolicy(ctx, policy.Text))(t); !strings.Contains(string(plan), policy.Version) {
+	policy := must(admin.New(n.Client).Policy.Current(ctx))(t)
+	if plan := must(admin.New(n.Client).Policy.Plan(ctx, policy.Text))(t); !strings.Contains(string(plan), policy.Version) {
 		t.Errorf("the plan is %s", plan)
 	}
-	if done := must(n.ApplyPolicy(ctx, client.PolicyChange{Text: policy.Text, Reason: "again"}))(t); done.Added || done.Version != policy.Version {
+	if done := must(admin.New(n.Client).Policy.Apply(ctx, wire.PolicyChange{Text: policy.Text, Reason: "again"}))(t); done.Added || done.Version != policy.Version {
 		t.Errorf("applied as %+v", done)
 	}
-	if _, err := n.ApplyPolicy(ctx, client.PolicyChange{Text: "nonsense", Reason: "x"}); err == nil {
+	if _, err := admin.New(n.Client).Policy.Apply(ctx, wire.PolicyChange{Text: "nonsense", Reason: "x"}); err == nil {
 		t.Error("a bad policy was accepted")
 	}
-	if page := must(n.PolicyVersions(ctx, client.Page{}))(t); len(page.Versions) != 1 || page.Versions[0].Version != policy.Version {
+	if page := must(admin.New(n.Client).Policy.Versions(ctx, client.Page{}))(t); len(page.Versions) != 1 || page.Versions[0].Version != policy.Version {
 		t.Errorf("versions are %+v", page)
 	}
 
-	key := must(n.CreateKey(ctx, client.NewKey{Name: "dashboard", Role: "reader", Days: 7}))(t)
+	key := must(admin.New(n.Client).Keys.Create(ctx, wire.NewKey{Name: "dashboard", Role: "reader", Days: 7}))(t)
 	reader := n.as(key.Secret, "hub")
-	must(reader.Counts(ctx))(t)
-	if _, err := reader.CreateKey(ctx, client.NewKey{Name: "x", Role: "admin"}); !errors.Is(err, fault.New(fault.CodeInsufficientPermissions, "")) {
+	must(reader.Errors.Counts(ctx))(t)
+	if _, err := admin.New(reader).Keys.Create(ctx, wire.NewKey{Name: "x", Role: "admin"}); !errors.Is(err, fault.New(fault.CodeInsufficientPermissions, "")) {
 		t.Errorf("a reader made a key: %v", err)
 	}
-	next := must(n.RotateKey(ctx, key.ID, client.KeyRotation{Hours: new(1), Reason: "it is time"}))(t)
-	must(n.as(next.Secret, "hub").Counts(ctx))(t)
-	if gone := must(n.RevokeKey(ctx, next.ID, "lost"))(t); gone.RevokedAt.IsZero() {
+	next := must(admin.New(n.Client).Keys.Rotate(ctx, key.ID, wire.KeyRotation{Hours: new(1), Reason: "it is time"}))(t)
+	must(n.as(next.Secret, "hub").Errors.Counts(ctx))(t)
+	if gone := must(admin.New(n.Client).Keys.Revoke(ctx, next.ID, "lost"))(t); gone.RevokedAt.IsZero() {
 		t.Errorf("revoked as %+v", gone)
 	}
-	if _, err := n.as(next.Secret, "hub").Counts(ctx); !errors.Is(err, fault.New(fault.CodeInvalidAPIKey, "")) {
+	if _, err := n.as(next.Secret, "hub").Errors.Counts(ctx); !errors.Is(err, fault.New(fault.CodeInvalidAPIKey, "")) {
 		t.Errorf("a revoked key works: %v", err)
 	}
-	if page := must(n.Keys(ctx, client.Page{Limit: 2}))(t); page.Next == "" || page.Keys[0].ID != next.ID || page.Keys[1].RotatedTo != next.ID {
+	if page := must(admin.New(n.Client).Keys.List(ctx, client.Page{Limit: 2}))(t); page.Next == "" || page.Keys[0].ID != next.ID || page.Keys[1].RotatedTo != next.ID {
 		t.Errorf("keys are %+v", page)
 	}
-	if page := must(n.Audit(ctx, recoup.AuditFilter{Act: "key.revoke"}, client.Page{}))(t); len(page.Entries) != 1 || page.Entries[0].Reason != "lost" {
+	if page := must(admin.New(n.Client).Audit.List(ctx, wire.AuditFilter{Act: "key.revoke"}, client.Page{}))(t); len(page.Entries) != 1 || page.Entries[0].Reason != "lost" {
 		t.Errorf("the audit says %+v", page)
 	}
 }

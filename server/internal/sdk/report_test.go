@@ -7,7 +7,6 @@ import (
 	"testing"
 
 	"github.com/recoup-dev/recoup"
-	"github.com/recoup-dev/recoup/client"
 )
 
 // scripts/shape sets RECOUP_SHAPE_REPORTS and compares the coverage of two runs, to find what
@@ -24,7 +23,7 @@ func TestWayOfAReport(t *testing.T) {
 	for i := range reports {
 		must(n.Report(t.Context(), recoup.Report{Table: table, EntityID: fmt.Sprintf("CO-%d", i), Code: "NETWORK_TIMEOUT", Message: "no answer"}))(t)
 	}
-	if stored := count(n.AllErrors(t.Context(), client.Filter{Table: table})); stored != reports {
+	if stored := count(n.Errors.All(t.Context(), recoup.ErrorFilter{Table: table})); stored != reports {
 		t.Errorf("%d of %d reports are stored", stored, reports)
 	}
 }

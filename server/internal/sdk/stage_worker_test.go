@@ -93,7 +93,7 @@ func (p *pipeline) until(holds func() bool) {
 
 func (p *pipeline) submit() recoup.ID {
 	p.Helper()
-	items, err := p.client.Submit(p.Context(), []recoup.NewWork{{Pipeline: "critic", Stage: "fetch", EntityID: "CO-1", Payload: []byte("a page")}})
+	items, err := p.client.Work.Submit(p.Context(), []recoup.NewWork{{Pipeline: "critic", Stage: "fetch", EntityID: "CO-1", Payload: []byte("a page")}})
 	if err != nil {
 		p.Fatal(err)
 	}
@@ -107,7 +107,7 @@ func (p *pipeline) submit() recoup.ID {
 // gone reports whether work is not in the queue any more.
 func (p *pipeline) gone(work recoup.ID) func() bool {
 	return func() bool {
-		_, err := p.client.Progress(p.Context(), work, recoup.ID{})
+		_, err := p.client.Work.Progress(p.Context(), work, recoup.ID{})
 		return err == nil
 	}
 }
@@ -132,7 +132,7 @@ func (p *pipeline) testReplay(t *testing.T) {
 	})
 	work := p.submit()
 	p.until(p.gone(work))
-	list, err := p.client.DeadLetters(t.Context(), recoup.DeadLetterFilter{Pipeline: "critic"}, client.Page{})
+	list, err := p.client.DeadLetters.List(t.Context(), recoup.DeadLetterFilter{Pipeline: "critic"}, client.Page{})
 	if err != nil || len(list.DeadLetters) != 1 {
 		t.Fatalf("dead letters: %+v, %v", list, err)
 	}
@@ -142,20 +142,20 @@ func (p *pipeline) testReplay(t *testing.T) {
 	}
 	for _, step := range []func() (recoup.DeadLetter, error){
 		func() (recoup.DeadLetter, error) {
-			return p.client.Triage(t.Context(), d.ErrorID, recoup.Triage{Cause: recoup.CauseAuthConfig, Stage: d.Stage, Class: d.Class, Exhausted: &d.Exhausted})
+			return p.client.DeadLetters.Triage(t.Context(), d.ErrorID, recoup.Triage{Cause: recoup.CauseAuthConfig, Stage: d.Stage, Class: d.Class, Exhausted: &d.Exhausted})
 		},
 		func() (recoup.DeadLetter, error) {
-			return p.client.Remediate(t.Context(), d.ErrorID, recoup.Remediation{Link: "INC-1", Fixed: "the key"})
+			return p.client.DeadLetters.Remediate(t.Context(), d.ErrorID, recoup.Remediation{Link: "INC-1", Fixed: "the key"})
 		},
 		func() (recoup.DeadLetter, error) {
-			return p.client.Validate(t.Context(), d.ErrorID, recoup.Validation{Idempotent: true})
+			return p.client.DeadLetters.Validate(t.Context(), d.ErrorID, recoup.Validation{Idempotent: true})
 		},
 	} {
 		if _, err := step(); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if _, err := p.client.ReplayOne(t.Context(), d.ErrorID, client.SingleReplay{Reason: "the key was rotated"}); err != nil {
+	if _, err := p.client.DeadLetters.Replay(t.Context(), d.ErrorID, recoup.SingleReplay{Reason: "the key was rotated"}); err != nil {
 		t.Fatal(err)
 	}
 	var seen []string
@@ -168,7 +168,7 @@ func (p *pipeline) testReplay(t *testing.T) {
 	if want := []string{"fetch of a page", work.String() + "/llm"}; !slices.Equal(seen, want) || p.counts()["fetch"] != 1 {
 		t.Errorf("the replay saw %q after %v", seen, p.counts())
 	}
-	if got, err := p.client.DeadLetter(t.Context(), d.ErrorID); err != nil || got.Step != recoup.StepReplayed || len(got.Rounds) != 1 || len(got.Replays) != 1 {
+	if got, err := p.client.DeadLetters.Get(t.Context(), d.ErrorID); err != nil || got.Step != recoup.StepReplayed || len(got.Rounds) != 1 || len(got.Replays) != 1 {
 		t.Errorf("it is %+v, %v", got, err)
 	}
 }
@@ -188,11 +188,11 @@ func TestStageWorkerRetriesHere(t *testing.T) {
 			return fault.New(fault.CodeNetworkTimeout, "The model did not answer.")
 		})
 		p.until(p.gone(p.submit()))
-		list, err := p.client.DeadLetters(t.Context(), recoup.DeadLetterFilter{Pipeline: "critic"}, client.Page{})
+		list, err := p.client.DeadLetters.List(t.Context(), recoup.DeadLetterFilter{Pipeline: "critic"}, client.Page{})
 		if err != nil || len(list.DeadLetters) != 1 || p.counts()["llm"] != attempts || list.DeadLetters[0].Exhausted == once {
 			t.Fatalf("once %t: after %v there are %+v, %v", once, p.counts(), list, err)
 		}
-		g, err := p.client.Gate(t.Context(), "CO-1")
+		g, err := p.client.CheckPromotion(t.Context(), "CO-1")
 		if err != nil || len(g.Blockers) != 1 || g.Blockers[0].ErrorID != list.DeadLetters[0].ErrorID || !g.Blockers[0].DeadLetter {
 			t.Errorf("once %t: the gate is %+v, %v", once, g, err)
 		}
@@ -225,7 +225,7 @@ func TestStageWorkerGivesBack(t *testing.T) {
 	if !maps.Equal(p.counts(), map[string]int{"fetch": 1, "llm": 2}) {
 		t.Errorf("ran %v", p.counts())
 	}
-	if list, err := p.client.DeadLetters(t.Context(), recoup.DeadLetterFilter{}, client.Page{}); err != nil || len(list.DeadLetters) != 0 {
+	if list, err := p.client.DeadLetters.List(t.Context(), recoup.DeadLetterFilter{}, client.Page{}); err != nil || len(list.DeadLetters) != 0 {
 		t.Errorf("dead letters: %+v, %v", list, err)
 	}
 }

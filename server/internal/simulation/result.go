@@ -5,6 +5,7 @@ import (
 
 	"github.com/recoup-dev/recoup"
 	"github.com/recoup-dev/recoup/server/internal/lifecycle"
+	"github.com/recoup-dev/recoup/server/internal/wire"
 )
 
 // Result is what a simulation has counted.
@@ -39,15 +40,15 @@ type Tally struct {
 	Archived         map[recoup.ArchiveReason]int `json:"archived"`
 	Open             map[recoup.State]int         `json:"open"` // when the simulation ended
 
-	Blocked        Blocked                   `json:"blocked"`
-	UnblockedByTTL int                       `json:"unblocked_by_ttl"` // spells whose last blocking error expired
-	Notices        map[recoup.NoticeKind]int `json:"notices"`
+	Blocked        Blocked                 `json:"blocked"`
+	UnblockedByTTL int                     `json:"unblocked_by_ttl"` // spells whose last blocking error expired
+	Notices        map[wire.NoticeKind]int `json:"notices"`
 }
 
 func emptyTally(table string) Tally {
 	return Tally{
 		Table: table, Parked: map[recoup.ParkReason]int{}, Escalated: map[int]int{},
-		Archived: map[recoup.ArchiveReason]int{}, Open: map[recoup.State]int{}, Notices: map[recoup.NoticeKind]int{},
+		Archived: map[recoup.ArchiveReason]int{}, Open: map[recoup.State]int{}, Notices: map[wire.NoticeKind]int{},
 	}
 }
 
@@ -83,11 +84,11 @@ func (t *tally) count(it *item, kind lifecycle.Kind, effects *lifecycle.Effects)
 	for _, n := range effects.Notices.All() {
 		t.Notices[n.Kind]++
 		switch n.Kind {
-		case recoup.NoticeParked:
+		case wire.NoticeParked:
 			t.Parked[it.ParkReason]++
-		case recoup.NoticeNotParked:
+		case wire.NoticeNotParked:
 			t.NotParked++
-		case recoup.NoticeEscalated:
+		case wire.NoticeEscalated:
 			t.Escalated[it.EscalationLevel]++
 		}
 	}

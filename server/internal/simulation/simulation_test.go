@@ -15,6 +15,7 @@ import (
 	"github.com/recoup-dev/recoup/fault"
 	"github.com/recoup-dev/recoup/server/internal/policy"
 	"github.com/recoup-dev/recoup/server/internal/simulation"
+	"github.com/recoup-dev/recoup/server/internal/wire"
 )
 
 const day = 24 * time.Hour
@@ -69,9 +70,9 @@ func TestThreeFailures(t *testing.T) {
 		NotParked: 1, Escalated: map[int]int{2: 1, 3: 1}, ResolvedByWorker: 1,
 		Archived: map[recoup.ArchiveReason]int{recoup.ResolvedArchive: 1, recoup.TTLExpired: 2},
 		Open:     map[recoup.State]int{}, Blocked: blocked, UnblockedByTTL: 1,
-		Notices: map[recoup.NoticeKind]int{
-			recoup.NoticeParked: 1, recoup.NoticeNotParked: 1, recoup.NoticeEscalated: 2,
-			recoup.NoticeReviewMissed: 3, recoup.NoticeExpiring: 1, recoup.NoticeUnblocked: 1,
+		Notices: map[wire.NoticeKind]int{
+			wire.NoticeParked: 1, wire.NoticeNotParked: 1, wire.NoticeEscalated: 2,
+			wire.NoticeReviewMissed: 3, wire.NoticeExpiring: 1, wire.NoticeUnblocked: 1,
 		},
 	}
 	if !reflect.DeepEqual(r.Total, want) {
@@ -97,7 +98,7 @@ func TestRepeat(t *testing.T) {
 	}
 	o.Length, o.People = 0, simulation.People{}
 	r := run(t, o).Total
-	if r.Archived[recoup.SupersededByNext] != 2 || r.Archived[recoup.TTLExpired] != 1 || r.Notices[recoup.NoticeParked] != 1 {
+	if r.Archived[recoup.SupersededByNext] != 2 || r.Archived[recoup.TTLExpired] != 1 || r.Notices[wire.NoticeParked] != 1 {
 		t.Errorf("%+v", r)
 	}
 	if b := r.Blocked; b.Spells != 1 || b.TotalSeconds != 32*86400 {
@@ -119,8 +120,8 @@ func TestManyExpireOneBlock(t *testing.T) {
 	}
 	o.Length, o.People = 0, simulation.People{}
 	r := run(t, o)
-	if r.Total.Notices[recoup.NoticeUnblocked] != 5 || r.Total.UnblockedByTTL != 1 {
-		t.Errorf("%d errors expired, expiry ended %d blocks, want 5 and 1", r.Total.Notices[recoup.NoticeUnblocked], r.Total.UnblockedByTTL)
+	if r.Total.Notices[wire.NoticeUnblocked] != 5 || r.Total.UnblockedByTTL != 1 {
+		t.Errorf("%d errors expired, expiry ended %d blocks, want 5 and 1", r.Total.Notices[wire.NoticeUnblocked], r.Total.UnblockedByTTL)
 	}
 	for _, table := range r.Tables {
 		if want := min(table.Reported, 1); table.UnblockedByTTL != want {
@@ -202,7 +203,7 @@ func TestPeople(t *testing.T) {
 			return r.Escalated[2] == 1 && r.Escalated[3] == 1 && r.Archived[recoup.TTLExpired] == 1
 		}},
 		{"only look", simulation.People{}, func(r simulation.Tally) bool {
-			return r.Escalated[2] == 1 && r.Notices[recoup.NoticeReviewMissed] == 0 && r.Archived[recoup.TTLExpired] == 1
+			return r.Escalated[2] == 1 && r.Notices[wire.NoticeReviewMissed] == 0 && r.Archived[recoup.TTLExpired] == 1
 		}},
 	} {
 		o := defaults()
@@ -296,8 +297,8 @@ func balance(t fataler, r simulation.Result, tally simulation.Tally) {
 		t.Fatalf("more results than attempts: %+v", tally)
 	case tally.Succeeded != tally.ResolvedByWorker:
 		t.Fatalf("%d succeeded, %d resolved by workers", tally.Succeeded, tally.ResolvedByWorker)
-	case sum(tally.Parked) != tally.Notices[recoup.NoticeParked]:
-		t.Fatalf("%d parked, %d owners notified", sum(tally.Parked), tally.Notices[recoup.NoticeParked])
+	case sum(tally.Parked) != tally.Notices[wire.NoticeParked]:
+		t.Fatalf("%d parked, %d owners notified", sum(tally.Parked), tally.Notices[wire.NoticeParked])
 	case b.LongestSeconds > length || b.TotalSeconds > int64(b.Entities)*length || b.Spells < b.Entities:
 		t.Fatalf("blocked longer than there is time: %+v", b)
 	case tally.UnblockedByTTL > min(b.Spells, tally.Archived[recoup.TTLExpired]):

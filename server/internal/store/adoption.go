@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/recoup-dev/recoup"
+	"github.com/recoup-dev/recoup/server/internal/wire"
 )
 
 // ErrOutOfTurn is returned for what a node does to an adoption whose turn another
@@ -13,7 +14,7 @@ var ErrOutOfTurn = errors.New("another node has the turn")
 
 // Adoption is an adoption as nodes work at it.
 type Adoption struct {
-	recoup.Adoption
+	wire.Adoption
 	Owner       string    // of the source
 	Partitioned bool      // the source is partitioned
 	Defined     bool      // something of its definition is there
@@ -207,7 +208,7 @@ type AdoptionSum struct {
 type AdoptionFigures struct {
 	Table   string
 	Source  string
-	State   recoup.AdoptionState
+	State   wire.AdoptionState
 	Pending int64         // changes that no node has looked at
 	Oldest  time.Duration // since the oldest of them
 	Queued  int64         // errors whose source row is to be notified

@@ -8,24 +8,25 @@ import (
 
 	"github.com/recoup-dev/recoup"
 	"github.com/recoup-dev/recoup/server/internal/store/sqldb"
+	"github.com/recoup-dev/recoup/server/internal/wire"
 )
 
 // Alerts describes the rows of alerts.
-var Alerts = sqldb.Table[recoup.Alert]{Name: "recoup.alert", Columns: []sqldb.Column[recoup.Alert]{
-	sqldb.ID("alert_id", func(a *recoup.Alert) *recoup.ID { return &a.ID }).Key(),
-	sqldb.Text("rule", func(a *recoup.Alert) *string { return &a.Rule }),
-	sqldb.Text("scope", func(a *recoup.Alert) *string { return &a.Scope }),
-	sqldb.Text("state", func(a *recoup.Alert) *string { return (*string)(&a.State) }),
-	sqldb.Text("severity", func(a *recoup.Alert) *string { return (*string)(&a.Severity) }),
-	sqldb.Text("action", func(a *recoup.Alert) *string { return (*string)(&a.Action) }),
-	sqldb.Text("condition", func(a *recoup.Alert) *string { return &a.Condition }),
-	sqldb.Big("samples", func(a *recoup.Alert) *int64 { return &a.Samples }),
-	sqldb.Time("pending_at", func(a *recoup.Alert) *time.Time { return &a.PendingAt }),
-	sqldb.Time("fired_at", func(a *recoup.Alert) *time.Time { return &a.FiredAt }),
-	sqldb.Time("resolved_at", func(a *recoup.Alert) *time.Time { return &a.ResolvedAt }),
-	sqldb.Time("notified_at", func(a *recoup.Alert) *time.Time { return &a.NotifiedAt }),
-	sqldb.Int("notified", func(a *recoup.Alert) *int { return &a.Notified }),
-	sqldb.Real("value", func(a *recoup.Alert) *float64 { return &a.Value }),
+var Alerts = sqldb.Table[wire.Alert]{Name: "recoup.alert", Columns: []sqldb.Column[wire.Alert]{
+	sqldb.ID("alert_id", func(a *wire.Alert) *recoup.ID { return &a.ID }).Key(),
+	sqldb.Text("rule", func(a *wire.Alert) *string { return &a.Rule }),
+	sqldb.Text("scope", func(a *wire.Alert) *string { return &a.Scope }),
+	sqldb.Text("state", func(a *wire.Alert) *string { return (*string)(&a.State) }),
+	sqldb.Text("severity", func(a *wire.Alert) *string { return (*string)(&a.Severity) }),
+	sqldb.Text("action", func(a *wire.Alert) *string { return (*string)(&a.Action) }),
+	sqldb.Text("condition", func(a *wire.Alert) *string { return &a.Condition }),
+	sqldb.Big("samples", func(a *wire.Alert) *int64 { return &a.Samples }),
+	sqldb.Time("pending_at", func(a *wire.Alert) *time.Time { return &a.PendingAt }),
+	sqldb.Time("fired_at", func(a *wire.Alert) *time.Time { return &a.FiredAt }),
+	sqldb.Time("resolved_at", func(a *wire.Alert) *time.Time { return &a.ResolvedAt }),
+	sqldb.Time("notified_at", func(a *wire.Alert) *time.Time { return &a.NotifiedAt }),
+	sqldb.Int("notified", func(a *wire.Alert) *int { return &a.Notified }),
+	sqldb.Real("value", func(a *wire.Alert) *float64 { return &a.Value }),
 }}
 
 // MaxOpenAlerts is the most alerts that are looked at together: those of all
@@ -34,7 +35,7 @@ const MaxOpenAlerts = 10 * sqldb.MaxPage
 
 // AlertFilter selects alerts. Empty fields do not restrict.
 type AlertFilter struct {
-	States []recoup.AlertState
+	States []wire.AlertState
 	Rule   string
 	Scope  string
 
@@ -45,24 +46,24 @@ type AlertFilter struct {
 
 // Open reports whether the filter asks for nothing that is resolved.
 func (f *AlertFilter) Open() bool {
-	return len(f.States) > 0 && !slices.Contains(f.States, recoup.AlertResolved)
+	return len(f.States) > 0 && !slices.Contains(f.States, wire.AlertResolved)
 }
 
 // Silences describes the rows of silences.
-var Silences = sqldb.Table[recoup.Silence]{Name: "recoup.silence", Columns: []sqldb.Column[recoup.Silence]{
-	sqldb.ID("silence_id", func(s *recoup.Silence) *recoup.ID { return &s.ID }).Key(),
-	sqldb.Text("rule", func(s *recoup.Silence) *string { return &s.Rule }).Fixed(),
-	sqldb.Text("scope", func(s *recoup.Silence) *string { return &s.Scope }).Fixed(),
-	sqldb.Time("until", func(s *recoup.Silence) *time.Time { return &s.Until }).Fixed(),
-	sqldb.Text("reason", func(s *recoup.Silence) *string { return &s.Reason }).Fixed(),
-	sqldb.Time("created_at", func(s *recoup.Silence) *time.Time { return &s.At }).Fixed(),
-	sqldb.Text("created_by", func(s *recoup.Silence) *string { return &s.By }).Fixed(),
-	sqldb.Time("ended_at", func(s *recoup.Silence) *time.Time { return &s.EndedAt }),
-	sqldb.Text("ended_by", func(s *recoup.Silence) *string { return &s.EndedBy }),
+var Silences = sqldb.Table[wire.Silence]{Name: "recoup.silence", Columns: []sqldb.Column[wire.Silence]{
+	sqldb.ID("silence_id", func(s *wire.Silence) *recoup.ID { return &s.ID }).Key(),
+	sqldb.Text("rule", func(s *wire.Silence) *string { return &s.Rule }).Fixed(),
+	sqldb.Text("scope", func(s *wire.Silence) *string { return &s.Scope }).Fixed(),
+	sqldb.Time("until", func(s *wire.Silence) *time.Time { return &s.Until }).Fixed(),
+	sqldb.Text("reason", func(s *wire.Silence) *string { return &s.Reason }).Fixed(),
+	sqldb.Time("created_at", func(s *wire.Silence) *time.Time { return &s.At }).Fixed(),
+	sqldb.Text("created_by", func(s *wire.Silence) *string { return &s.By }).Fixed(),
+	sqldb.Time("ended_at", func(s *wire.Silence) *time.Time { return &s.EndedAt }),
+	sqldb.Text("ended_by", func(s *wire.Silence) *string { return &s.EndedBy }),
 }}
 
 // AddSilence returns a silence as the act adds it: by whoever acts, and not ended.
-func (a Act) AddSilence(s recoup.Silence) recoup.Silence {
+func (a Act) AddSilence(s wire.Silence) wire.Silence {
 	s.Until, s.Reason, s.At, s.By = kept(s.Until), cmp.Or(s.Reason, a.Reason), kept(a.At), a.By
 	s.EndedAt, s.EndedBy = time.Time{}, ""
 	return s
@@ -70,7 +71,7 @@ func (a Act) AddSilence(s recoup.Silence) recoup.Silence {
 
 // EndSilence returns a silence as the act ends it. The first end stands, also where
 // that is the silence's own time.
-func (a Act) EndSilence(s recoup.Silence) recoup.Silence {
+func (a Act) EndSilence(s wire.Silence) wire.Silence {
 	if s.EndedAt.IsZero() && a.At.Before(s.Until) {
 		s.EndedAt, s.EndedBy = kept(a.At), a.By
 	}
@@ -78,7 +79,7 @@ func (a Act) EndSilence(s recoup.Silence) recoup.Silence {
 }
 
 // OnSilence returns the row of the audit for an act on a silence.
-func (a Act) OnSilence(act string, s *recoup.Silence) recoup.AuditEntry {
+func (a Act) OnSilence(act string, s *wire.Silence) wire.AuditEntry {
 	about := map[string]any{"until": s.Until.UTC().Format(time.RFC3339Nano)}
 	if s.Rule != "" {
 		about["rule"] = s.Rule
@@ -110,9 +111,9 @@ type Switch struct {
 
 // Apply returns the group as the switch leaves it, and the act as the audit
 // records it. p is the zero Provider if the group was never switched.
-func (s Switch) Apply(p recoup.Provider, act Act) (recoup.Provider, recoup.AuditEntry, error) {
+func (s Switch) Apply(p recoup.Provider, act Act) (recoup.Provider, wire.AuditEntry, error) {
 	if p.Active != s.From || s.To == s.From || s.To == "" {
-		return p, recoup.AuditEntry{}, fmt.Errorf("provider of %s: %w", s.Group, ErrConflict)
+		return p, wire.AuditEntry{}, fmt.Errorf("provider of %s: %w", s.Group, ErrConflict)
 	}
 	about := map[string]any{"to": s.To}
 	if s.From != "" {
@@ -127,8 +128,8 @@ func (s Switch) Apply(p recoup.Provider, act Act) (recoup.Provider, recoup.Audit
 
 // Verdict is what an evaluation of the alert rules changes: all of it or nothing.
 type Verdict struct {
-	Alerts   []recoup.Alert // new, or new versions
-	Notices  []recoup.Notice
+	Alerts   []wire.Alert // new, or new versions
+	Notices  []wire.Notice
 	Switches []Switch // by the system; without a reason of its own, for the alert's condition
 }
 

@@ -5,6 +5,7 @@ import (
 
 	"github.com/recoup-dev/recoup"
 	"github.com/recoup-dev/recoup/server/internal/lifecycle"
+	"github.com/recoup-dev/recoup/server/internal/wire"
 )
 
 // CachedOutcomes gathers the effects of steps to which a remembered decision was applied, so
@@ -35,7 +36,7 @@ func (s *CachedOutcomes) Add(step *Step, d *lifecycle.Decision, was *recoup.Erro
 }
 
 // Notices returns the notifications to send, as [UnitOfWork.Notices] does.
-func (s *CachedOutcomes) Notices() []recoup.Notice { return s.notices.List() }
+func (s *CachedOutcomes) Notices() []wire.Notice { return s.notices.List() }
 
 // Again notes when an error whose retry has ended was retried before; zero: never.
 func (s *CachedOutcomes) Again(table string, retriedAt time.Time) {

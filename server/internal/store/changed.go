@@ -3,12 +3,12 @@ package store
 import (
 	"time"
 
-	"github.com/recoup-dev/recoup"
+	"github.com/recoup-dev/recoup/server/internal/wire"
 )
 
 // Changed is an error that something has happened to.
 type Changed struct {
-	recoup.Changed
+	wire.Changed
 	Seq int64     // of the transition; no two have the same
 	At  time.Time // when it happened
 }
@@ -21,7 +21,7 @@ type ChangeMark struct {
 
 // Moving is a thing that pages show while it changes, other than an error.
 type Moving struct {
-	recoup.ChangedObject
+	wire.ChangedObject
 	Of   string // its hub, or its pipeline; empty: of all hubs
 	Mark MovingMark
 }

@@ -5,6 +5,7 @@ import (
 
 	"github.com/recoup-dev/recoup"
 	"github.com/recoup-dev/recoup/server/internal/lifecycle"
+	"github.com/recoup-dev/recoup/server/internal/wire"
 )
 
 // Digest is the body of a notice about many errors at once: how
@@ -20,14 +21,14 @@ const maxDigested = 10
 
 // digests reports whether notices of a kind are sent together where one act causes
 // several to one recipient. The others ask for something about one error each.
-func digests(k recoup.NoticeKind) bool {
-	return k == recoup.NoticeUnblocked || k == recoup.NoticeExpiring || k == recoup.NoticeReviewMissed
+func digests(k wire.NoticeKind) bool {
+	return k == wire.NoticeUnblocked || k == wire.NoticeExpiring || k == wire.NoticeReviewMissed
 }
 
 // NoticeSet gathers the notices that one act causes. Several to one recipient become
 // one digest, where the kind of notice allows it.
 type NoticeSet struct {
-	list []recoup.Notice
+	list []wire.Notice
 	many map[int]*Digest // by place in the list
 	at   map[lifecycle.Notice]int
 }
@@ -55,11 +56,11 @@ func (s *NoticeSet) append(n lifecycle.Notice, id recoup.ID, table string) {
 		s.at[n] = len(s.list)
 		s.many[len(s.list)] = &Digest{Count: 1, Tables: map[string]int{table: 1}, Errors: []recoup.ID{id}}
 	}
-	s.list = append(s.list, recoup.Notice{Kind: n.Kind, To: n.To, ErrorID: id})
+	s.list = append(s.list, wire.Notice{Kind: n.Kind, To: n.To, ErrorID: id})
 }
 
 // List returns the notices in the order in which the first of each was added.
-func (s *NoticeSet) List() []recoup.Notice {
+func (s *NoticeSet) List() []wire.Notice {
 	for i, d := range s.many {
 		if body, err := json.Marshal(d); err == nil && d.Count > 1 {
 			s.list[i].ErrorID, s.list[i].Body = recoup.ID{}, recoup.JSON(body)

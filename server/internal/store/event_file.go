@@ -3,13 +3,13 @@ package store
 import (
 	"time"
 
-	"github.com/recoup-dev/recoup"
 	"github.com/recoup-dev/recoup/server/internal/store/sqldb"
+	"github.com/recoup-dev/recoup/server/internal/wire"
 )
 
 // EventFile is what is known of the file of a day, with the place that it was written to.
 type EventFile struct {
-	recoup.EventFile
+	wire.EventFile
 	Place string
 }
 

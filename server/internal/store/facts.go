@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/recoup-dev/recoup"
+	"github.com/recoup-dev/recoup/server/internal/wire"
 )
 
 // Facts are what a database shows of itself. Lists are in the order of their names.
@@ -29,7 +29,7 @@ type Facts struct {
 
 	Outbox       OutboxLevel
 	LateEvents   Overdue       // see [LateEvents]
-	Keys         []recoup.Key  // without their hashes
+	Keys         []wire.Key    // without their hashes
 	PlatformKeys []PlatformKey // without their secrets; live ones
 	LastBackup   time.Time     // as far as the audit knows; zero: never
 
@@ -74,7 +74,7 @@ const (
 type AdoptionFact struct {
 	ID           int
 	Source       string
-	State        recoup.AdoptionState
+	State        wire.AdoptionState
 	BegunAt      time.Time
 	Gone         bool      // the table is
 	Table        string    // of the policy
@@ -103,7 +103,7 @@ type AdoptionFact struct {
 
 	// What the policy makes of its rows.
 	Columns  []string // that the source has
-	Agreed   recoup.SourceRules
+	Agreed   wire.SourceRules
 	KeptBack int64 // rows that it refuses to give up
 	KeptWhy  string
 }

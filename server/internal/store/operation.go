@@ -5,6 +5,7 @@ import (
 
 	"github.com/recoup-dev/recoup"
 	"github.com/recoup-dev/recoup/server/internal/store/sqldb"
+	"github.com/recoup-dev/recoup/server/internal/wire"
 )
 
 // Operations describes the rows of operations.
@@ -50,7 +51,7 @@ type OperationFilter struct {
 
 // DecideOperation is what a verb asks about an operation that it has locked: how it goes
 // on, and what the audit keeps of that. It is pure.
-type DecideOperation func(current recoup.Operation, now time.Time) (recoup.Operation, []recoup.AuditEntry, error)
+type DecideOperation func(current recoup.Operation, now time.Time) (recoup.Operation, []wire.AuditEntry, error)
 
 // Carrier carries out a part of an operation. It keeps nothing between calls, because
 // the database may have it start over.

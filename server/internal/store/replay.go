@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/recoup-dev/recoup"
+	"github.com/recoup-dev/recoup/server/internal/wire"
 )
 
 // ErrLeaseLost is returned for a checkpoint of work that another worker holds,
@@ -47,7 +48,7 @@ func (s *ReplayStatus) Count(states ...recoup.ItemState) (n int64) {
 type ReplayEffects struct {
 	Release int // how many more items go into the queue, in the order of their positions
 	Notes   []recoup.Note
-	Notices []recoup.Notice // notifications to send
+	Notices []wire.Notice // notifications to send
 }
 
 // ReplayStop is what the notice of a replay that stopped itself says. It holds

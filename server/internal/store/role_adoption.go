@@ -6,6 +6,7 @@ import (
 
 	"github.com/recoup-dev/recoup"
 	"github.com/recoup-dev/recoup/server/internal/store/sqldb"
+	"github.com/recoup-dev/recoup/server/internal/wire"
 )
 
 // AdoptionReader says what is adopted.
@@ -53,7 +54,7 @@ type Adopter interface {
 
 	// SourceRows returns the rows of keys as they are now, with the columns that rules list as
 	// far as the source's owner has agreed. Those that are gone are left out.
-	SourceRows(ctx context.Context, adoption int, keys []string, rules recoup.SourceRules) ([]SourceRow, error)
+	SourceRows(ctx context.Context, adoption int, keys []string, rules wire.SourceRules) ([]SourceRow, error)
 
 	// ScanSource returns the keys of a source behind one, up to another, in their order. It
 	// refuses keys that are too long to be noted.

@@ -6,17 +6,18 @@ import (
 
 	"github.com/recoup-dev/recoup"
 	"github.com/recoup-dev/recoup/server/internal/store/sqldb"
+	"github.com/recoup-dev/recoup/server/internal/wire"
 )
 
 // AlertReader returns alerts, silences, and which providers are in use. A resolved alert never changes, and of a rule and a scope
 // at most one is not resolved.
 type AlertReader interface {
 	// Alerts lists alerts, newest first, by when they began to be pending.
-	Alerts(ctx context.Context, f AlertFilter, p sqldb.Page) ([]recoup.Alert, sqldb.Cursor, error)
+	Alerts(ctx context.Context, f AlertFilter, p sqldb.Page) ([]wire.Alert, sqldb.Cursor, error)
 
 	// Silences lists the silences that hold at a time, or all if it is zero, newest
 	// first.
-	Silences(ctx context.Context, activeAt time.Time, p sqldb.Page) ([]recoup.Silence, sqldb.Cursor, error)
+	Silences(ctx context.Context, activeAt time.Time, p sqldb.Page) ([]wire.Silence, sqldb.Cursor, error)
 
 	// Providers returns the groups that were ever switched, by name.
 	Providers(ctx context.Context) ([]recoup.Provider, error)
@@ -26,7 +27,7 @@ type AlertReader interface {
 type AlertWriter interface {
 	// OpenAlerts returns the alerts that are not resolved, by rule and scope; at
 	// most MaxOpenAlerts.
-	OpenAlerts(ctx context.Context) ([]recoup.Alert, error)
+	OpenAlerts(ctx context.Context) ([]wire.Alert, error)
 
 	// SaveAlerts writes what an evaluation has changed, all of it or nothing:
 	// alerts, notices (one whose key is there already is not added again), and
@@ -39,16 +40,16 @@ type AlertWriter interface {
 // AlertAdmin is what people do about alerts.
 type AlertAdmin interface {
 	// Alert returns an alert, else ErrNotFound.
-	Alert(ctx context.Context, id recoup.ID) (recoup.Alert, error)
+	Alert(ctx context.Context, id recoup.ID) (wire.Alert, error)
 
 	// AddSilence adds a silence, by whoever acts. One without a reason or without
 	// any time left is ErrRefused, an id that is known ErrConflict.
-	AddSilence(ctx context.Context, s recoup.Silence, act Act) (recoup.Silence, error)
+	AddSilence(ctx context.Context, s wire.Silence, act Act) (wire.Silence, error)
 
 	// EndSilence ends a silence before its time and returns it as it is then. The
 	// first end stands, and one whose time is over is left alone. An unknown id is
 	// ErrNotFound.
-	EndSilence(ctx context.Context, id recoup.ID, act Act) (recoup.Silence, error)
+	EndSilence(ctx context.Context, id recoup.ID, act Act) (wire.Silence, error)
 
 	// SwitchProvider moves a group to another provider. If the switch is not from
 	// the one that is in use, or moves nothing, it is ErrConflict.
@@ -60,7 +61,7 @@ type NoticeWriter interface {
 	// AddNotices adds notices that no error causes, due at once, and returns how
 	// many: one whose key is there already is not added again. A body that is not
 	// JSON is ErrBadJSON.
-	AddNotices(ctx context.Context, now time.Time, notices []recoup.Notice) (int, error)
+	AddNotices(ctx context.Context, now time.Time, notices []wire.Notice) (int, error)
 }
 
 // Outbox delivers notices. One waits, or is delivered, or is given up, and is then
@@ -72,13 +73,13 @@ type Outbox interface {
 	// attempt and makes them due again when the lease is over. No notice is handed to
 	// two nodes. Those of a message that was saved are taken together: the one that
 	// stands for it is returned, with the message, and the others go with it.
-	ClaimNotices(ctx context.Context, now time.Time, lease time.Duration, limit int) ([]recoup.Notice, error)
+	ClaimNotices(ctx context.Context, now time.Time, lease time.Duration, limit int) ([]wire.Notice, error)
 
 	// WaitingNotices returns the notices of a kind that wait, claimed or not, oldest
 	// first: those of some errors, or, if none are named, those that no error
 	// causes; at most MaxWaitingNotices. It knows the kinds PAGE, ALERT,
 	// JOB_LATE and JOB_RECOVERED, and none of another.
-	WaitingNotices(ctx context.Context, kind recoup.NoticeKind, errors []recoup.ID) ([]recoup.Notice, error)
+	WaitingNotices(ctx context.Context, kind wire.NoticeKind, errors []recoup.ID) ([]wire.Notice, error)
 
 	// SaveMessage keeps which notices a message has, and what it says, before it is
 	// sent. Neither ever changes: from then on whoever claims them sends that message,
@@ -98,7 +99,7 @@ type Outbox interface {
 // NoticeReader shows what is in the outbox and requeues what was given up.
 type NoticeReader interface {
 	// Notices lists notices, newest first.
-	Notices(ctx context.Context, f recoup.NoticeFilter, p sqldb.Page) ([]recoup.Notice, sqldb.Cursor, error)
+	Notices(ctx context.Context, f wire.NoticeFilter, p sqldb.Page) ([]wire.Notice, sqldb.Cursor, error)
 
 	// ResendNotices requeues notices that were given up, as new ones that name the
 	// old, and returns how many: one that waits, is delivered, is unknown or was
@@ -116,5 +117,5 @@ type OutboxGauge interface {
 // PendingReader shows what waits in the outbox.
 type PendingReader interface {
 	// PendingNotices returns notices that wait to be delivered, longest due first.
-	PendingNotices(ctx context.Context, limit int) ([]recoup.Notice, error)
+	PendingNotices(ctx context.Context, limit int) ([]wire.Notice, error)
 }

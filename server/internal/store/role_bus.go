@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/recoup-dev/recoup"
+	"github.com/recoup-dev/recoup/server/internal/wire"
 )
 
 // EventBatch is events that travel together by a bus.
@@ -29,5 +30,5 @@ type EventBatchWriter interface {
 
 	// BusGaps returns at most limit gaps between the noted sequences that have been known
 	// since before a time, the oldest first.
-	BusGaps(ctx context.Context, before time.Time, limit int) ([]recoup.BusGap, error)
+	BusGaps(ctx context.Context, before time.Time, limit int) ([]wire.BusGap, error)
 }

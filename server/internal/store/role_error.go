@@ -7,6 +7,7 @@ import (
 	"github.com/recoup-dev/recoup"
 	"github.com/recoup-dev/recoup/server/internal/policy"
 	"github.com/recoup-dev/recoup/server/internal/store/sqldb"
+	"github.com/recoup-dev/recoup/server/internal/wire"
 )
 
 // TableSyncer keeps what the database must know of the policy: which tables there
@@ -26,7 +27,7 @@ type TableSyncer interface {
 type TableNamer interface {
 	// TableNames lists the names of the policy's tables and archives, by table,
 	// and what each is in the database at the moment.
-	TableNames(ctx context.Context) ([]recoup.TableName, error)
+	TableNames(ctx context.Context) ([]wire.TableName, error)
 }
 
 // ErrorWriter changes errors. Every verb is one transaction: the error, its history

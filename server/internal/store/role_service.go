@@ -6,6 +6,7 @@ import (
 
 	"github.com/recoup-dev/recoup"
 	"github.com/recoup-dev/recoup/server/internal/store/sqldb"
+	"github.com/recoup-dev/recoup/server/internal/wire"
 )
 
 // KeyReader returns API keys: who may use the service. A key is never deleted; what it is and
@@ -14,7 +15,7 @@ type KeyReader interface {
 	// KeyByHash returns the key with the hash of a secret, valid or not, else
 	// ErrNotFound. Only a key that the caller knows is read on connections that are
 	// reserved: secrets can be made up.
-	KeyByHash(ctx context.Context, hash [32]byte, known bool) (recoup.Key, error)
+	KeyByHash(ctx context.Context, hash [32]byte, known bool) (wire.Key, error)
 
 	// TouchKeys notes when keys were used last. It never goes back, and ids that
 	// are unknown are passed over. It is no act.
@@ -26,39 +27,39 @@ type KeyReader interface {
 type KeyWriter interface {
 	// CreateKey adds a key, by whoever acts. An id or a secret that is known
 	// already is ErrConflict.
-	CreateKey(ctx context.Context, k recoup.Key, act Act) (recoup.Key, error)
+	CreateKey(ctx context.Context, k wire.Key, act Act) (wire.Key, error)
 
 	// Keys lists keys, newest first.
-	Keys(ctx context.Context, p sqldb.Page) ([]recoup.Key, sqldb.Cursor, error)
+	Keys(ctx context.Context, p sqldb.Page) ([]wire.Key, sqldb.Cursor, error)
 
 	// RevokeKey ends a key for good and returns it as it is then. The first
 	// revocation stands. An unknown id is ErrNotFound.
-	RevokeKey(ctx context.Context, id recoup.ID, act Act) (recoup.Key, error)
+	RevokeKey(ctx context.Context, id recoup.ID, act Act) (wire.Key, error)
 
 	// RotateKey adds a key that takes over from another, which then ends at a
 	// time, or at its own end if that comes first. One that is revoked or has a
 	// successor is ErrConflict.
-	RotateKey(ctx context.Context, old recoup.ID, next recoup.Key, oldEnds time.Time, act Act) (recoup.Key, error)
+	RotateKey(ctx context.Context, old recoup.ID, next wire.Key, oldEnds time.Time, act Act) (wire.Key, error)
 }
 
 // FirstKeyWriter makes the first key.
 type FirstKeyWriter interface {
 	// CreateFirstKey adds a key if there is none at all, and reports whether it
 	// did. Of any number of nodes that try at once, one does.
-	CreateFirstKey(ctx context.Context, k recoup.Key, act Act) (bool, error)
+	CreateFirstKey(ctx context.Context, k wire.Key, act Act) (bool, error)
 }
 
 // AuditWriter keeps who did what. Rows are only ever added.
 type AuditWriter interface {
 	// AppendAudit writes down acts that no verb of the store does, as an export or
 	// a look at a payload. All of them or none; Seq is ignored.
-	AppendAudit(ctx context.Context, entries ...recoup.AuditEntry) error
+	AppendAudit(ctx context.Context, entries ...wire.AuditEntry) error
 }
 
 // AuditReader reads the audit: who did what.
 type AuditReader interface {
 	// Audit lists acts, newest first, and those of one time by number.
-	Audit(ctx context.Context, f recoup.AuditFilter, after AuditCursor, limit int) ([]recoup.AuditEntry, AuditCursor, error)
+	Audit(ctx context.Context, f wire.AuditFilter, after AuditCursor, limit int) ([]wire.AuditEntry, AuditCursor, error)
 }
 
 // PolicyWriter keeps every policy that was ever in force. Rows are only ever added.
@@ -67,13 +68,13 @@ type PolicyWriter interface {
 	// returns the one that is current then. A version that was used for another
 	// text is ErrConflict, because errors name the version that admitted
 	// them. Only Version and Text are taken; the rest follows from the act.
-	AddPolicy(ctx context.Context, v recoup.PolicyVersion, act Act) (stored recoup.PolicyVersion, added bool, err error)
+	AddPolicy(ctx context.Context, v wire.PolicyVersion, act Act) (stored wire.PolicyVersion, added bool, err error)
 
 	// CurrentPolicy returns the policy that was added last, else ErrNotFound.
-	CurrentPolicy(ctx context.Context) (recoup.PolicyVersion, error)
+	CurrentPolicy(ctx context.Context) (wire.PolicyVersion, error)
 
 	// PolicyVersion returns the policy of a version, else ErrNotFound.
-	PolicyVersion(ctx context.Context, version string) (recoup.PolicyVersion, error)
+	PolicyVersion(ctx context.Context, version string) (wire.PolicyVersion, error)
 }
 
 // PolicyReader lists policies.
@@ -81,7 +82,7 @@ type PolicyReader interface {
 	// PolicyVersions lists policies without their texts, newest first, from before
 	// a number; zero begins at the newest. It returns the number to go on from, or
 	// zero once there is nothing more.
-	PolicyVersions(ctx context.Context, before int64, limit int) ([]recoup.PolicyVersion, int64, error)
+	PolicyVersions(ctx context.Context, before int64, limit int) ([]wire.PolicyVersion, int64, error)
 }
 
 // PlatformKeyReader keeps the platform's own secrets, which their owner has encrypted.
@@ -178,5 +179,5 @@ type IDFinder interface {
 	// FindIDs returns things of a kind whose id begins or ends with a part, the newest
 	// first. It looks at no more than limit rows of a table for either; an error that is
 	// archived is found as well.
-	FindIDs(ctx context.Context, kind recoup.IDKind, part recoup.IDPart, limit int) ([]recoup.FoundID, error)
+	FindIDs(ctx context.Context, kind recoup.IDKind, part recoup.IDPart, limit int) ([]wire.FoundID, error)
 }

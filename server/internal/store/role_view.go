@@ -5,6 +5,7 @@ import (
 
 	"github.com/recoup-dev/recoup"
 	"github.com/recoup-dev/recoup/server/internal/store/sqldb"
+	"github.com/recoup-dev/recoup/server/internal/wire"
 )
 
 // ViewKeeper keeps saved views: at most [recoup.MaxViews] of each owner and of each hub. The
@@ -13,18 +14,18 @@ import (
 type ViewKeeper interface {
 	// Views lists the private views of a key's owner and the views of some hubs, or, with
 	// none named, of every hub, newest first.
-	Views(ctx context.Context, key recoup.ID, hubs []string, p sqldb.Page) ([]recoup.View, sqldb.Cursor, error)
+	Views(ctx context.Context, key recoup.ID, hubs []string, p sqldb.Page) ([]wire.View, sqldb.Cursor, error)
 
 	// AddView saves a view, private to the key of the act unless it names a hub. A name that
 	// its owner or hub has already is ErrConflict, and one view too many ErrFull.
-	AddView(ctx context.Context, v recoup.View, by Act) (recoup.View, error)
+	AddView(ctx context.Context, v wire.View, by Act) (wire.View, error)
 
 	// ChangeView saves the name, the filter and the hub of a view, as AddView does. One
 	// that is not there, that is private to another owner, or whose hub the caller may not
 	// act for, is ErrNotFound.
-	ChangeView(ctx context.Context, v recoup.View, may func(hub string) bool, by Act) (recoup.View, error)
+	ChangeView(ctx context.Context, v wire.View, may func(hub string) bool, by Act) (wire.View, error)
 
 	// DeleteView deletes a view and returns it as it was, with ErrNotFound as ChangeView
 	// has it.
-	DeleteView(ctx context.Context, id recoup.ID, may func(hub string) bool, by Act) (recoup.View, error)
+	DeleteView(ctx context.Context, id recoup.ID, may func(hub string) bool, by Act) (wire.View, error)
 }

@@ -7,27 +7,28 @@ import (
 
 	"github.com/recoup-dev/recoup"
 	"github.com/recoup-dev/recoup/server/internal/store/sqldb"
+	"github.com/recoup-dev/recoup/server/internal/wire"
 )
 
 // Keys describes the rows of keys.
-var Keys = sqldb.Table[recoup.Key]{Name: "recoup.api_key", Columns: []sqldb.Column[recoup.Key]{
-	sqldb.ID("key_id", func(k *recoup.Key) *recoup.ID { return &k.ID }).Key(),
-	sqldb.Text("name", func(k *recoup.Key) *string { return &k.Name }).Fixed(),
-	sqldb.Text("role", func(k *recoup.Key) *string { return &k.Role }).Fixed(),
-	sqldb.List("hubs", func(k *recoup.Key) *[]string { return &k.Hubs }).Fixed(),
-	sqldb.Text("hint", func(k *recoup.Key) *string { return &k.Hint }).Fixed(),
-	sqldb.Hash("key_hash", func(k *recoup.Key) *[32]byte { return &k.Hash }).Fixed().Unique(),
-	sqldb.Time("created_at", func(k *recoup.Key) *time.Time { return &k.CreatedAt }).Fixed(),
-	sqldb.Text("created_by", func(k *recoup.Key) *string { return &k.CreatedBy }).Fixed(),
-	sqldb.Time("expires_at", func(k *recoup.Key) *time.Time { return &k.ExpiresAt }),
-	sqldb.Time("revoked_at", func(k *recoup.Key) *time.Time { return &k.RevokedAt }),
-	sqldb.Text("revoked_by", func(k *recoup.Key) *string { return &k.RevokedBy }),
-	sqldb.Time("last_used_at", func(k *recoup.Key) *time.Time { return &k.LastUsedAt }),
-	sqldb.ID("rotated_to", func(k *recoup.Key) *recoup.ID { return &k.RotatedTo }),
+var Keys = sqldb.Table[wire.Key]{Name: "recoup.api_key", Columns: []sqldb.Column[wire.Key]{
+	sqldb.ID("key_id", func(k *wire.Key) *recoup.ID { return &k.ID }).Key(),
+	sqldb.Text("name", func(k *wire.Key) *string { return &k.Name }).Fixed(),
+	sqldb.Text("role", func(k *wire.Key) *string { return &k.Role }).Fixed(),
+	sqldb.List("hubs", func(k *wire.Key) *[]string { return &k.Hubs }).Fixed(),
+	sqldb.Text("hint", func(k *wire.Key) *string { return &k.Hint }).Fixed(),
+	sqldb.Hash("key_hash", func(k *wire.Key) *[32]byte { return &k.Hash }).Fixed().Unique(),
+	sqldb.Time("created_at", func(k *wire.Key) *time.Time { return &k.CreatedAt }).Fixed(),
+	sqldb.Text("created_by", func(k *wire.Key) *string { return &k.CreatedBy }).Fixed(),
+	sqldb.Time("expires_at", func(k *wire.Key) *time.Time { return &k.ExpiresAt }),
+	sqldb.Time("revoked_at", func(k *wire.Key) *time.Time { return &k.RevokedAt }),
+	sqldb.Text("revoked_by", func(k *wire.Key) *string { return &k.RevokedBy }),
+	sqldb.Time("last_used_at", func(k *wire.Key) *time.Time { return &k.LastUsedAt }),
+	sqldb.ID("rotated_to", func(k *wire.Key) *recoup.ID { return &k.RotatedTo }),
 }}
 
 // CreateKey returns a key as the act makes it: new, and by whoever acts.
-func (a Act) CreateKey(k recoup.Key) recoup.Key {
+func (a Act) CreateKey(k wire.Key) wire.Key {
 	k.CreatedAt, k.CreatedBy, k.ExpiresAt = kept(a.At), a.By, kept(k.ExpiresAt)
 	k.RevokedAt, k.RevokedBy, k.LastUsedAt, k.RotatedTo = time.Time{}, "", time.Time{}, recoup.ID{}
 	return k
@@ -37,7 +38,7 @@ func (a Act) CreateKey(k recoup.Key) recoup.Key {
 func kept(t time.Time) time.Time { return t.UTC().Truncate(time.Microsecond) }
 
 // RevokeKey returns a key as the act ends it. The first time stands.
-func (a Act) RevokeKey(k recoup.Key) recoup.Key {
+func (a Act) RevokeKey(k wire.Key) wire.Key {
 	if k.RevokedAt.IsZero() {
 		k.RevokedAt, k.RevokedBy = kept(a.At), a.By
 	}
@@ -47,7 +48,7 @@ func (a Act) RevokeKey(k recoup.Key) recoup.Key {
 // RotateKey returns a key as it is once another takes over: it lasts until a
 // time, or until its own end if that comes first. A key that is revoked or has a
 // successor has none to name any more: ErrConflict.
-func RotateKey(k recoup.Key, to recoup.ID, ends time.Time) (recoup.Key, error) {
+func RotateKey(k wire.Key, to recoup.ID, ends time.Time) (wire.Key, error) {
 	if !k.RevokedAt.IsZero() || !k.RotatedTo.IsZero() {
 		return k, ErrConflict
 	}
@@ -59,7 +60,7 @@ func RotateKey(k recoup.Key, to recoup.ID, ends time.Time) (recoup.Key, error) {
 }
 
 // AboutKey describes a key for the audit.
-func AboutKey(k *recoup.Key) map[string]any {
+func AboutKey(k *wire.Key) map[string]any {
 	about := map[string]any{"name": k.Name, "role": k.Role}
 	if len(k.Hubs) > 0 {
 		about["hubs"] = k.Hubs
@@ -71,30 +72,30 @@ func AboutKey(k *recoup.Key) map[string]any {
 }
 
 // PolicyVersions describes the rows of policies.
-var PolicyVersions = sqldb.Table[recoup.PolicyVersion]{Name: "recoup.policy_version", Columns: []sqldb.Column[recoup.PolicyVersion]{
-	sqldb.Big("number", func(p *recoup.PolicyVersion) *int64 { return &p.Number }).Key(),
-	sqldb.Text("version", func(p *recoup.PolicyVersion) *string { return &p.Version }).Fixed(),
-	sqldb.Hash("hash", func(p *recoup.PolicyVersion) *[32]byte { return &p.Hash }).Fixed(),
-	sqldb.Time("added_at", func(p *recoup.PolicyVersion) *time.Time { return &p.At }).Fixed(),
-	sqldb.Text("added_by", func(p *recoup.PolicyVersion) *string { return &p.By }).Fixed(),
-	sqldb.Text("reason", func(p *recoup.PolicyVersion) *string { return &p.Reason }).Fixed(),
-	sqldb.Text("text", func(p *recoup.PolicyVersion) *string { return &p.Text }).Fixed(),
+var PolicyVersions = sqldb.Table[wire.PolicyVersion]{Name: "recoup.policy_version", Columns: []sqldb.Column[wire.PolicyVersion]{
+	sqldb.Big("number", func(p *wire.PolicyVersion) *int64 { return &p.Number }).Key(),
+	sqldb.Text("version", func(p *wire.PolicyVersion) *string { return &p.Version }).Fixed(),
+	sqldb.Hash("hash", func(p *wire.PolicyVersion) *[32]byte { return &p.Hash }).Fixed(),
+	sqldb.Time("added_at", func(p *wire.PolicyVersion) *time.Time { return &p.At }).Fixed(),
+	sqldb.Text("added_by", func(p *wire.PolicyVersion) *string { return &p.By }).Fixed(),
+	sqldb.Text("reason", func(p *wire.PolicyVersion) *string { return &p.Reason }).Fixed(),
+	sqldb.Text("text", func(p *wire.PolicyVersion) *string { return &p.Text }).Fixed(),
 }}
 
 // AddPolicy returns a policy as the act adds it, without its number.
-func (a Act) AddPolicy(v recoup.PolicyVersion) recoup.PolicyVersion {
+func (a Act) AddPolicy(v wire.PolicyVersion) wire.PolicyVersion {
 	v.Hash, v.At, v.By, v.Reason = sha256.Sum256([]byte(v.Text)), kept(a.At), a.By, a.Reason
 	return v
 }
 
 // NextPolicy decides whether a policy is added to a history that ends with current,
 // in which its version is known or not.
-func NextPolicy(v, current recoup.PolicyVersion, known bool) (next recoup.PolicyVersion, added bool, err error) {
+func NextPolicy(v, current wire.PolicyVersion, known bool) (next wire.PolicyVersion, added bool, err error) {
 	switch {
 	case current.Number > 0 && current.Text == v.Text:
 		return current, false, nil
 	case known:
-		return recoup.PolicyVersion{}, false, ErrConflict
+		return wire.PolicyVersion{}, false, ErrConflict
 	}
 	v.Number = current.Number + 1
 	return v, true, nil
@@ -185,5 +186,5 @@ type Delivery struct {
 	Delivered bool
 	RetryAt   time.Time // of one that failed; zero: it is given up
 	Error     string
-	Copies    []recoup.Notice // that take its place, due at once
+	Copies    []wire.Notice // that take its place, due at once
 }

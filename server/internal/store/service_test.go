@@ -7,6 +7,7 @@ import (
 
 	"github.com/recoup-dev/recoup"
 	"github.com/recoup-dev/recoup/server/internal/store"
+	"github.com/recoup-dev/recoup/server/internal/wire"
 )
 
 func TestBidsForLeadership(t *testing.T) {
@@ -35,14 +36,14 @@ func TestBidsForLeadership(t *testing.T) {
 func TestKeysAreValidUntilTheirEnd(t *testing.T) {
 	now := time.Date(2026, 2, 2, 9, 0, 0, 0, time.UTC)
 	for _, row := range []struct {
-		key  recoup.Key
+		key  wire.Key
 		want bool
 	}{
-		{recoup.Key{}, true},
-		{recoup.Key{ExpiresAt: now.Add(1)}, true},
-		{recoup.Key{ExpiresAt: now}, false},
-		{recoup.Key{ExpiresAt: now.Add(time.Hour), RevokedAt: now.Add(-time.Hour)}, false},
-		{recoup.Key{ExpiresAt: now.Add(time.Hour), RotatedTo: recoup.ID{1}}, true},
+		{wire.Key{}, true},
+		{wire.Key{ExpiresAt: now.Add(1)}, true},
+		{wire.Key{ExpiresAt: now}, false},
+		{wire.Key{ExpiresAt: now.Add(time.Hour), RevokedAt: now.Add(-time.Hour)}, false},
+		{wire.Key{ExpiresAt: now.Add(time.Hour), RotatedTo: recoup.ID{1}}, true},
 	} {
 		if got := row.key.Valid(now); got != row.want {
 			t.Errorf("%+v is valid: %v", row.key, got)

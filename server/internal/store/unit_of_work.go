@@ -8,6 +8,7 @@ import (
 	"github.com/recoup-dev/recoup"
 	"github.com/recoup-dev/recoup/server/internal/lifecycle"
 	"github.com/recoup-dev/recoup/server/internal/store/sqldb"
+	"github.com/recoup-dev/recoup/server/internal/wire"
 )
 
 // UnitOfWork is the unit of work: it collects the decisions of one transaction, about
@@ -301,7 +302,7 @@ func (w *UnitOfWork) note(e *Event) {
 
 // Notices returns the notifications to send, in order; several to one recipient may be
 // one digest.
-func (w *UnitOfWork) Notices() []recoup.Notice { return w.notices.List() }
+func (w *UnitOfWork) Notices() []wire.Notice { return w.notices.List() }
 
 func (w *UnitOfWork) streak(k StreakKey) int {
 	if s := w.streaks[k]; s != nil {

@@ -5,6 +5,7 @@ import (
 
 	"github.com/recoup-dev/recoup"
 	"github.com/recoup-dev/recoup/server/internal/store/sqldb"
+	"github.com/recoup-dev/recoup/server/internal/wire"
 )
 
 // cases are the cases of Gate Zero in the course of a transaction.
@@ -148,9 +149,9 @@ func (w *UnitOfWork) RecoveryLeases() (held []LeaseOf, gone []recoup.ID) {
 
 // Audit returns the rows of the audit that record what was done to batches as a
 // whole. They are written in the same commit.
-func (w *UnitOfWork) Audit() []recoup.AuditEntry {
+func (w *UnitOfWork) Audit() []wire.AuditEntry {
 	acts := map[recoup.AIREvent]string{recoup.AIRKill: ActBatchKill, recoup.AIRRelease: ActBatchRelease, recoup.AIRFreeze: ActBatchFreeze}
-	var list []recoup.AuditEntry
+	var list []wire.AuditEntry
 	for _, row := range w.AIR {
 		if act := acts[row.Event]; act != "" {
 			list = append(list, Act{By: row.Actor, Reason: row.Reason, At: row.At}.On(act, row.BatchID, nil))

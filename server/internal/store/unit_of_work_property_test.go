@@ -13,6 +13,7 @@ import (
 	"github.com/recoup-dev/recoup"
 	"github.com/recoup-dev/recoup/server/internal/lifecycle"
 	"github.com/recoup-dev/recoup/server/internal/store"
+	"github.com/recoup-dev/recoup/server/internal/wire"
 )
 
 // rows is what a database would hold.
@@ -71,7 +72,7 @@ func (r *rows) write(work *store.UnitOfWork) {
 }
 
 // count counts notices by kind and recipient; a digest counts for all its errors.
-func (r *rows) count(n recoup.Notice) {
+func (r *rows) count(n wire.Notice) {
 	digest := store.Digest{Count: 1}
 	if n.Body != "" {
 		if err := json.Unmarshal([]byte(n.Body), &digest); err != nil {

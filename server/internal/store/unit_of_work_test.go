@@ -15,6 +15,7 @@ import (
 	"github.com/recoup-dev/recoup/server/internal/policy"
 	"github.com/recoup-dev/recoup/server/internal/store"
 	"github.com/recoup-dev/recoup/server/internal/store/sqldb"
+	"github.com/recoup-dev/recoup/server/internal/wire"
 )
 
 const (
@@ -358,7 +359,7 @@ func TestNoticesOfOneActAreDigested(t *testing.T) {
 	for _, e := range append(rows, paged) {
 		accept(t, work.Step(w.step(e.ID, lifecycle.Expire{})))
 	}
-	got := map[recoup.NoticeKind]recoup.Notice{}
+	got := map[wire.NoticeKind]wire.Notice{}
 	for _, n := range work.Notices() {
 		if _, twice := got[n.Kind]; twice {
 			t.Errorf("notified twice: %v", n)
@@ -366,13 +367,13 @@ func TestNoticesOfOneActAreDigested(t *testing.T) {
 		got[n.Kind] = n
 	}
 	var d store.Digest
-	if err := json.Unmarshal([]byte(got[recoup.NoticeUnblocked].Body), &d); err != nil {
+	if err := json.Unmarshal([]byte(got[wire.NoticeUnblocked].Body), &d); err != nil {
 		t.Fatal(err)
 	}
-	if d.Count != 14 || len(d.Errors) != 10 || d.Errors[0] != rows[0].ID || d.Tables[dol] != 14 || !got[recoup.NoticeUnblocked].ErrorID.IsZero() {
+	if d.Count != 14 || len(d.Errors) != 10 || d.Errors[0] != rows[0].ID || d.Tables[dol] != 14 || !got[wire.NoticeUnblocked].ErrorID.IsZero() {
 		t.Errorf("notified of %+v", d)
 	}
-	if over := got[recoup.NoticePageOver]; over.ErrorID != paged.ID || over.Body != "" {
+	if over := got[wire.NoticePageOver]; over.ErrorID != paged.ID || over.Body != "" {
 		t.Errorf("the end of a page: %+v", over)
 	}
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/recoup-dev/recoup"
 	"github.com/recoup-dev/recoup/server/internal/store"
+	"github.com/recoup-dev/recoup/server/internal/wire"
 )
 
 // MaxPending is how many changed errors wait for a listener, and how many other things. Of
@@ -23,8 +24,8 @@ type Listener struct {
 	ready   chan struct{}
 
 	mu      sync.Mutex
-	changed map[recoup.ID]recoup.Changed
-	objects map[recoup.ChangedObject]bool
+	changed map[recoup.ID]wire.Changed
+	objects map[wire.ChangedObject]bool
 	counts  []recoup.StateCount
 	lost    bool
 }
@@ -37,14 +38,14 @@ type Eyes struct {
 
 // Batch is what a listener has not read yet.
 type Batch struct {
-	Changed []recoup.Changed       // by their ids
-	Objects []recoup.ChangedObject // by kind and id
-	Counts  []recoup.StateCount    // all of those that it may see; nil: they are as before
-	Lost    bool                   // changes were dropped: what is shown must be read again
+	Changed []wire.Changed       // by their ids
+	Objects []wire.ChangedObject // by kind and id
+	Counts  []recoup.StateCount  // all of those that it may see; nil: they are as before
+	Lost    bool                 // changes were dropped: what is shown must be read again
 }
 
 func newListener(w *Watcher, eyes Eyes) *Listener {
-	return &Listener{watcher: w, eyes: eyes, ready: make(chan struct{}, 1), changed: map[recoup.ID]recoup.Changed{}, objects: map[recoup.ChangedObject]bool{}}
+	return &Listener{watcher: w, eyes: eyes, ready: make(chan struct{}, 1), changed: map[recoup.ID]wire.Changed{}, objects: map[wire.ChangedObject]bool{}}
 }
 
 // Ready holds something once there is news.
@@ -65,8 +66,8 @@ func (l *Listener) Take() Batch {
 	for _, c := range l.changed {
 		b.Changed = append(b.Changed, c)
 	}
-	slices.SortFunc(b.Changed, func(a, b recoup.Changed) int { return bytes.Compare(a.ErrorID[:], b.ErrorID[:]) })
-	b.Objects = slices.SortedFunc(maps.Keys(l.objects), func(a, b recoup.ChangedObject) int {
+	slices.SortFunc(b.Changed, func(a, b wire.Changed) int { return bytes.Compare(a.ErrorID[:], b.ErrorID[:]) })
+	b.Objects = slices.SortedFunc(maps.Keys(l.objects), func(a, b wire.ChangedObject) int {
 		return cmp.Or(cmp.Compare(a.Kind, b.Kind), bytes.Compare(a.ID[:], b.ID[:]))
 	})
 	l.empty()

@@ -6,14 +6,15 @@ import (
 
 	"github.com/recoup-dev/recoup"
 	"github.com/recoup-dev/recoup/server/internal/store"
+	"github.com/recoup-dev/recoup/server/internal/wire"
 )
 
-func change(n int, table string) recoup.Changed {
-	return recoup.Changed{ErrorID: recoup.ID{byte(n), byte(n >> 8), 1}, Table: table, State: recoup.Parked}
+func change(n int, table string) wire.Changed {
+	return wire.Changed{ErrorID: recoup.ID{byte(n), byte(n >> 8), 1}, Table: table, State: recoup.Parked}
 }
 
 func move(n int, of string) store.Moving {
-	return store.Moving{ChangedObject: recoup.ChangedObject{Kind: recoup.ReplayIDs, ID: recoup.ID{byte(n), byte(n >> 8), 1}}, Of: of}
+	return store.Moving{ChangedObject: wire.ChangedObject{Kind: recoup.ReplayIDs, ID: recoup.ID{byte(n), byte(n >> 8), 1}}, Of: of}
 }
 
 func anything[T any](T) bool { return true }
@@ -25,7 +26,7 @@ func TestMailboxIsBounded(t *testing.T) {
 	w := New(Options{})
 	l := newListener(w, Eyes{Table: anything[string], Object: anything[store.Moving]})
 	for n := range 100 * MaxPending {
-		l.deliver(news{changed: []recoup.Changed{change(n, "t")}, moved: []store.Moving{move(n, "t")}, counts: []recoup.StateCount{{Table: "t", N: int64(n)}}, counted: true})
+		l.deliver(news{changed: []wire.Changed{change(n, "t")}, moved: []store.Moving{move(n, "t")}, counts: []recoup.StateCount{{Table: "t", N: int64(n)}}, counted: true})
 		if len(l.changed) > MaxPending || len(l.objects) > MaxPending || len(l.counts) > 1 || len(l.ready) != 1 {
 			t.Fatalf("after %d changes it holds %d and %d counts", n, len(l.changed), len(l.counts))
 		}
@@ -44,17 +45,17 @@ func TestMailboxIsBounded(t *testing.T) {
 func TestMailboxFolds(t *testing.T) {
 	t.Parallel()
 	l := newListener(nil, Eyes{Table: func(table string) bool { return table == "mine" }, Object: func(m store.Moving) bool { return m.Of == "mine" }})
-	l.deliver(news{changed: []recoup.Changed{change(1, "theirs")}, moved: []store.Moving{move(1, "theirs")}})
+	l.deliver(news{changed: []wire.Changed{change(1, "theirs")}, moved: []store.Moving{move(1, "theirs")}})
 	if len(l.ready) != 0 {
 		t.Error("somebody was woken for what they may not see")
 	}
 	again := change(1, "mine")
 	again.State = recoup.Resolved
-	l.deliver(news{changed: []recoup.Changed{change(1, "mine"), change(2, "mine"), again}, moved: []store.Moving{move(1, "theirs"), move(2, "mine"), move(2, "mine")}})
+	l.deliver(news{changed: []wire.Changed{change(1, "mine"), change(2, "mine"), again}, moved: []store.Moving{move(1, "theirs"), move(2, "mine"), move(2, "mine")}})
 	if b := l.Take(); b.Lost || len(b.Changed) != 2 || b.Changed[0] != again || len(b.Objects) != 1 || b.Objects[0] != move(2, "mine").ChangedObject {
 		t.Errorf("it tells %+v", b)
 	}
-	l.deliver(news{lost: true, changed: []recoup.Changed{change(1, "mine")}})
+	l.deliver(news{lost: true, changed: []wire.Changed{change(1, "mine")}})
 	if b := l.Take(); !b.Lost || len(b.Changed) != 0 || len(b.Objects) != 0 {
 		t.Errorf("it tells %+v", b)
 	}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/recoup-dev/recoup"
 	"github.com/recoup-dev/recoup/server/internal/store"
+	"github.com/recoup-dev/recoup/server/internal/wire"
 )
 
 // Source is where changes are read.
@@ -141,12 +142,12 @@ type position struct {
 	begun  bool
 	seen   map[int64]bool // the numbers of the last look, which the next may have again
 	counts []recoup.StateCount
-	moving map[recoup.ChangedObject]store.MovingMark
+	moving map[wire.ChangedObject]store.MovingMark
 }
 
 // news is what a look has found.
 type news struct {
-	changed []recoup.Changed // oldest first
+	changed []wire.Changed // oldest first
 	moved   []store.Moving
 	lost    bool // there was more
 	counts  []recoup.StateCount
@@ -194,8 +195,8 @@ func (w *Watcher) look(at *position) (news, error) {
 // moved returns what was not there at the last look, or with another mark, and what the next
 // look compares with. The first look has nothing to compare with: who has begun to listen
 // reads what it shows anyway.
-func moved(before map[recoup.ChangedObject]store.MovingMark, now []store.Moving) (list []store.Moving, next map[recoup.ChangedObject]store.MovingMark) {
-	next = make(map[recoup.ChangedObject]store.MovingMark, len(now))
+func moved(before map[wire.ChangedObject]store.MovingMark, now []store.Moving) (list []store.Moving, next map[wire.ChangedObject]store.MovingMark) {
+	next = make(map[wire.ChangedObject]store.MovingMark, len(now))
 	for _, m := range now {
 		if _, twice := next[m.ChangedObject]; twice {
 			continue // the newest note about a dead letter is the first

@@ -20,6 +20,7 @@ import (
 	"github.com/recoup-dev/recoup/server/internal/policy"
 	"github.com/recoup-dev/recoup/server/internal/store/postgres"
 	testnode "github.com/recoup-dev/recoup/server/internal/test/node"
+	"github.com/recoup-dev/recoup/server/internal/wire"
 )
 
 // narrow is a table of five columns, two of them short texts, with no index but its key:
@@ -133,7 +134,7 @@ func newAdoptionService(b *testing.B, s *postgres.Store) *adoption.Service {
 
 func (w *adopting) adopt(noMirror bool) {
 	w.Helper()
-	plan, err := adopt.MakePlan(w.Context(), w.conn, adopt.Request{Source: "shop.failures", As: dol, Mapping: recoup.Mapping{Entity: "order_id"}, NoMirror: noMirror})
+	plan, err := adopt.MakePlan(w.Context(), w.conn, adopt.Request{Source: "shop.failures", As: dol, Mapping: wire.Mapping{Entity: "order_id"}, NoMirror: noMirror})
 	must(w, err)
 	r := adopt.Runner{Conn: w.conn, Actor: "bench", Patience: time.Minute, Random: func() float64 { return 0.5 }, Now: time.Now, Sleep: func(context.Context, time.Duration) error { return nil }}
 	must(w, r.Apply(w.Context(), plan))

@@ -8,10 +8,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/recoup-dev/recoup"
 	"github.com/recoup-dev/recoup/server/internal/eventfile"
 	"github.com/recoup-dev/recoup/server/internal/store"
 	"github.com/recoup-dev/recoup/server/internal/test/conformance"
+	"github.com/recoup-dev/recoup/server/internal/wire"
 )
 
 // filedEvents is how many events the day has that becomes a file.
@@ -57,7 +57,7 @@ func fillDay(b *testing.B, s store.EventLoader, day time.Time) {
 func compareFile(b *testing.B, s store.DayReader, day time.Time, size int64, bare func()) {
 	b.Helper()
 	c := contest{B: b}
-	var file recoup.EventFile
+	var file wire.EventFile
 	for b.Loop() {
 		b.StopTimer()
 		place, err := eventfile.OpenFolder(filepath.Join(b.TempDir(), "events"), true)

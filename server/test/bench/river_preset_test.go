@@ -20,11 +20,13 @@ import (
 	"github.com/recoup-dev/recoup"
 	"github.com/recoup-dev/recoup/client"
 	"github.com/recoup-dev/recoup/retry"
+	"github.com/recoup-dev/recoup/server/internal/admin"
 	"github.com/recoup-dev/recoup/server/internal/app"
 	"github.com/recoup-dev/recoup/server/internal/policy"
 	"github.com/recoup-dev/recoup/server/internal/store/postgres/pgtest"
 	"github.com/recoup-dev/recoup/server/internal/test/live"
 	"github.com/recoup-dev/recoup/server/internal/test/tier"
+	"github.com/recoup-dev/recoup/server/internal/wire"
 )
 
 // charge is a job that fails the first time, or until the bank is back.
@@ -79,7 +81,7 @@ func TestRiverPreset(t *testing.T) {
 	must(t, queue.Start(context.WithoutCancel(t.Context())))
 	t.Cleanup(func() { _ = queue.Stop(context.Background()) })
 	c := live.Start(t, app.Options{Database: nodes}).Client()
-	_, err = c.ApplyPolicy(t.Context(), client.PolicyChange{Reason: "retries soon, then dead letters", Text: strings.NewReplacer(
+	_, err = admin.New(c).Policy.Apply(t.Context(), wire.PolicyChange{Reason: "retries soon, then dead letters", Text: strings.NewReplacer(
 		"version: 1.0.0", "version: 2.0.0", "exponential, base: 2s", "exponential, base: 100ms",
 		"\n  outreach.dol_errors:\n", "\n  outreach.dol_errors:\n    source: {dead_letters: true}\n").Replace(string(policy.DefaultFile()))})
 	must(t, err)
@@ -126,7 +128,7 @@ func TestRiverPreset(t *testing.T) {
 
 	// Another fails until its attempts are used up, and is a dead letter.
 	eventually("select count(*) = 1 from recoup.dead_letter")
-	page, err := c.DeadLetters(t.Context(), recoup.DeadLetterFilter{Pipeline: "public.river_job:default", Stage: "charge"}, client.Page{})
+	page, err := c.DeadLetters.List(t.Context(), recoup.DeadLetterFilter{Pipeline: "public.river_job:default", Stage: "charge"}, client.Page{})
 	must(t, err)
 	if len(page.DeadLetters) != 1 {
 		t.Fatalf("the dead letters are %+v", page)
@@ -140,17 +142,17 @@ func TestRiverPreset(t *testing.T) {
 	bank.mu.Lock()
 	bank.back = true
 	bank.mu.Unlock()
-	_, err = c.Triage(t.Context(), d.ErrorID, recoup.Triage{Cause: recoup.CauseTransient, Stage: d.Stage, Class: d.Class, Exhausted: &d.Exhausted})
+	_, err = c.DeadLetters.Triage(t.Context(), d.ErrorID, recoup.Triage{Cause: recoup.CauseTransient, Stage: d.Stage, Class: d.Class, Exhausted: &d.Exhausted})
 	must(t, err)
-	_, err = c.Remediate(t.Context(), d.ErrorID, recoup.Remediation{Link: "INC-1", UpstreamChecked: "the bank answers"})
+	_, err = c.DeadLetters.Remediate(t.Context(), d.ErrorID, recoup.Remediation{Link: "INC-1", UpstreamChecked: "the bank answers"})
 	must(t, err)
-	_, err = c.Validate(t.Context(), d.ErrorID, recoup.Validation{Idempotent: true})
+	_, err = c.DeadLetters.Validate(t.Context(), d.ErrorID, recoup.Validation{Idempotent: true})
 	must(t, err)
-	_, err = c.ReplayOne(t.Context(), d.ErrorID, client.SingleReplay{Reason: "the bank is back"})
+	_, err = c.DeadLetters.Replay(t.Context(), d.ErrorID, recoup.SingleReplay{Reason: "the bank is back"})
 	must(t, err)
 	eventually("select state = 'completed' and attempt = 7 from river_job where args ->> 'order' = 'broken'")
 	eventually("select step = 'REPLAYED' from recoup.dead_letter")
-	_, err = c.Verify(t.Context(), d.ErrorID, recoup.Verification{Outcome: recoup.Delivered, Note: "charged"})
+	_, err = c.DeadLetters.Verify(t.Context(), d.ErrorID, recoup.Verification{Outcome: recoup.Delivered, Note: "charged"})
 	must(t, err)
 	eventually("select not recoup.is_blocked('broken')")
 

@@ -16,7 +16,6 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/recoup-dev/recoup"
-	"github.com/recoup-dev/recoup/client"
 	"github.com/recoup-dev/recoup/server/internal/app"
 	"github.com/recoup-dev/recoup/server/internal/httpapi"
 	"github.com/recoup-dev/recoup/server/internal/store"
@@ -101,7 +100,7 @@ func BenchmarkIngest(b *testing.B) {
 		b.StartTimer()
 		c.round(callers*eventBatch, just(func() {
 			together(func(i int) {
-				var got client.EventsAccepted
+				var got recoup.EventsAccepted
 				s.post("/v1/events", "application/x-ndjson", bodies[i], &got)
 				if got.Accepted != eventBatch || !got.Durable {
 					b.Errorf("accepted %+v", got)
@@ -241,7 +240,7 @@ func BenchmarkService(b *testing.B) {
 // load reports errors and waits until they are due.
 func (s *served) load(count, serial int) int {
 	for first := 0; first < count; first += 1000 {
-		var batch client.ReportBatch
+		var batch recoup.ReportBatch
 		for range min(1000, count-first) {
 			serial++
 			batch.Reports = append(batch.Reports, recoup.Report{Table: dol, EntityID: fmt.Sprintf("CO-20240828-%06d", serial), Code: "NETWORK_TIMEOUT"})
@@ -258,7 +257,7 @@ func (s *served) load(count, serial int) int {
 func (s *served) drain() {
 	together(func(i int) {
 		for {
-			var claimed client.Claimed
+			var claimed recoup.RetryClaimed
 			body := fmt.Appendf(nil, `{"worker":"w%d","limit":%d}`, i, workBatch)
 			s.post("/v1/retries/claim", "application/json", body, &claimed)
 			if len(claimed.Errors) == 0 {
@@ -270,9 +269,9 @@ func (s *served) drain() {
 }
 
 func (s *served) acknowledge(leased []recoup.Error) {
-	batch := client.ResultBatch{Results: make([]client.Result, len(leased))}
+	batch := recoup.RetryResultBatch{Results: make([]recoup.RetryResult, len(leased))}
 	for i := range leased {
-		batch.Results[i] = client.Result{ErrorID: leased[i].ID, LeaseToken: leased[i].LeaseToken, Outcome: "succeed"}
+		batch.Results[i] = recoup.RetryResult{ErrorID: leased[i].ID, LeaseToken: leased[i].LeaseToken, Outcome: "succeed"}
 	}
 	body, err := json.Marshal(batch)
 	must(s, err)

@@ -11,7 +11,7 @@ import (
 	"testing"
 	"unicode/utf8"
 
-	"github.com/recoup-dev/recoup/client"
+	"github.com/recoup-dev/recoup"
 	"github.com/recoup-dev/recoup/server/internal/cli/clitest"
 	"github.com/recoup-dev/recoup/server/internal/cli/command"
 	"github.com/recoup-dev/recoup/server/test/benchcli"
@@ -169,7 +169,7 @@ func TestKeptAndCleaned(t *testing.T) {
 		tags[i] = r.Tag
 	}
 	open := func() (first, second, others int) {
-		for e, err := range n.Client().AllErrors(t.Context(), client.Filter{}) {
+		for e, err := range n.Client().Errors.All(t.Context(), recoup.ErrorFilter{}) {
 			switch {
 			case err != nil:
 				t.Fatal(err)

@@ -10,7 +10,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/recoup-dev/recoup"
-	"github.com/recoup-dev/recoup/client"
 	"github.com/recoup-dev/recoup/retry"
 	"github.com/recoup-dev/recoup/server/internal/cli/command"
 )
@@ -44,9 +43,9 @@ func (c *cleaner) ours(entity string) bool {
 func (c *cleaner) clean(ctx context.Context) error {
 	advance, end := c.ShowProgress("cleaning up")
 	defer end()
-	remove := func(ctx context.Context, verb client.Verb, count *int) func([]recoup.ID) error {
+	remove := func(ctx context.Context, verb recoup.ActName, count *int) func([]recoup.ID) error {
 		return func(ids []recoup.ID) error {
-			answer, err := c.Bulk(ctx, verb, client.Bulk{Act: client.Act{Reason: message}, IDs: ids})
+			answer, err := c.Errors.ActOnIDs(ctx, verb, recoup.BulkAct{Act: recoup.Act{Reason: message}, IDs: ids})
 			*count += answer.Applied
 			c.Refused += answer.NotDone
 			for _, r := range answer.Refused {
@@ -57,9 +56,11 @@ func (c *cleaner) clean(ctx context.Context) error {
 		}
 	}
 	// Dead letters are errors, too, that cannot be resolved.
-	err := patiently(ctx, c.Session, func(ctx context.Context) error { return c.deadLetters(ctx, remove(ctx, client.Archive, &c.Archived)) })
+	err := patiently(ctx, c.Session, func(ctx context.Context) error {
+		return c.deadLetters(ctx, remove(ctx, recoup.ActArchive, &c.Archived))
+	})
 	if err == nil {
-		err = patiently(ctx, c.Session, func(ctx context.Context) error { return c.errors(ctx, remove(ctx, client.Resolve, &c.Resolved)) })
+		err = patiently(ctx, c.Session, func(ctx context.Context) error { return c.errors(ctx, remove(ctx, recoup.ActResolve, &c.Resolved)) })
 	}
 	if err == nil && c.Refused > 0 {
 		err = fmt.Errorf("%s of the benchmark could not be removed: %s", command.Count(c.Refused, "error"), command.Printable(c.said))
@@ -92,14 +93,14 @@ const atOnce = 1000
 // errors removes the open errors of the run. They are looked for by their code and not by
 // their message: a search of messages finds what came in the last seconds only later.
 func (c *cleaner) errors(ctx context.Context, remove func([]recoup.ID) error) error {
-	return inPieces(c.AllErrors(ctx, client.Filter{Table: c.table, Code: string(failureCode)}), remove, func(e *recoup.Error) (recoup.ID, bool) {
+	return inPieces(c.Errors.All(ctx, recoup.ErrorFilter{Table: c.table, Code: string(failureCode)}), remove, func(e *recoup.Error) (recoup.ID, bool) {
 		return e.ID, e.State.Open() && made(e) && c.ours(e.EntityID)
 	})
 }
 
 // deadLetters removes the open dead letters of the run, which are found by their pipeline.
 func (c *cleaner) deadLetters(ctx context.Context, remove func([]recoup.ID) error) error {
-	return inPieces(c.AllDeadLetters(ctx, recoup.DeadLetterFilter{Pipeline: pipeline}), remove, func(d *recoup.DeadLetter) (recoup.ID, bool) {
+	return inPieces(c.DeadLetters.All(ctx, recoup.DeadLetterFilter{Pipeline: pipeline}), remove, func(d *recoup.DeadLetter) (recoup.ID, bool) {
 		return d.ErrorID, d.Open() && c.ours(d.EntityID)
 	})
 }

@@ -73,8 +73,8 @@ type workload struct {
 	ids   *recoup.IDSource
 
 	mu      sync.Mutex
-	held    [][]client.Result // claims that wait for their results
-	foreign recoup.ID         // an error that a claim leased and that is not the benchmark's
+	held    [][]recoup.RetryResult // claims that wait for their results
+	foreign recoup.ID              // an error that a claim leased and that is not the benchmark's
 }
 
 // tagOf is a name of a run that people can read out. It has letters alone, because
@@ -120,7 +120,7 @@ func (w *workload) gate(ctx context.Context, op *load.Operation) load.Outcome {
 	if reported := op.Before(opReport); reported > 0 {
 		entity = w.entity("", int(op.Random%uint64(reported)))
 	}
-	_, err := w.Gate(ctx, entity, client.NoRetry())
+	_, err := w.CheckPromotion(ctx, entity, client.NoRetry())
 	return outcome(1, err)
 }
 
@@ -142,11 +142,11 @@ func (w *workload) claim(ctx context.Context, _ *load.Operation) load.Outcome {
 	if !w.taken().IsZero() {
 		return load.Outcome{Skipped: true}
 	}
-	claimed, err := w.Claim(ctx, recoup.RetryClaim{Tables: []string{w.table}, Worker: prefix + w.tag, Limit: w.batch}, client.NoRetry())
-	var results []client.Result
+	claimed, err := w.Retries.Claim(ctx, recoup.RetryClaim{Tables: []string{w.table}, Worker: prefix + w.tag, Limit: w.batch}, client.NoRetry())
+	var results []recoup.RetryResult
 	for i := range claimed {
 		if e := &claimed[i]; made(e) {
-			results = append(results, client.Result{ErrorID: e.ID, LeaseToken: e.LeaseToken, Outcome: client.Succeeded})
+			results = append(results, recoup.RetryResult{ErrorID: e.ID, LeaseToken: e.LeaseToken, Outcome: recoup.OutcomeSucceeded})
 		} else {
 			w.mu.Lock()
 			w.foreign = e.ID
@@ -184,7 +184,7 @@ func (w *workload) ack(ctx context.Context, _ *load.Operation) load.Outcome {
 	results := w.held[0]
 	w.held = w.held[1:]
 	w.mu.Unlock()
-	items, err := w.Results(ctx, results, client.NoRetry(), client.Brief())
+	items, err := w.Retries.Results(ctx, results, client.NoRetry(), client.Brief())
 	accepted := 0
 	for _, item := range items {
 		_, failed := item.Get()
@@ -200,7 +200,7 @@ func (w *workload) ack(ctx context.Context, _ *load.Operation) load.Outcome {
 
 func (w *workload) deadLetter(ctx context.Context, op *load.Operation) load.Outcome {
 	now := w.now()
-	_, err := w.RecordDeadLetter(ctx, recoup.StageFailure{
+	_, err := w.DeadLetters.Record(ctx, recoup.StageFailure{
 		WorkID: w.ids.New(now), EntityID: w.entity("work", op.Nth), Pipeline: pipeline, Stage: stage, Class: fault.CodeNetworkTimeout, Exhausted: true,
 		LastStack: message, Context: map[string]any{"attempts": map[string]any{stage: 1}}, FirstFailureAt: now, LastFailureAt: now,
 	}, client.NoRetry())

@@ -14,6 +14,7 @@ import (
 	"github.com/recoup-dev/recoup"
 	"github.com/recoup-dev/recoup/client"
 	"github.com/recoup-dev/recoup/retry"
+	adminapi "github.com/recoup-dev/recoup/server/internal/admin"
 	"github.com/recoup-dev/recoup/server/internal/cli/command"
 	"github.com/recoup-dev/recoup/server/internal/policy"
 	"github.com/recoup-dev/recoup/server/test/load"
@@ -63,7 +64,7 @@ func (b *benchmark) run(ctx context.Context, heard func()) error {
 
 // inspect looks at the server, and writes nothing.
 func (b *benchmark) inspect(ctx context.Context) error {
-	key, err := b.Self(ctx)
+	key, err := adminapi.New(b.Session.Client).Keys.Current(ctx)
 	if err != nil {
 		return err
 	}

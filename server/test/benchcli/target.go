@@ -15,7 +15,9 @@ import (
 
 	"github.com/recoup-dev/recoup"
 	"github.com/recoup-dev/recoup/client"
+	adminapi "github.com/recoup-dev/recoup/server/internal/admin"
 	"github.com/recoup-dev/recoup/server/internal/cli/command"
+	"github.com/recoup-dev/recoup/server/internal/wire"
 	"github.com/recoup-dev/recoup/server/test/load"
 )
 
@@ -82,7 +84,7 @@ func (t *target) version(ctx context.Context) string {
 }
 
 // permit refuses a key that may not do all of a benchmark, before anything is written.
-func permit(key recoup.Key, mix load.Mix, keep bool) error {
+func permit(key wire.Key, mix load.Mix, keep bool) error {
 	if len(key.Hubs) > 0 {
 		return fmt.Errorf("the key %s is for the hubs %s: a benchmark needs one for all hubs, because its pipeline belongs to none", key.Hint, strings.Join(key.Hubs, ", "))
 	}
@@ -105,11 +107,11 @@ func either(roles []string) string { return strings.Join(roles, ", ") + " or " +
 
 // checkTable refuses a table that a benchmark could not use, or must not.
 func (b *benchmark) checkTable(ctx context.Context) error {
-	tables, err := b.Tables(ctx)
+	tables, err := adminapi.New(b.Session.Client).System.Tables(ctx)
 	if err != nil {
 		return err
 	}
-	at := slices.IndexFunc(tables, func(t recoup.ErrorTable) bool { return t.Table == b.table })
+	at := slices.IndexFunc(tables, func(t wire.ErrorTable) bool { return t.Table == b.table })
 	switch {
 	case at < 0:
 		return fmt.Errorf("unknown error table %q; tables are: %s", b.table, strings.Join(tableNames(tables), ", "))
@@ -118,7 +120,7 @@ func (b *benchmark) checkTable(ctx context.Context) error {
 	case !b.mix.Has(opClaim):
 		return nil
 	}
-	for e, err := range b.AllErrors(ctx, client.Filter{Table: b.table}) {
+	for e, err := range b.Errors.All(ctx, recoup.ErrorFilter{Table: b.table}) {
 		switch {
 		case err != nil:
 			return err
@@ -133,11 +135,11 @@ func (b *benchmark) checkTable(ctx context.Context) error {
 // are retried and that has none, or do not claim.
 func (b *benchmark) instead(ctx context.Context) string {
 	const without = "leave claim and ack out of --mix"
-	tables, err := b.Tables(ctx)
+	tables, err := adminapi.New(b.Session.Client).System.Tables(ctx)
 	if err != nil {
 		return without
 	}
-	counts, err := b.Counts(ctx)
+	counts, err := b.Errors.Counts(ctx)
 	if err != nil {
 		return without
 	}
@@ -145,7 +147,7 @@ func (b *benchmark) instead(ctx context.Context) string {
 	for _, c := range counts {
 		taken[c.Table] = taken[c.Table] || c.State.Open() && c.N > 0
 	}
-	tables = slices.DeleteFunc(tables, func(t recoup.ErrorTable) bool {
+	tables = slices.DeleteFunc(tables, func(t wire.ErrorTable) bool {
 		return taken[t.Table] || t.Default != recoup.ActionRetry || t.Archive == ""
 	})
 	if len(tables) == 0 {
@@ -154,7 +156,7 @@ func (b *benchmark) instead(ctx context.Context) string {
 	return fmt.Sprintf("choose --table %s, or %s", strings.Join(tableNames(tables), " or "), without)
 }
 
-func tableNames(tables []recoup.ErrorTable) (list []string) {
+func tableNames(tables []wire.ErrorTable) (list []string) {
 	for _, t := range tables {
 		list = append(list, t.Table)
 	}

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/recoup-dev/recoup"
+	"github.com/recoup-dev/recoup/server/internal/wire"
 )
 
 // checkFigures wants every figure that is kept to be what counting gives.
@@ -62,16 +63,16 @@ func checkTerms(c *checker) {
 func checkNotices(c *checker) {
 	type matter struct {
 		error recoup.ID
-		kind  recoup.NoticeKind
+		kind  wire.NoticeKind
 	}
 	want, got := map[matter]int{}, map[matter]int{}
 	for _, t := range c.final.History {
 		switch {
 		case t.late():
 		case t.Input == "escalate", t.Input == "fail_again" && t.To == recoup.Escalated:
-			want[matter{t.ErrorID, recoup.NoticeEscalated}]++
+			want[matter{t.ErrorID, wire.NoticeEscalated}]++
 		case t.To == recoup.Parked && t.From != recoup.Parked && t.Input != "report":
-			want[matter{t.ErrorID, recoup.NoticeParked}]++
+			want[matter{t.ErrorID, wire.NoticeParked}]++
 		}
 	}
 	for _, n := range c.final.Notices {
@@ -84,7 +85,7 @@ func checkNotices(c *checker) {
 		switch {
 		case got[m] < n:
 			c.violated("notified", []string{m.error.String()}, "%s was %s %d times, and %d notices say so", m.error, m.kind, n, got[m])
-		case m.kind == recoup.NoticeEscalated && got[m] > n:
+		case m.kind == wire.NoticeEscalated && got[m] > n:
 			c.violated("notified", []string{m.error.String()}, "%s was %s %d times, and %d notices say so", m.error, m.kind, n, got[m])
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/recoup-dev/recoup"
+	"github.com/recoup-dev/recoup/server/internal/wire"
 )
 
 var start = time.Date(2026, 2, 2, 9, 0, 0, 0, time.UTC)
@@ -111,8 +112,8 @@ func good() *record {
 			term(4, TermBegins, 2, "n2"), term(5, "ttl", 2, ""), term(6, TermEnds, 2, ""),
 		},
 		Notices: []Notice{
-			{ID: id(81), Kind: recoup.NoticeParked, To: "team", ErrorID: first, Delivered: true, Attempts: 1},
-			{ID: id(82), Kind: recoup.NoticeEscalated, To: "lead", ErrorID: second, Delivered: true, Attempts: 2},
+			{ID: id(81), Kind: wire.NoticeParked, To: "team", ErrorID: first, Delivered: true, Attempts: 1},
+			{ID: id(82), Kind: wire.NoticeEscalated, To: "lead", ErrorID: second, Delivered: true, Attempts: 2},
 		},
 		Messages: []SentMessage{{id(91), []recoup.ID{id(81)}}, {id(82), []recoup.ID{id(82)}}, {id(82), []recoup.ID{id(82)}}},
 		Bus:      &Bus{Stream: "s", Last: 9},

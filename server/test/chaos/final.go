@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/recoup-dev/recoup"
+	"github.com/recoup-dev/recoup/server/internal/wire"
 )
 
 // Final is everything that is there once all faults are over and nothing is due any
@@ -143,13 +144,13 @@ const (
 
 // Notice is a notification that is to be sent, or was.
 type Notice struct {
-	ID        recoup.ID         `json:"id"`
-	Kind      recoup.NoticeKind `json:"kind"`
-	To        string            `json:"to"`
-	ErrorID   recoup.ID         `json:"error,omitzero"`
-	Delivered bool              `json:"delivered"`
-	Waiting   bool              `json:"waiting,omitempty"` // to be delivered; it was made after everything had come to rest
-	Attempts  int               `json:"attempts"`
+	ID        recoup.ID       `json:"id"`
+	Kind      wire.NoticeKind `json:"kind"`
+	To        string          `json:"to"`
+	ErrorID   recoup.ID       `json:"error,omitzero"`
+	Delivered bool            `json:"delivered"`
+	Waiting   bool            `json:"waiting,omitempty"` // to be delivered; it was made after everything had come to rest
+	Attempts  int             `json:"attempts"`
 }
 
 // SentMessage is what a receiver was sent: a message of notices.

@@ -84,7 +84,7 @@ func (a *actor) emit(ctx context.Context) {
 func (a *actor) work(ctx context.Context) {
 	op := Operation{Kind: Claim, Key: a.key()}
 	claimed := a.try(ctx, []Operation{op}, func(ctx context.Context, c *client.Client, _ client.CallOption) ([]Operation, error) {
-		errs, err := c.Claim(ctx, recoup.RetryClaim{Worker: a.name, Limit: 1 + a.random.IntN(4), LeaseSeconds: 1 + a.random.IntN(2)}, client.NoRetry())
+		errs, err := c.Retries.Claim(ctx, recoup.RetryClaim{Worker: a.name, Limit: 1 + a.random.IntN(4), LeaseSeconds: 1 + a.random.IntN(2)}, client.NoRetry())
 		if err != nil {
 			return nil, err
 		}
@@ -107,7 +107,7 @@ func (a *actor) work(ctx context.Context) {
 // settle ends an attempt, or leaves it.
 func (a *actor) settle(ctx context.Context, lease Operation) {
 	op := Operation{Key: a.key(), ID: lease.ID, Entity: lease.Entity, Token: lease.Token, LeasedAt: lease.LeasedAt}
-	result := client.Result{ErrorID: lease.ID, LeaseToken: lease.Token}
+	result := recoup.RetryResult{ErrorID: lease.ID, LeaseToken: lease.Token}
 	choice := a.random.IntN(10)
 	switch {
 	case choice == 0: // the worker is lost
@@ -120,7 +120,7 @@ func (a *actor) settle(ctx context.Context, lease Operation) {
 		a.one(ctx, extend, func(ctx context.Context, c *client.Client, key client.CallOption, o *Operation) error {
 			r := result
 			r.LeaseSeconds = 2
-			acted, err := c.Extend(ctx, r, key, client.NoRetry())
+			acted, err := c.Retries.Extend(ctx, r, key, client.NoRetry())
 			o.LeaseEnds = acted.Error.LeaseEndsAt
 			return err
 		})
@@ -131,9 +131,9 @@ func (a *actor) settle(ctx context.Context, lease Operation) {
 	}
 	a.one(ctx, op, func(ctx context.Context, c *client.Client, key client.CallOption, _ *Operation) (err error) {
 		if op.Kind == Fail {
-			_, err = c.Fail(ctx, result, key, client.NoRetry())
+			_, err = c.Retries.Fail(ctx, result, key, client.NoRetry())
 		} else {
-			_, err = c.Succeed(ctx, result, key, client.NoRetry())
+			_, err = c.Retries.Succeed(ctx, result, key, client.NoRetry())
 		}
 		return err
 	})
@@ -143,7 +143,7 @@ func (a *actor) settle(ctx context.Context, lease Operation) {
 func (a *actor) promote(ctx context.Context) {
 	entity := a.entity()
 	a.try(ctx, []Operation{{Kind: Gate, Key: a.key(), Entity: entity}}, func(ctx context.Context, c *client.Client, _ client.CallOption) ([]Operation, error) {
-		_, err := c.Gate(ctx, entity, client.NoRetry())
+		_, err := c.CheckPromotion(ctx, entity, client.NoRetry())
 		return []Operation{{Kind: Gate, Key: a.key(), Entity: entity, Outcome: OK}}, err
 	})
 	op := Operation{Kind: Promote, Key: a.key(), Entity: entity}
@@ -155,7 +155,7 @@ func (a *actor) promote(ctx context.Context) {
 }
 
 // verbs are what operators do.
-var verbs = []client.Verb{client.Park, client.Unpark, client.Resolve, client.Unpark}
+var verbs = []recoup.ActName{recoup.ActPark, recoup.ActUnpark, recoup.ActResolve, recoup.ActUnpark}
 
 // operate does something with an error, whether it is the time for it or not.
 func (a *actor) operate(ctx context.Context) {
@@ -163,7 +163,7 @@ func (a *actor) operate(ctx context.Context) {
 	for _, id := range a.some(1) {
 		op := Operation{Kind: Kind(verb), Key: a.key(), ID: id}
 		a.one(ctx, op, func(ctx context.Context, c *client.Client, key client.CallOption, _ *Operation) error {
-			_, err := c.Act(ctx, verb, id, client.Act{Reason: op.Key}, key, client.NoRetry())
+			_, err := c.Errors.Act(ctx, verb, id, recoup.Act{Reason: op.Key}, key, client.NoRetry())
 			return err
 		})
 	}
@@ -182,7 +182,7 @@ func (a *actor) operateMany(ctx context.Context) {
 		return
 	}
 	a.try(ctx, parts, func(ctx context.Context, c *client.Client, _ client.CallOption) ([]Operation, error) {
-		result, err := c.Bulk(ctx, verb, client.Bulk{Act: client.Act{Reason: key}, IDs: ids}, client.NoRetry())
+		result, err := c.Errors.ActOnIDs(ctx, verb, recoup.BulkAct{Act: recoup.Act{Reason: key}, IDs: ids}, client.NoRetry())
 		done := slices.Clone(parts)
 		for i := range done {
 			done[i].Outcome = OK

@@ -21,7 +21,7 @@ func (a *actor) submit(ctx context.Context) {
 		w.EntityID = a.entity()
 	}
 	a.one(ctx, Operation{Kind: Submit, Key: id.String(), ID: id, Entity: w.EntityID}, func(ctx context.Context, c *client.Client, key client.CallOption, _ *Operation) error {
-		items, err := c.Submit(ctx, []recoup.NewWork{w}, key, client.NoRetry())
+		items, err := c.Work.Submit(ctx, []recoup.NewWork{w}, key, client.NoRetry())
 		if err == nil {
 			_, err = items[0].Get()
 		}
@@ -33,7 +33,7 @@ func (a *actor) submit(ctx context.Context) {
 func (a *actor) claimWork(ctx context.Context, limit int) []Operation {
 	op := Operation{Kind: ClaimWork, Key: a.key()}
 	return a.try(ctx, []Operation{op}, func(ctx context.Context, c *client.Client, _ client.CallOption) ([]Operation, error) {
-		works, err := c.ClaimWork(ctx, recoup.WorkClaim{Lanes: []recoup.Lane{{Pipeline: pipeline, Stage: fetch}}, Worker: a.name, Limit: limit, LeaseSeconds: 2}, client.NoRetry())
+		works, err := c.Work.Claim(ctx, recoup.WorkClaim{Lanes: []recoup.Lane{{Pipeline: pipeline, Stage: fetch}}, Worker: a.name, Limit: limit, LeaseSeconds: 2}, client.NoRetry())
 		if err != nil {
 			return nil, err
 		}
@@ -72,7 +72,7 @@ func (a *actor) drain(ctx context.Context) {
 func (a *actor) finishWork(ctx context.Context, lease Operation) {
 	op := Operation{Kind: FinishWork, Key: a.key(), ID: lease.ID, Token: lease.Token}
 	a.one(ctx, op, func(ctx context.Context, c *client.Client, key client.CallOption, _ *Operation) error {
-		_, err := c.WorkResult(ctx, recoup.WorkResult{WorkID: lease.ID, LeaseToken: lease.Token, Outcome: "succeed"}, key, client.NoRetry())
+		_, err := c.Work.Result(ctx, recoup.WorkResult{WorkID: lease.ID, LeaseToken: lease.Token, Outcome: "succeed"}, key, client.NoRetry())
 		return err
 	})
 }
@@ -86,7 +86,7 @@ func (a *actor) failWork(ctx context.Context, lease Operation) {
 	}
 	var dead *recoup.DeadLetter
 	done := a.one(ctx, op, func(ctx context.Context, c *client.Client, key client.CallOption, _ *Operation) error {
-		answer, err := c.WorkResult(ctx, recoup.WorkResult{WorkID: lease.ID, LeaseToken: lease.Token, Outcome: "fail", Failure: failure}, key, client.NoRetry())
+		answer, err := c.Work.Result(ctx, recoup.WorkResult{WorkID: lease.ID, LeaseToken: lease.Token, Outcome: "fail", Failure: failure}, key, client.NoRetry())
 		dead = answer.DeadLetter
 		return err
 	})
@@ -108,7 +108,7 @@ func (a *actor) replay(ctx context.Context) {
 	l := a.letters[0]
 	a.letters = a.letters[1:]
 	a.mu.Unlock()
-	known, err := a.Nodes[a.random.IntN(len(a.Nodes))].DeadLetter(ctx, l.id, client.NoRetry())
+	known, err := a.Nodes[a.random.IntN(len(a.Nodes))].DeadLetters.Get(ctx, l.id, client.NoRetry())
 	if err == nil && a.advance(ctx, known.DeadLetter) {
 		return // it is through
 	}
@@ -131,23 +131,23 @@ func (a *actor) advance(ctx context.Context, d recoup.DeadLetter) (through bool)
 	case recoup.StepNew:
 		exhausted := d.Exhausted
 		step(Triage, func(ctx context.Context, c *client.Client, key client.CallOption) error {
-			_, err := c.Triage(ctx, d.ErrorID, recoup.Triage{Cause: recoup.CauseData, Stage: d.Stage, Class: d.Class, Exhausted: &exhausted, Note: op.Key}, key, client.NoRetry())
+			_, err := c.DeadLetters.Triage(ctx, d.ErrorID, recoup.Triage{Cause: recoup.CauseData, Stage: d.Stage, Class: d.Class, Exhausted: &exhausted, Note: op.Key}, key, client.NoRetry())
 			return err
 		})
 	case recoup.StepTriaged:
 		step(Remediate, func(ctx context.Context, c *client.Client, key client.CallOption) error {
-			_, err := c.Remediate(ctx, d.ErrorID, recoup.Remediation{Link: "https://tickets.example/1", Corrected: "the source", Note: op.Key}, key, client.NoRetry())
+			_, err := c.DeadLetters.Remediate(ctx, d.ErrorID, recoup.Remediation{Link: "https://tickets.example/1", Corrected: "the source", Note: op.Key}, key, client.NoRetry())
 			return err
 		})
 	case recoup.StepRemediated:
 		step(Validate, func(ctx context.Context, c *client.Client, key client.CallOption) error {
-			_, err := c.Validate(ctx, d.ErrorID, recoup.Validation{Idempotent: true, Note: op.Key}, key, client.NoRetry())
+			_, err := c.DeadLetters.Validate(ctx, d.ErrorID, recoup.Validation{Idempotent: true, Note: op.Key}, key, client.NoRetry())
 			return err
 		})
 	case recoup.StepValidated:
 		op.Kind = Replay // it takes no key, and is therefore not repeated
 		a.try(ctx, []Operation{op}, func(ctx context.Context, c *client.Client, _ client.CallOption) ([]Operation, error) {
-			_, err := c.ReplayOne(ctx, d.ErrorID, client.SingleReplay{Reason: op.Key}, client.NoRetry())
+			_, err := c.DeadLetters.Replay(ctx, d.ErrorID, recoup.SingleReplay{Reason: op.Key}, client.NoRetry())
 			done := op
 			done.Outcome = OK
 			return []Operation{done}, err
@@ -155,7 +155,7 @@ func (a *actor) advance(ctx context.Context, d recoup.DeadLetter) (through bool)
 		return false
 	case recoup.StepReplayed:
 		step(Verify, func(ctx context.Context, c *client.Client, key client.CallOption) error {
-			_, err := c.Verify(ctx, d.ErrorID, recoup.Verification{Outcome: recoup.Delivered, Note: op.Key}, key, client.NoRetry())
+			_, err := c.DeadLetters.Verify(ctx, d.ErrorID, recoup.Verification{Outcome: recoup.Delivered, Note: op.Key}, key, client.NoRetry())
 			return err
 		})
 	default:

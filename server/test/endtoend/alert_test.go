@@ -8,7 +8,9 @@ import (
 
 	"github.com/recoup-dev/recoup"
 	"github.com/recoup-dev/recoup/client"
+	"github.com/recoup-dev/recoup/server/internal/admin"
 	"github.com/recoup-dev/recoup/server/internal/alert"
+	"github.com/recoup-dev/recoup/server/internal/wire"
 )
 
 // firing is a rule of specs 000 and 001 that fires, and who hears of it how.
@@ -60,7 +62,7 @@ func TestAlertsFire(t *testing.T) {
 				t.Fatalf("after two minutes\n%s", missing)
 			}
 		}
-		if active, err := c.ActiveProvider(t.Context(), "email_validation"); err != nil || active != "zerobounce" {
+		if active, err := c.Providers.Active(t.Context(), "email_validation"); err != nil || active != "zerobounce" {
 			t.Errorf("validation is done by %s (%v)", active, err)
 		}
 	})
@@ -89,11 +91,11 @@ func provoke(t *testing.T, c *client.Client) {
 		}
 		return ids
 	}
-	must(c.Processed(t.Context(), []client.Processed{
+	must(c.CountProcessed(t.Context(), []recoup.Processed{
 		{Table: "outreach.dol_errors", Count: 100}, {Service: "api", Count: 100, Failed: 6},
 	}))
 	for _, id := range report(51, "outreach.dol_errors", "DUPLICATE_COMPANY")[:6] {
-		_, err := c.Escalate(t.Context(), id, client.Act{Reason: "nobody knows"})
+		_, err := c.Errors.Escalate(t.Context(), id, recoup.Act{Reason: "nobody knows"})
 		must(err)
 	}
 	report(1001, "people.people_errors", "MISSING_NAME")
@@ -112,14 +114,14 @@ func provoke(t *testing.T, c *client.Client) {
 func heard(t *testing.T, c *client.Client) map[string]firing {
 	t.Helper()
 	fires := map[recoup.ID]bool{}
-	for a, err := range c.AllAlerts(t.Context(), client.AlertFilter{State: "FIRING"}) {
+	for a, err := range admin.New(c).Alerts.All(t.Context(), wire.AlertFilter{State: "FIRING"}) {
 		if err != nil {
 			t.Fatal(err)
 		}
 		fires[a.ID] = true
 	}
 	got := map[string]firing{}
-	for n, err := range c.AllNotices(t.Context(), recoup.NoticeFilter{Kind: recoup.NoticeAlert}) {
+	for n, err := range admin.New(c).Notifications.All(t.Context(), wire.NoticeFilter{Kind: wire.NoticeAlert}) {
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -166,12 +166,12 @@ func TestBenchCountsWhatTheServerHas(t *testing.T) {
 		if got := r.Cleanup.Resolved + acks.Items; got != reports.Done+r.Prepared || r.Cleanup.Refused != 0 {
 			t.Errorf("%d acknowledged and %d resolved, of %d reports and %d beforehand", acks.Items, r.Cleanup.Resolved, reports.Done, r.Prepared)
 		}
-		groups, err := c.DeadLetterGroups(t.Context(), client.DeadLetterGroupFilter{Pipeline: "bench"}, client.Page{})
+		groups, err := c.DeadLetterGroups.List(t.Context(), client.DeadLetterGroupFilter{Pipeline: "bench"}, client.Page{})
 		if err != nil || len(groups.Groups) != 1 || groups.Groups[0].Total != int64(letters.Done) || groups.Groups[0].Open != 0 || r.Cleanup.Archived != letters.Done {
 			t.Errorf("%d dead letters, of which %d archived; the server has %+v, %v", letters.Done, r.Cleanup.Archived, groups.Groups, err)
 		}
 		n := 0
-		for _, err := range c.AllEvents(t.Context(), client.EventFilter{CorrelationID: r.Run}) {
+		for _, err := range c.Events.All(t.Context(), recoup.EventFilter{CorrelationID: r.Run}) {
 			if n++; err != nil {
 				t.Fatal(err)
 			}
@@ -189,7 +189,7 @@ type errorCounts struct{ all, open, resolved int }
 func countErrors(t *testing.T, c *client.Client, tag string) (n errorCounts) {
 	t.Helper()
 	seen := map[recoup.ID]bool{}
-	for _, list := range []iter.Seq2[recoup.Error, error]{c.AllErrors(t.Context(), client.Filter{Table: workTable}), c.AllArchived(t.Context(), workTable)} {
+	for _, list := range []iter.Seq2[recoup.Error, error]{c.Errors.All(t.Context(), recoup.ErrorFilter{Table: workTable}), c.Errors.AllArchived(t.Context(), workTable)} {
 		for e, err := range list {
 			if err != nil {
 				t.Fatal(err)

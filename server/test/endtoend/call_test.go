@@ -13,6 +13,7 @@ import (
 
 	"github.com/recoup-dev/recoup"
 	"github.com/recoup-dev/recoup/server/internal/policy"
+	"github.com/recoup-dev/recoup/server/internal/wire"
 )
 
 // call is how an operation is called so that it succeeds. Words in braces are
@@ -199,7 +200,7 @@ func (c *caller) errorGroup() map[string]string {
 
 // view saves a view.
 func (c *caller) view() map[string]string {
-	var made recoup.View
+	var made wire.View
 	c.made("/v1/views", `{"name": "view {n}", "tokens": []}`, &made)
 	return map[string]string{"id": made.ID.String()}
 }

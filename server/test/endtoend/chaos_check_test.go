@@ -141,7 +141,7 @@ func (c *chaosRun) exposed() func(*chaos.Final) []chaos.Figure {
 			}
 			metrics[m[2]+" "+m[1]] = n
 		}
-		list, err := c.workload.Nodes[i].Counts(c.Context())
+		list, err := c.workload.Nodes[i].Errors.Counts(c.Context())
 		if err != nil {
 			c.Fatal(err)
 		}

@@ -12,12 +12,13 @@ import (
 	"time"
 
 	"github.com/recoup-dev/recoup"
-	"github.com/recoup-dev/recoup/client"
 	"github.com/recoup-dev/recoup/retry"
+	"github.com/recoup-dev/recoup/server/internal/admin"
 	"github.com/recoup-dev/recoup/server/internal/policy"
 	"github.com/recoup-dev/recoup/server/internal/store/postgres/pgtest"
 	"github.com/recoup-dev/recoup/server/internal/test/faultproxy"
 	"github.com/recoup-dev/recoup/server/internal/test/live"
+	"github.com/recoup-dev/recoup/server/internal/wire"
 	"github.com/recoup-dev/recoup/server/test/chaos"
 )
 
@@ -209,7 +210,7 @@ func (c *chaosRun) begin() {
 	if err := c.db.LogTerms(c.Context()); err != nil {
 		c.Fatal(err)
 	}
-	if _, err := c.client(first).ApplyPolicy(c.Context(), client.PolicyChange{Text: agitated(), Reason: "a test"}); err != nil {
+	if _, err := admin.New(c.client(first)).Policy.Apply(c.Context(), wire.PolicyChange{Text: agitated(), Reason: "a test"}); err != nil {
 		c.Fatal(err)
 	}
 	if c.upgrade != nil {

@@ -18,7 +18,7 @@ func TestConsoleDeadLetters(t *testing.T) {
 		s, c, b := console(t, d)
 		first := letter(t, c)
 		for i := range 2 {
-			if _, err := c.RecordDeadLetter(t.Context(), failing(first, recoup.ID{2, byte(i), 15: 1})); err != nil {
+			if _, err := c.DeadLetters.Record(t.Context(), failing(first, recoup.ID{2, byte(i), 15: 1})); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -95,7 +95,7 @@ func (b *browser) guide() {
 // letter is the dead letter that there is.
 func letter(t *testing.T, c *client.Client) recoup.DeadLetter {
 	t.Helper()
-	page, err := c.DeadLetters(t.Context(), recoup.DeadLetterFilter{}, client.Page{})
+	page, err := c.DeadLetters.List(t.Context(), recoup.DeadLetterFilter{}, client.Page{})
 	if err != nil || len(page.DeadLetters) != 1 {
 		t.Fatalf("there are %d dead letters: %v", len(page.DeadLetters), err)
 	}
@@ -113,13 +113,13 @@ func failing(d recoup.DeadLetter, work recoup.ID) recoup.StageFailure {
 // fails is a worker that claims what is replayed, and fails as before.
 func fails(t *testing.T, c *client.Client, d recoup.DeadLetter) {
 	t.Helper()
-	work, err := c.ClaimWork(t.Context(), recoup.WorkClaim{Lanes: []recoup.Lane{{Pipeline: d.Pipeline, Stage: d.Stage}}, Worker: "w1", WaitSeconds: 30})
+	work, err := c.Work.Claim(t.Context(), recoup.WorkClaim{Lanes: []recoup.Lane{{Pipeline: d.Pipeline, Stage: d.Stage}}, Worker: "w1", WaitSeconds: 30})
 	if err != nil || len(work) != 1 {
 		t.Fatalf("of the canary %d are to be had: %v", len(work), err)
 	}
 	failure := failing(d, recoup.ID{})
 	failure.Pipeline, failure.Exhausted, failure.Final = "", false, true
-	if _, err := c.WorkResult(t.Context(), recoup.WorkResult{WorkID: work[0].WorkID, LeaseToken: work[0].LeaseToken, Outcome: "fail", Failure: &failure}); err != nil {
+	if _, err := c.Work.Result(t.Context(), recoup.WorkResult{WorkID: work[0].WorkID, LeaseToken: work[0].LeaseToken, Outcome: "fail", Failure: &failure}); err != nil {
 		t.Fatal(err)
 	}
 }

@@ -5,9 +5,10 @@ import (
 	"time"
 
 	"github.com/recoup-dev/recoup"
-	"github.com/recoup-dev/recoup/client"
+	"github.com/recoup-dev/recoup/server/internal/admin"
 	"github.com/recoup-dev/recoup/server/internal/test/live"
 	"github.com/recoup-dev/recoup/server/internal/test/tier"
+	"github.com/recoup-dev/recoup/server/internal/wire"
 )
 
 // TestConsoleIsLive proves that pages of dead letters, operations and alerts show what others
@@ -36,19 +37,19 @@ func TestConsoleIsLive(t *testing.T) {
 		b.signIn(s.key())
 
 		open("dead-letters/groups/" + dead.GroupID.String())
-		must(first(c.Triage(t.Context(), dead.ErrorID, recoup.Triage{Cause: recoup.CauseTransient, Stage: dead.Stage, Class: dead.Class, Exhausted: &dead.Exhausted})))
+		must(first(c.DeadLetters.Triage(t.Context(), dead.ErrorID, recoup.Triage{Cause: recoup.CauseTransient, Stage: dead.Stage, Class: dead.Class, Exhausted: &dead.Exhausted})))
 		b.until(`window.same && document.querySelector("#list tbody .state")?.textContent === "Triaged"`)
 
 		open("operations")
-		o, err := c.CreateOperation(t.Context(), client.NewOperation{Act: client.Review, Filter: client.Filter{State: recoup.Parked, Table: "outreach.dol_errors"}})
+		o, err := c.Operations.Create(t.Context(), recoup.NewOperation{Act: recoup.ActReview, Filter: recoup.ErrorFilter{State: recoup.Parked, Table: "outreach.dol_errors"}})
 		must(err)
 		b.until(`window.same && document.querySelector("#list").innerText.includes("Not confirmed")`)
-		must(first(c.ConfirmOperation(t.Context(), o.ID, client.Act{Reason: "seen"})))
+		must(first(c.Operations.Confirm(t.Context(), o.ID, recoup.Act{Reason: "seen"})))
 		b.until(`window.same && document.querySelector("#list").innerText.includes("review: seen") && document.querySelector("#list .state.resolved") !== null`)
 
 		open("alerts")
 		clock := time.Now
-		must(first(c.AddSilence(t.Context(), client.NewSilence{Rule: "park-rate", Until: clock().Add(time.Hour), Reason: "we know"})))
+		must(first(admin.New(c).Alerts.Silence(t.Context(), wire.NewSilence{Rule: "park-rate", Until: clock().Add(time.Hour), Reason: "we know"})))
 		b.until(`window.same && document.querySelector("#list").innerText.includes("we know")`)
 
 		open("errors")

@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/recoup-dev/recoup"
-	"github.com/recoup-dev/recoup/client"
+	"github.com/recoup-dev/recoup/server/internal/admin"
 	"github.com/recoup-dev/recoup/server/internal/test/live"
 	"github.com/recoup-dev/recoup/server/internal/test/tier"
 )
@@ -16,10 +16,10 @@ func TestConsoleKillSwitch(t *testing.T) {
 	tier.Only(t, tier.Browser)
 	live.Either(t, func(t *testing.T, d database) {
 		s, c, b := console(t, d)
-		if _, err := c.CreateIntakeBatch(t.Context(), "spring 1/2"); err != nil {
+		if _, err := c.GateZero.CreateBatch(t.Context(), "spring 1/2"); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := c.CreateIntake(t.Context(), "spring 1/2", client.NewIntake{CompanyName: "Acme", Domain: "example.com"}); err != nil {
+		if _, err := c.GateZero.CreateIntake(t.Context(), "spring 1/2", recoup.NewIntake{CompanyName: "Acme", Domain: "example.com"}); err != nil {
 			t.Fatal(err)
 		}
 		b.signIn(s.key())
@@ -32,7 +32,7 @@ func TestConsoleKillSwitch(t *testing.T) {
 			b.click(".acts button[popovertarget=act-" + act.name + "]")
 			b.fill("#act-"+act.name+" input[name=reason]", "the wrong file\r")
 			b.shows(act.done)
-			if k, err := c.KillSwitch(t.Context(), "spring 1/2"); err != nil || k.Killed != act.killed {
+			if k, err := c.GateZero.KillSwitch(t.Context(), "spring 1/2"); err != nil || k.Killed != act.killed {
 				t.Errorf("after %s it is killed: %t (%v)", act.name, k.Killed, err)
 			}
 		}
@@ -48,7 +48,7 @@ func TestConsolePolicy(t *testing.T) {
 	live.Either(t, func(t *testing.T, d database) {
 		s, c, b := console(t, d)
 		b.signIn(s.key())
-		inForce, err := c.Policy(t.Context())
+		inForce, err := admin.New(c).Policy.Current(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -68,14 +68,14 @@ func TestConsolePolicy(t *testing.T) {
 		b.until("document.querySelector('textarea').value.startsWith('# a remark')")
 		try(strings.Replace(inForce.Text, inForce.Version, "9.9.9", 1))
 		b.shows("What it would change")
-		if now, err := c.Policy(t.Context()); err != nil || now.Version != inForce.Version {
+		if now, err := admin.New(c).Policy.Current(t.Context()); err != nil || now.Version != inForce.Version {
 			t.Errorf("trying a policy has put %s in force (%v)", now.Version, err)
 		}
 		b.fill("input[name=reason]", "a trial")
 		b.click("button[name=apply]")
 		b.shows("Policy 9.9.9 is in force")
 		b.shows("a trial")
-		if now, err := c.Policy(t.Context()); err != nil || strings.Contains(now.Text, "\r") {
+		if now, err := admin.New(c).Policy.Current(t.Context()); err != nil || strings.Contains(now.Text, "\r") {
 			t.Errorf("the browser's ends of lines are in the policy (%v)", err)
 		}
 		b.quiet()

@@ -5,7 +5,6 @@ import (
 	"testing"
 
 	"github.com/recoup-dev/recoup"
-	"github.com/recoup-dev/recoup/client"
 	"github.com/recoup-dev/recoup/server/internal/test/live"
 	"github.com/recoup-dev/recoup/server/internal/test/tier"
 )
@@ -38,7 +37,7 @@ func TestConsoleOperation(t *testing.T) {
 		b.press("p")
 		b.shows("Park 61 errors?")
 		late := report(61)
-		if _, err := c.Resolve(t.Context(), changed.ID, client.Act{Reason: "it is fixed"}); err != nil {
+		if _, err := c.Errors.Resolve(t.Context(), changed.ID, recoup.Act{Reason: "it is fixed"}); err != nil {
 			t.Fatal(err)
 		}
 		b.fill("form.panel input[name=reason]", "the register is down\r")
@@ -47,7 +46,7 @@ func TestConsoleOperation(t *testing.T) {
 		b.shows("Done")
 		b.click(".choices a[href$='result=REFUSED']")
 		b.shows("It has changed since the preview")
-		if e, err := c.Error(t.Context(), late.ID); err != nil || e.State != recoup.RetryPending {
+		if e, err := c.Errors.Get(t.Context(), late.ID); err != nil || e.State != recoup.RetryPending {
 			t.Errorf("what came later is %s: %v", e.State, err)
 		}
 		b.open("operations")

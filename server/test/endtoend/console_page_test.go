@@ -38,10 +38,10 @@ func consolePages(t *testing.T, c *client.Client) map[string]string {
 // batch makes a batch of Gate Zero with a company.
 func batch(t *testing.T, c *client.Client) recoup.ID {
 	t.Helper()
-	if _, err := c.CreateIntakeBatch(t.Context(), "spring"); err != nil {
+	if _, err := c.GateZero.CreateBatch(t.Context(), "spring"); err != nil {
 		t.Fatal(err)
 	}
-	made, err := c.CreateIntake(t.Context(), "spring", client.NewIntake{CompanyName: "Acme", Domain: "example.com"})
+	made, err := c.GateZero.CreateIntake(t.Context(), "spring", recoup.NewIntake{CompanyName: "Acme", Domain: "example.com"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -58,15 +58,15 @@ func replay(t *testing.T, c *client.Client, like recoup.DeadLetter) recoup.ID {
 		}
 	}
 	like.Stage = "render"
-	d, err := c.RecordDeadLetter(t.Context(), failing(like, recoup.ID{3, 15: 1}))
+	d, err := c.DeadLetters.Record(t.Context(), failing(like, recoup.ID{3, 15: 1}))
 	must(err)
-	_, err = c.Triage(t.Context(), d.ErrorID, recoup.Triage{Cause: recoup.CauseData, Stage: d.Stage, Class: d.Class, Exhausted: &d.Exhausted})
+	_, err = c.DeadLetters.Triage(t.Context(), d.ErrorID, recoup.Triage{Cause: recoup.CauseData, Stage: d.Stage, Class: d.Class, Exhausted: &d.Exhausted})
 	must(err)
-	_, err = c.Remediate(t.Context(), d.ErrorID, recoup.Remediation{Link: "OPS-17", Corrected: "the address"})
+	_, err = c.DeadLetters.Remediate(t.Context(), d.ErrorID, recoup.Remediation{Link: "OPS-17", Corrected: "the address"})
 	must(err)
-	_, err = c.Validate(t.Context(), d.ErrorID, recoup.Validation{Idempotent: true})
+	_, err = c.DeadLetters.Validate(t.Context(), d.ErrorID, recoup.Validation{Idempotent: true})
 	must(err)
-	r, err := c.ReplayOne(t.Context(), d.ErrorID, client.SingleReplay{Reason: "it is corrected"})
+	r, err := c.DeadLetters.Replay(t.Context(), d.ErrorID, recoup.SingleReplay{Reason: "it is corrected"})
 	must(err)
 	return r.ID
 }

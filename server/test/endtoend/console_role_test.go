@@ -13,8 +13,10 @@ import (
 
 	"github.com/recoup-dev/recoup"
 	"github.com/recoup-dev/recoup/client"
+	"github.com/recoup-dev/recoup/server/internal/admin"
 	"github.com/recoup-dev/recoup/server/internal/test/live"
 	"github.com/recoup-dev/recoup/server/internal/test/tier"
+	"github.com/recoup-dev/recoup/server/internal/wire"
 )
 
 // TestConsoleOfAReader proves that who may only look sees the acts of every page, none of
@@ -24,7 +26,7 @@ func TestConsoleOfAReader(t *testing.T) {
 	tier.Only(t, tier.Browser)
 	live.Either(t, func(t *testing.T, d database) {
 		_, c, b := console(t, d)
-		rita, err := c.CreateKey(t.Context(), client.NewKey{Name: "rita", Role: "reader"})
+		rita, err := admin.New(c).Keys.Create(t.Context(), wire.NewKey{Name: "rita", Role: "reader"})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -101,7 +103,7 @@ func described(ctx context.Context, t *chromedp.Target) (list []string, err erro
 // waiting is the error of an entity.
 func waiting(t *testing.T, c *client.Client, entity string) recoup.Error {
 	t.Helper()
-	page, err := c.Errors(t.Context(), client.Filter{EntityID: entity}, client.Page{})
+	page, err := c.Errors.List(t.Context(), recoup.ErrorFilter{EntityID: entity}, client.Page{})
 	if err != nil || len(page.Errors) != 1 {
 		t.Fatalf("%s has %d errors: %v", entity, len(page.Errors), err)
 	}

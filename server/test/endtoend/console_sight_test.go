@@ -9,6 +9,8 @@ import (
 
 	"github.com/recoup-dev/recoup"
 	"github.com/recoup-dev/recoup/client"
+	"github.com/recoup-dev/recoup/server/internal/admin"
+	"github.com/recoup-dev/recoup/server/internal/wire"
 )
 
 // sight is something that a visitor sees: a page, as it is or after a few steps.
@@ -108,14 +110,14 @@ func stock(t *testing.T, c *client.Client) (alert, operation recoup.ID) {
 	_, err := c.ReportBatch(t.Context(), many)
 	must(err)
 	clock := time.Now
-	_, err = c.AddSilence(t.Context(), client.NewSilence{Rule: "error-rate", Until: clock().Add(4 * time.Hour), Reason: "the register is moved tonight; who needs it is told by hand"})
+	_, err = admin.New(c).Alerts.Silence(t.Context(), wire.NewSilence{Rule: "error-rate", Until: clock().Add(4 * time.Hour), Reason: "the register is moved tonight; who needs it is told by hand"})
 	must(err)
-	o, err := c.CreateOperation(t.Context(), client.NewOperation{Act: "park", Filter: client.Filter{Table: "people.people_errors"}})
+	o, err := c.Operations.Create(t.Context(), recoup.NewOperation{Act: "park", Filter: recoup.ErrorFilter{Table: "people.people_errors"}})
 	must(err)
-	_, err = c.ConfirmOperation(t.Context(), o.ID, client.Act{Reason: "the directory is down until noon"})
+	_, err = c.Operations.Confirm(t.Context(), o.ID, recoup.Act{Reason: "the directory is down until noon"})
 	must(err)
 	for alert.IsZero() {
-		page, err := c.Alerts(t.Context(), client.AlertFilter{State: recoup.AlertFiring}, client.Page{})
+		page, err := admin.New(c).Alerts.List(t.Context(), wire.AlertFilter{State: wire.AlertFiring}, client.Page{})
 		must(err)
 		if len(page.Alerts) > 0 {
 			alert = page.Alerts[0].ID

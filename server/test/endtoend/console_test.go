@@ -28,7 +28,7 @@ func console(t *testing.T, d database) (*site, *client.Client, *browser) {
 		WorkID: recoup.ID{1, 15: 1}, Pipeline: "criticizer", Stage: "llm", Class: "NETWORK_TIMEOUT", Exhausted: true, LastStack: "dial: timeout",
 		Context: map[string]any{"attempts": map[string]any{"llm": 5}}, FirstFailureAt: last.Error.CreatedAt, LastFailureAt: last.Error.CreatedAt,
 	}
-	if _, err := c.RecordDeadLetter(t.Context(), failure); err != nil {
+	if _, err := c.DeadLetters.Record(t.Context(), failure); err != nil {
 		t.Fatal(err)
 	}
 	return s, c, openBrowser(t, "http://"+*s.address.Load()+"/console/")

@@ -5,9 +5,10 @@ import (
 
 	"github.com/chromedp/chromedp"
 
-	"github.com/recoup-dev/recoup/client"
+	"github.com/recoup-dev/recoup/server/internal/admin"
 	"github.com/recoup-dev/recoup/server/internal/test/live"
 	"github.com/recoup-dev/recoup/server/internal/test/tier"
+	"github.com/recoup-dev/recoup/server/internal/wire"
 )
 
 // TestConsoleViews proves by a real browser that a list is found by its tokens, saved under a
@@ -29,7 +30,7 @@ func TestConsoleViews(t *testing.T) {
 		b.quiet()
 
 		// Somebody else, in a browser of their own.
-		ada, err := c.CreateKey(t.Context(), client.NewKey{Name: "ada", Role: "operator", Hubs: []string{"dol-filings"}})
+		ada, err := admin.New(c).Keys.Create(t.Context(), wire.NewKey{Name: "ada", Role: "operator", Hubs: []string{"dol-filings"}})
 		if err != nil {
 			t.Fatal(err)
 		}

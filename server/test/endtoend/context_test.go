@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"github.com/recoup-dev/recoup/client"
+	adminapi "github.com/recoup-dev/recoup/server/internal/admin"
+	"github.com/recoup-dev/recoup/server/internal/wire"
 )
 
 // TestFailuresAreLoggedWithTheirContext refuses a call and reads what the node has
@@ -22,7 +24,7 @@ func TestFailuresAreLoggedWithTheirContext(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		reader, err := admin.CreateKey(t.Context(), client.NewKey{Name: "ada", Role: "reader"})
+		reader, err := adminapi.New(admin).Keys.Create(t.Context(), wire.NewKey{Name: "ada", Role: "reader"})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -221,7 +221,7 @@ func (c *crashes) submit(n int) {
 		batch[i] = recoup.NewWork{WorkID: recoup.ID{0xcc, byte(k >> 8), byte(k), 15: byte(k%5 + 1)}, Pipeline: "crashes", Stage: "fetch", Payload: []byte("in")}
 		c.works = append(c.works, batch[i].WorkID)
 	}
-	items, err := c.client.Submit(c.Context(), batch)
+	items, err := c.client.Work.Submit(c.Context(), batch)
 	if err != nil {
 		c.Fatal(err)
 	}
@@ -260,7 +260,7 @@ func (c *crashes) settle() {
 	left := slices.Clone(c.works)
 	for len(left) > 0 {
 		left = slices.DeleteFunc(left, func(work recoup.ID) bool {
-			_, err := c.client.Progress(c.Context(), work, recoup.ID{})
+			_, err := c.client.Work.Progress(c.Context(), work, recoup.ID{})
 			return err == nil // what is in the queue is for its worker only
 		})
 		if err := retry.Sleep(c.Context(), 100*time.Millisecond); err != nil {
@@ -273,7 +273,7 @@ func (c *crashes) settle() {
 func (c *crashes) check() {
 	c.Helper()
 	dead := map[recoup.ID]recoup.DeadLetter{}
-	for d, err := range c.client.AllDeadLetters(c.Context(), recoup.DeadLetterFilter{Pipeline: "crashes"}) {
+	for d, err := range c.client.DeadLetters.All(c.Context(), recoup.DeadLetterFilter{Pipeline: "crashes"}) {
 		if err != nil {
 			c.Fatal(err)
 		}

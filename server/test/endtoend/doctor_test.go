@@ -13,9 +13,9 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"github.com/recoup-dev/recoup"
 	"github.com/recoup-dev/recoup/server/internal/store/postgres/pgtest"
 	"github.com/recoup-dev/recoup/server/internal/test/live"
+	"github.com/recoup-dev/recoup/server/internal/wire"
 	"github.com/recoup-dev/recoup/server/test/program"
 )
 
@@ -67,7 +67,7 @@ func TestDoctor(t *testing.T) {
 		t.Errorf("the server ended with %v", err)
 	}
 	out, _, status = runDoctor(t, "--database", owner, "--json")
-	var found recoup.Diagnosis
+	var found wire.Diagnosis
 	if err := json.Unmarshal([]byte(out), &found); err != nil || status != 1 || found.Healthy() || !found.Findings[0].Safe {
 		t.Errorf("without a server: status %d, %v\n%s", status, err, out)
 	}

@@ -16,7 +16,6 @@ import (
 	"time"
 
 	"github.com/recoup-dev/recoup"
-	"github.com/recoup-dev/recoup/client"
 	"github.com/recoup-dev/recoup/retry"
 	"github.com/recoup-dev/recoup/server/internal/objectstore/s3test"
 	"github.com/recoup-dev/recoup/server/internal/test/tier"
@@ -110,7 +109,7 @@ func (f *filer) recoup(args ...string) (out, stderr string, err error) {
 func (f *filer) events(args ...string) []recoup.StoredEvent {
 	f.Helper()
 	out, said, err := f.recoup(append([]string{"events", "--all", "--json"}, args...)...)
-	var page client.EventPage
+	var page recoup.EventPage
 	if err != nil || json.Unmarshal([]byte(out), &page) != nil {
 		f.Fatalf("%v: %v: %s%s", args, err, out, said)
 	}

@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"github.com/recoup-dev/recoup"
-	"github.com/recoup-dev/recoup/client"
 	"github.com/recoup-dev/recoup/server/internal/test/tier"
+	"github.com/recoup-dev/recoup/server/internal/wire"
 	"github.com/recoup-dev/recoup/server/test/program"
 )
 
@@ -23,7 +23,7 @@ func TestForecastOfAMonth(t *testing.T) {
 	if address == "" {
 		t.Fatalf("the demo does not run: %s", said)
 	}
-	var f client.Forecast
+	var f wire.Forecast
 	readJSON(t, address, "/v1/forecast", &f)
 	known, overdue := 0, map[string]int64{}
 	for _, p := range f.Park {

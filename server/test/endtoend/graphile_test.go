@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"github.com/recoup-dev/recoup"
-	"github.com/recoup-dev/recoup/client"
 	"github.com/recoup-dev/recoup/retry"
 	"github.com/recoup-dev/recoup/server/internal/store/postgres/pgtest"
 	"github.com/recoup-dev/recoup/server/internal/test/tier"
@@ -54,7 +53,7 @@ func startGraphileWorker(t *testing.T, database string) {
 func (s *site) letterOf(pipeline, stage, entity string) recoup.DeadLetter {
 	s.Helper()
 	got := s.ask(http.MethodGet, "/v1/dead-letters?pipeline="+pipeline+"&stage="+stage, "")
-	var page client.DeadLetterPage
+	var page recoup.DeadLetterPage
 	if err := json.Unmarshal([]byte(got.body), &page); err != nil {
 		s.Fatalf("%d %s: %v", got.status, got.body, err)
 	}

@@ -16,7 +16,9 @@ import (
 	"time"
 
 	"github.com/recoup-dev/recoup/client"
+	"github.com/recoup-dev/recoup/server/internal/admin"
 	"github.com/recoup-dev/recoup/server/internal/test/live"
+	"github.com/recoup-dev/recoup/server/internal/wire"
 )
 
 // siege is a node of the built program, somebody who means it harm, and a neighbour
@@ -44,7 +46,7 @@ func besiege(t *testing.T, d database, flags ...string) *siege {
 // made makes a key.
 func (s *siege) made(role string) string {
 	s.Helper()
-	key, err := s.admin.CreateKey(s.Context(), client.NewKey{Name: "siege", Role: role, Reason: "test"})
+	key, err := admin.New(s.admin).Keys.Create(s.Context(), wire.NewKey{Name: "siege", Role: role, Reason: "test"})
 	if err != nil {
 		s.Fatal(err)
 	}

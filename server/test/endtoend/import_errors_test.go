@@ -116,7 +116,7 @@ func TestImportErrorsSurvivesAKill(t *testing.T) {
 			t.Errorf("open: %v", open)
 		}
 		ended := map[recoup.ArchiveReason]int{}
-		for e, err := range n.Client().AllArchived(t.Context(), "outreach.dol_errors") {
+		for e, err := range n.Client().Errors.AllArchived(t.Context(), "outreach.dol_errors") {
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -133,7 +133,7 @@ func TestImportErrorsSurvivesAKill(t *testing.T) {
 
 func openErrors(t *testing.T, n *node) map[string]int64 {
 	t.Helper()
-	counts, err := n.Client().Counts(t.Context())
+	counts, err := n.Client().Errors.Counts(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -16,8 +16,10 @@ import (
 	"github.com/recoup-dev/recoup/client"
 	"github.com/recoup-dev/recoup/fault"
 	"github.com/recoup-dev/recoup/retry"
+	"github.com/recoup-dev/recoup/server/internal/admin"
 	"github.com/recoup-dev/recoup/server/internal/policy"
 	"github.com/recoup-dev/recoup/server/internal/test/live"
+	"github.com/recoup-dev/recoup/server/internal/wire"
 )
 
 // hasty is the default policy with lives of seconds: what is parked is escalated
@@ -58,7 +60,7 @@ func TestLeaderKilled(t *testing.T) {
 		c.sites[i].start()
 		if i == 0 {
 			c.key = c.sites[0].key()
-			if _, err := c.client(0).ApplyPolicy(t.Context(), client.PolicyChange{Text: hasty(), Reason: "a test"}); err != nil {
+			if _, err := admin.New(c.client(0)).Policy.Apply(t.Context(), wire.PolicyChange{Text: hasty(), Reason: "a test"}); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -80,7 +82,7 @@ func TestLeaderKilled(t *testing.T) {
 	close(c.stop)
 	c.done.Wait()
 	c.await("something does not end", func() bool {
-		counts, err := c.client(0).Counts(t.Context())
+		counts, err := c.client(0).Errors.Counts(t.Context())
 		return err == nil && len(counts) == 0
 	})
 	c.verify(d)
@@ -186,7 +188,7 @@ func (c *cluster) moved() (rows int64) {
 		if s.node == nil {
 			continue
 		}
-		jobs, err := c.client(i).Jobs(c.Context())
+		jobs, err := admin.New(c.client(i)).Jobs.List(c.Context())
 		if err != nil {
 			continue
 		}

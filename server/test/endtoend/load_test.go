@@ -145,9 +145,9 @@ func (l *load) emit(name string) {
 		now := l.now()
 		events[i] = recoup.Event{ID: l.ids.New(now), TS: now, Code: fault.CodeNetworkTimeout, Service: "load"}
 	}
-	insist(l, "events "+name, func(ctx context.Context, o ...client.CallOption) (client.EventsAccepted, error) {
+	insist(l, "events "+name, func(ctx context.Context, o ...client.CallOption) (recoup.EventsAccepted, error) {
 		return l.SendEvents(ctx, events, o...)
-	}, func(a client.EventsAccepted) {
+	}, func(a recoup.EventsAccepted) {
 		if a.Accepted != len(events) || !a.Durable {
 			l.Errorf("events %s: %+v", name, a)
 		}
@@ -168,17 +168,17 @@ func (l *load) promote(name string) {
 // has no key: if its answer is lost, so are its leases, until they run out.
 func (l *load) retry(name string) {
 	id := l.recorded(l.failing(name, fault.CodeValidationError)) // parked at once
-	insist(l, "unpark "+name, func(ctx context.Context, o ...client.CallOption) (client.Acted, error) {
-		return l.Unpark(ctx, id, client.Act{Reason: "try again"}, o...)
-	}, func(client.Acted) {})
-	claimed, err := l.Claim(l.Context(), recoup.RetryClaim{Tables: []string{workTable}, Worker: "load", Limit: 5}, client.NoRetry())
+	insist(l, "unpark "+name, func(ctx context.Context, o ...client.CallOption) (recoup.ActResult, error) {
+		return l.Errors.Unpark(ctx, id, recoup.Act{Reason: "try again"}, o...)
+	}, func(recoup.ActResult) {})
+	claimed, err := l.Retries.Claim(l.Context(), recoup.RetryClaim{Tables: []string{workTable}, Worker: "load", Limit: 5}, client.NoRetry())
 	if err != nil {
 		return
 	}
 	for _, e := range claimed {
-		insist(l, "success "+e.ID.String(), func(ctx context.Context, o ...client.CallOption) (client.Acted, error) {
-			return l.Succeed(ctx, client.Result{ErrorID: e.ID, LeaseToken: e.LeaseToken}, o...)
-		}, func(client.Acted) { l.resolved[e.ID] = true })
+		insist(l, "success "+e.ID.String(), func(ctx context.Context, o ...client.CallOption) (recoup.ActResult, error) {
+			return l.Retries.Succeed(ctx, recoup.RetryResult{ErrorID: e.ID, LeaseToken: e.LeaseToken}, o...)
+		}, func(recoup.ActResult) { l.resolved[e.ID] = true })
 	}
 }
 
@@ -192,7 +192,7 @@ func (l *load) poll() {
 		cancel()
 	}()
 	for ctx.Err() == nil {
-		_, err := l.Claim(ctx, recoup.RetryClaim{Tables: []string{"people.people_errors"}, Worker: "poll", WaitSeconds: 60}, client.NoRetry())
+		_, err := l.Retries.Claim(ctx, recoup.RetryClaim{Tables: []string{"people.people_errors"}, Worker: "poll", WaitSeconds: 60}, client.NoRetry())
 		if err != nil {
 			_ = retry.Sleep(ctx, 2*time.Millisecond)
 		}

@@ -10,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/recoup-dev/recoup"
+	"github.com/recoup-dev/recoup/server/internal/wire"
 	"github.com/recoup-dev/recoup/server/test/program"
 )
 
@@ -64,12 +64,12 @@ func TestWorkersAreSeen(t *testing.T) {
 		})
 		s.done("/v1/retries/claim", fmt.Sprintf(`{"tables": [%q], "worker": "w-17", "limit": 1}`, workTable))
 		s.until("a worker claims", scrape, scraped("recoup_workers"+table+"1\n"))
-		var list struct{ Queues []recoup.WorkerQueue }
+		var list struct{ Queues []wire.WorkerQueue }
 		out := s.recoupCommand("workers", "--json")
 		if err := json.Unmarshal([]byte(out), &list); err != nil {
 			t.Fatalf("%v: %s", err, out)
 		}
-		if at := slices.IndexFunc(list.Queues, func(q recoup.WorkerQueue) bool { return q.Table == workTable }); at < 0 || list.Queues[at].Workers != 1 || list.Queues[at].Due != 0 {
+		if at := slices.IndexFunc(list.Queues, func(q wire.WorkerQueue) bool { return q.Table == workTable }); at < 0 || list.Queues[at].Workers != 1 || list.Queues[at].Due != 0 {
 			t.Errorf("recoup workers shows\n%s", out)
 		}
 	})

@@ -12,9 +12,9 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/recoup-dev/recoup"
-	"github.com/recoup-dev/recoup/client"
 	"github.com/recoup-dev/recoup/fault"
 	"github.com/recoup-dev/recoup/server/internal/store/postgres/pgtest"
+	"github.com/recoup-dev/recoup/server/internal/wire"
 	"github.com/recoup-dev/recoup/server/test/program"
 )
 
@@ -100,9 +100,9 @@ func (o *oneRole) administrate(said string) {
 }
 
 // judged returns the findings of the doctor about roles, privileges and adoptions.
-func (o *oneRole) judged(status int) (list []recoup.Finding) {
+func (o *oneRole) judged(status int) (list []wire.Finding) {
 	o.Helper()
-	var found recoup.Diagnosis
+	var found wire.Diagnosis
 	if err := json.Unmarshal([]byte(o.run(status, "doctor", "--json")), &found); err != nil {
 		o.Fatal(err)
 	}
@@ -117,7 +117,7 @@ func (o *oneRole) judged(status int) (list []recoup.Finding) {
 // healthy expects one finding of the doctor: that the installation has one role.
 func (o *oneRole) healthy() {
 	o.Helper()
-	if found := o.judged(0); len(found) != 1 || found[0].Subject != "one role" || found[0].Severity != recoup.FindingNote {
+	if found := o.judged(0); len(found) != 1 || found[0].Subject != "one role" || found[0].Severity != wire.FindingNote {
 		o.Errorf("found %+v", found)
 	}
 }
@@ -134,26 +134,26 @@ func (o *oneRole) works() {
 	}
 	reported, err := c.Report(ctx, recoup.Report{Table: "outreach.dol_errors", EntityID: "CO-1", Code: "NETWORK_TIMEOUT", Message: "it failed"})
 	must(err)
-	must(first(c.Park(ctx, reported.Error.ID, client.Act{Reason: "look at it"})))
+	must(first(c.Errors.Park(ctx, reported.Error.ID, recoup.Act{Reason: "look at it"})))
 	if _, err := c.Promote(ctx, recoup.Promotion{EntityID: "CO-1", Phase: "ship"}); fault.Classify(err).Code != fault.CodePromotionBlocked {
 		o.Errorf("promoted with a parked error: %v", err)
 	}
-	must(first(c.Resolve(ctx, reported.Error.ID, client.Act{Reason: "done by hand"})))
+	must(first(c.Errors.Resolve(ctx, reported.Error.ID, recoup.Act{Reason: "done by hand"})))
 	must(first(c.Promote(ctx, recoup.Promotion{EntityID: "CO-1", Phase: "ship"})))
 
-	d, err := c.RecordDeadLetter(ctx, recoup.StageFailure{WorkID: recoup.ID{9, 15: 1}, Pipeline: "images", Stage: "resize", Class: "VALIDATION_ERROR", Exhausted: true, LastStack: "none",
+	d, err := c.DeadLetters.Record(ctx, recoup.StageFailure{WorkID: recoup.ID{9, 15: 1}, Pipeline: "images", Stage: "resize", Class: "VALIDATION_ERROR", Exhausted: true, LastStack: "none",
 		Context: map[string]any{"attempts": map[string]any{"resize": 1}}, FirstFailureAt: reported.Error.CreatedAt, LastFailureAt: reported.Error.CreatedAt, Payload: []byte("a picture"), EntityID: "CO-2"})
 	must(err)
-	must(first(c.Triage(ctx, d.ErrorID, recoup.Triage{Cause: recoup.CauseData, Stage: d.Stage, Class: d.Class, Exhausted: &d.Exhausted})))
-	must(first(c.Remediate(ctx, d.ErrorID, recoup.Remediation{Link: "INC-1", Corrected: "the picture"})))
-	must(first(c.Validate(ctx, d.ErrorID, recoup.Validation{Idempotent: true})))
-	must(first(c.ReplayOne(ctx, d.ErrorID, client.SingleReplay{Reason: "fixed"})))
-	work, err := c.ClaimWork(ctx, recoup.WorkClaim{Lanes: []recoup.Lane{{Pipeline: d.Pipeline, Stage: d.Stage}}, Worker: "w", WaitSeconds: 30})
+	must(first(c.DeadLetters.Triage(ctx, d.ErrorID, recoup.Triage{Cause: recoup.CauseData, Stage: d.Stage, Class: d.Class, Exhausted: &d.Exhausted})))
+	must(first(c.DeadLetters.Remediate(ctx, d.ErrorID, recoup.Remediation{Link: "INC-1", Corrected: "the picture"})))
+	must(first(c.DeadLetters.Validate(ctx, d.ErrorID, recoup.Validation{Idempotent: true})))
+	must(first(c.DeadLetters.Replay(ctx, d.ErrorID, recoup.SingleReplay{Reason: "fixed"})))
+	work, err := c.Work.Claim(ctx, recoup.WorkClaim{Lanes: []recoup.Lane{{Pipeline: d.Pipeline, Stage: d.Stage}}, Worker: "w", WaitSeconds: 30})
 	if err != nil || len(work) != 1 {
 		o.Fatalf("claimed %+v, %v", work, err)
 	}
-	must(first(c.WorkResult(ctx, recoup.WorkResult{WorkID: work[0].WorkID, LeaseToken: work[0].LeaseToken, Outcome: "succeed"})))
-	if got, err := c.DeadLetter(ctx, d.ErrorID); err != nil || got.Step != recoup.StepReplayed {
+	must(first(c.Work.Result(ctx, recoup.WorkResult{WorkID: work[0].WorkID, LeaseToken: work[0].LeaseToken, Outcome: "succeed"})))
+	if got, err := c.DeadLetters.Get(ctx, d.ErrorID); err != nil || got.Step != recoup.StepReplayed {
 		o.Errorf("the dead letter is %+v, %v", got, err)
 	}
 }

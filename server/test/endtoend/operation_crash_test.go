@@ -35,11 +35,11 @@ func TestOperationOutlivesItsNode(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		o, err := c().CreateOperation(t.Context(), client.NewOperation{Act: client.Park, Filter: client.Filter{Table: workTable}})
+		o, err := c().Operations.Create(t.Context(), recoup.NewOperation{Act: recoup.ActPark, Filter: recoup.ErrorFilter{Table: workTable}})
 		if err != nil || o.Members != crashMembers {
 			t.Fatalf("%+v, %v", o, err)
 		}
-		if _, err := c().ConfirmOperation(t.Context(), o.ID, client.Act{Reason: "outage"}); err != nil {
+		if _, err := c().Operations.Confirm(t.Context(), o.ID, recoup.Act{Reason: "outage"}); err != nil {
 			t.Fatal(err)
 		}
 		var amid []int
@@ -67,7 +67,7 @@ func (s *site) reaches(c *client.Client, id recoup.ID, n int) (o recoup.Operatio
 	s.Helper()
 	for {
 		var err error
-		if o, err = c.Operation(s.Context(), id); err != nil {
+		if o, err = c.Operations.Get(s.Context(), id); err != nil {
 			s.Fatal(err)
 		}
 		if o.Applied+o.Refused >= n && (n < o.Members || o.Over()) {
@@ -81,7 +81,7 @@ func (s *site) actedOnce(c *client.Client, id recoup.ID) {
 	s.Helper()
 	seen := map[recoup.ID]bool{}
 	for from := 0; ; {
-		page, err := c.OperationItems(s.Context(), id, "", from, 1000)
+		page, err := c.Operations.Items(s.Context(), id, "", from, 1000)
 		if err != nil {
 			s.Fatal(err)
 		}
@@ -93,7 +93,7 @@ func (s *site) actedOnce(c *client.Client, id recoup.ID) {
 			if m.Position%50 != 0 {
 				continue
 			}
-			history, err := c.History(s.Context(), m.ErrorID)
+			history, err := c.Errors.History(s.Context(), m.ErrorID)
 			if err != nil || len(history) != 2 || history[1].Input != "park" {
 				s.Fatalf("%s: %+v, %v", m.ErrorID, history, err)
 			}

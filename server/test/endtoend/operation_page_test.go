@@ -12,9 +12,9 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/recoup-dev/recoup"
 	"github.com/recoup-dev/recoup/server/internal/store/postgres/pgtest"
 	"github.com/recoup-dev/recoup/server/internal/test/live"
+	"github.com/recoup-dev/recoup/server/internal/wire"
 	"github.com/recoup-dev/recoup/server/test/program"
 )
 
@@ -69,7 +69,7 @@ func TestBackupPage(t *testing.T) {
 func diagnosed(t *testing.T, address string) map[string]bool {
 	t.Helper()
 	out, _ := exec.CommandContext(t.Context(), program.Path(t), "doctor", "--database", address, "--json").Output() // findings are status 1
-	var found recoup.Diagnosis
+	var found wire.Diagnosis
 	if err := json.Unmarshal(out, &found); err != nil || found.Checks == 0 {
 		t.Fatalf("the doctor says %s: %v", out, err)
 	}

@@ -9,8 +9,9 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"github.com/recoup-dev/recoup/client"
+	"github.com/recoup-dev/recoup/server/internal/admin"
 	"github.com/recoup-dev/recoup/server/internal/test/live"
+	"github.com/recoup-dev/recoup/server/internal/wire"
 )
 
 // TestLeaderPaused stops the process of the node that leads (SIGSTOP) for longer than its
@@ -31,7 +32,7 @@ func TestLeaderPaused(t *testing.T) {
 		c.sites[i].start()
 		if i == 0 {
 			c.key = c.sites[0].key()
-			if _, err := c.client(0).ApplyPolicy(t.Context(), client.PolicyChange{Text: hasty(), Reason: "a test"}); err != nil {
+			if _, err := admin.New(c.client(0)).Policy.Apply(t.Context(), wire.PolicyChange{Text: hasty(), Reason: "a test"}); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -66,7 +67,7 @@ func TestLeaderPaused(t *testing.T) {
 	close(c.stop)
 	c.done.Wait()
 	c.await("something does not end", func() bool {
-		counts, err := c.client(0).Counts(t.Context())
+		counts, err := c.client(0).Errors.Counts(t.Context())
 		return err == nil && len(counts) == 0
 	})
 	c.verify(d)

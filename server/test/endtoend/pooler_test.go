@@ -34,7 +34,7 @@ func TestBehindAPooler(t *testing.T) {
 		if _, err := c.Report(t.Context(), recoup.Report{Table: "outreach.dol_errors", EntityID: entity, Code: "NETWORK_TIMEOUT", Message: "no answer"}); err != nil {
 			t.Error(err)
 		}
-		claimed, err := c.Claim(t.Context(), recoup.RetryClaim{Worker: "w", WaitSeconds: 30})
+		claimed, err := c.Retries.Claim(t.Context(), recoup.RetryClaim{Worker: "w", WaitSeconds: 30})
 		if err != nil || len(claimed) != 1 || claimed[0].EntityID != entity {
 			t.Errorf("%s, claimed %+v: %v", entity, claimed, err)
 		}

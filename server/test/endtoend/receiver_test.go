@@ -66,14 +66,14 @@ func TestReceivers(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		items, err := c.Submit(t.Context(), []recoup.NewWork{{Pipeline: "criticizer", Stage: "fetch", Payload: []byte("in")}})
+		items, err := c.Work.Submit(t.Context(), []recoup.NewWork{{Pipeline: "criticizer", Stage: "fetch", Payload: []byte("in")}})
 		if err != nil || items[0].Result == nil {
 			t.Fatal(err, items)
 		}
 		if first := <-got; first.path != "/work" || first.work.WorkID != items[0].Result.WorkID || string(first.work.Payload) != "in" {
 			t.Errorf("delivered was %+v", first)
 		}
-		intake, err := c.CreateIntake(t.Context(), "", client.NewIntake{CompanyName: "Acme"})
+		intake, err := c.GateZero.CreateIntake(t.Context(), "", recoup.NewIntake{CompanyName: "Acme"})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -91,7 +91,7 @@ func passed(t *testing.T, c *client.Client, id recoup.ID) {
 	deadline, tick := time.After(time.Minute), time.NewTicker(50*time.Millisecond)
 	defer tick.Stop()
 	for {
-		story, err := c.IntakeStory(t.Context(), id)
+		story, err := c.GateZero.Intake(t.Context(), id)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -69,7 +69,7 @@ func (d *goDriver) do(s step, wait func(ms float64)) outcome {
 	case "promote":
 		return came(d.calls.Promote(ctx, with[recoup.Promotion](d.T, s), options...))
 	case "gate":
-		return came(d.calls.Gate(ctx, s.Entity, options...))
+		return came(d.calls.CheckPromotion(ctx, s.Entity, options...))
 	case "work":
 		d.work(s)
 		return outcome{}

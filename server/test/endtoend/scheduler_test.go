@@ -13,7 +13,9 @@ import (
 	"github.com/recoup-dev/recoup"
 	"github.com/recoup-dev/recoup/client"
 	"github.com/recoup-dev/recoup/retry"
+	"github.com/recoup-dev/recoup/server/internal/admin"
 	"github.com/recoup-dev/recoup/server/internal/policy"
+	"github.com/recoup-dev/recoup/server/internal/wire"
 )
 
 // brief is the default policy with lives of a few seconds: what is parked is escalated
@@ -49,7 +51,7 @@ func TestNodeKeepsItsOwnTime(t *testing.T) {
 			return out.Error.ID
 		}
 		parked, settled := report("CO-1"), report("CO-2")
-		_, err = c.Resolve(t.Context(), settled, client.Act{Reason: "merged"})
+		_, err = c.Errors.Resolve(t.Context(), settled, recoup.Act{Reason: "merged"})
 		sent, err2 := c.SendEvents(t.Context(), slices.Repeat([]recoup.Event{{Code: "NETWORK_TIMEOUT", Service: "importer"}}, 3))
 		if err := errors.Join(err, err2); err != nil {
 			t.Fatalf("%+v: %v", sent, err)
@@ -58,7 +60,7 @@ func TestNodeKeepsItsOwnTime(t *testing.T) {
 		byItself(t, func() string { return archived(t, c, settled, "RESOLVED", "") })
 		byItself(t, func() string { return rolledUp(t, c, "importer", 3) })
 		byItself(t, func() string { return notified(t, c, parked, "platform-team") })
-		if gate, err := c.Gate(t.Context(), "CO-1"); err != nil || gate.Blocked {
+		if gate, err := c.CheckPromotion(t.Context(), "CO-1"); err != nil || gate.Blocked {
 			t.Errorf("what is archived blocks: %+v, %v", gate, err)
 		}
 	})
@@ -80,14 +82,14 @@ func byItself(t *testing.T, missing func() string) {
 // before that done these things with.
 func archived(t *testing.T, c *client.Client, id recoup.ID, reason, did string) string {
 	t.Helper()
-	e, err := c.Error(t.Context(), id)
+	e, err := c.Errors.Get(t.Context(), id)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if e.State != recoup.Archived || e.ArchiveReason != recoup.ArchiveReason(reason) || e.ArchivedBy != recoup.System {
 		return fmt.Sprintf("it is %s, archived for %q by %q", e.State, e.ArchiveReason, e.ArchivedBy)
 	}
-	history, err := c.History(t.Context(), id)
+	history, err := c.Errors.History(t.Context(), id)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -106,7 +108,7 @@ func archived(t *testing.T, c *client.Client, id recoup.ID, reason, did string) 
 // rolledUp says what is missing of the day's count of a service's events.
 func rolledUp(t *testing.T, c *client.Client, service string, want int64) string {
 	t.Helper()
-	days, err := c.Daily(t.Context(), client.Days{Service: service})
+	days, err := c.Events.DailyCounts(t.Context(), recoup.DayFilter{Service: service})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -121,7 +123,7 @@ func rolledUp(t *testing.T, c *client.Client, service string, want int64) string
 // notified reports that an owner has not been notified of an error that was escalated to them.
 func notified(t *testing.T, c *client.Client, id recoup.ID, owner string) string {
 	t.Helper()
-	for n, err := range c.AllNotices(t.Context(), recoup.NoticeFilter{Kind: recoup.NoticeEscalated}) {
+	for n, err := range admin.New(c).Notifications.All(t.Context(), wire.NoticeFilter{Kind: wire.NoticeEscalated}) {
 		if err != nil {
 			t.Fatal(err)
 		}

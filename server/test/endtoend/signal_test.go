@@ -19,7 +19,6 @@ import (
 	_ "github.com/jackc/pgx/v5/stdlib" // the driver
 
 	"github.com/recoup-dev/recoup"
-	"github.com/recoup-dev/recoup/client"
 )
 
 // TestSignalsUnderLoad ends a node again and again while clients work, in order
@@ -68,7 +67,7 @@ func (l *load) verify(s *site, d database) {
 	states := map[recoup.ID]recoup.State{}
 	// What is resolved goes to the archive by itself: listed last, it is missed by
 	// neither list, and what both have seen is one.
-	for _, list := range []iter.Seq2[recoup.Error, error]{l.AllErrors(l.Context(), client.Filter{}), l.AllArchived(l.Context(), workTable)} {
+	for _, list := range []iter.Seq2[recoup.Error, error]{l.Errors.All(l.Context(), recoup.ErrorFilter{}), l.Errors.AllArchived(l.Context(), workTable)} {
 		for e, err := range list {
 			if err != nil {
 				l.Fatal(err)
@@ -100,7 +99,7 @@ func (l *load) verify(s *site, d database) {
 // verifyEvents wants one event of each report, and of each event that was sent.
 func (l *load) verifyEvents(found map[string][]recoup.Error) {
 	events := map[recoup.ID]int{}
-	for e, err := range l.AllEvents(l.Context(), client.EventFilter{}) {
+	for e, err := range l.Events.All(l.Context(), recoup.EventFilter{}) {
 		if err != nil {
 			l.Fatal(err)
 		}

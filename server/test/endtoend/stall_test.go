@@ -138,38 +138,38 @@ func (s *stalls) work(c *client.Client, random *rand.Rand, entity string) {
 	ctx := s.Context()
 	made, err := c.Report(ctx, recoup.Report{Table: workTable, EntityID: entity, Code: string(fault.CodeNetworkTimeout)})
 	if err == nil {
-		_, err = c.Park(ctx, made.Error.ID, client.Act{Reason: "look"})
+		_, err = c.Errors.Park(ctx, made.Error.ID, recoup.Act{Reason: "look"})
 	}
 	if err == nil {
-		_, err = c.Unpark(ctx, made.Error.ID, client.Act{Reason: "try again"})
+		_, err = c.Errors.Unpark(ctx, made.Error.ID, recoup.Act{Reason: "try again"})
 	}
 	var refused *fault.Error
 	if err != nil && !(errors.As(err, &refused) && refused.Code == fault.CodeInvalidTransition) { // another has claimed it before
 		s.Errorf("%s: %v", entity, err)
 	}
-	claimed, err := c.Claim(ctx, recoup.RetryClaim{Tables: []string{workTable}, Worker: entity, Limit: 3, LeaseSeconds: 1}, client.NoRetry())
+	claimed, err := c.Retries.Claim(ctx, recoup.RetryClaim{Tables: []string{workTable}, Worker: entity, Limit: 3, LeaseSeconds: 1}, client.NoRetry())
 	if err != nil {
 		s.Errorf("%s: %v", entity, err)
 	}
 	for _, e := range claimed {
-		r := client.Result{ErrorID: e.ID, LeaseToken: e.LeaseToken}
-		extended := client.Result{ErrorID: e.ID, LeaseToken: e.LeaseToken, LeaseSeconds: 1}
+		r := recoup.RetryResult{ErrorID: e.ID, LeaseToken: e.LeaseToken}
+		extended := recoup.RetryResult{ErrorID: e.ID, LeaseToken: e.LeaseToken, LeaseSeconds: 1}
 		for range random.IntN(3) {
-			s.submit(e, c.Extend, extended)
+			s.submit(e, c.Retries.Extend, extended)
 		}
 		switch random.IntN(4) {
 		case 0: // it is lost
 		case 1:
 			r.Code = string(fault.CodeNetworkTimeout)
-			s.submit(e, c.Fail, r)
+			s.submit(e, c.Retries.Fail, r)
 		default:
-			s.submit(e, c.Succeed, r)
+			s.submit(e, c.Retries.Succeed, r)
 		}
 	}
 }
 
 // submit sends a result to the node. A lease that the node calls lost has ended.
-func (s *stalls) submit(e recoup.Error, call func(context.Context, client.Result, ...client.CallOption) (client.Acted, error), r client.Result) {
+func (s *stalls) submit(e recoup.Error, call func(context.Context, recoup.RetryResult, ...client.CallOption) (recoup.ActResult, error), r recoup.RetryResult) {
 	_, err := call(s.Context(), r, client.NoRetry())
 	var refused *fault.Error
 	switch {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/recoup-dev/recoup"
 	"github.com/recoup-dev/recoup/client"
+	"github.com/recoup-dev/recoup/server/internal/admin"
 )
 
 // TestStandby starts a node on a copy of a database, as a branch or a restored dump is one:
@@ -30,7 +31,7 @@ func TestStandby(t *testing.T) {
 		s.flags = []string{"--standby"}
 		s.start()
 		c = s.visitor()
-		shown, err := c.Error(t.Context(), out.Error.ID)
+		shown, err := c.Errors.Get(t.Context(), out.Error.ID)
 		if err != nil || shown.EntityID != "CO-1" {
 			t.Fatalf("read %+v: %v", shown, err)
 		}
@@ -48,11 +49,11 @@ func TestStandby(t *testing.T) {
 			}
 			return ""
 		})
-		after, err := c.Error(t.Context(), out.Error.ID)
+		after, err := c.Errors.Get(t.Context(), out.Error.ID)
 		if err != nil || !after.UpdatedAt.Equal(shown.UpdatedAt) || after.State != shown.State {
 			t.Errorf("after its TTL on a standby it is %+v, it was %+v: %v", after, shown, err)
 		}
-		if jobs, err := c.Jobs(t.Context()); err != nil || jobs.Leader != "" {
+		if jobs, err := admin.New(c).Jobs.List(t.Context()); err != nil || jobs.Leader != "" {
 			t.Errorf("%q leads: %v", jobs.Leader, err)
 		}
 		s.end()

@@ -9,6 +9,8 @@ import (
 
 	"github.com/recoup-dev/recoup"
 	"github.com/recoup-dev/recoup/client"
+	adminapi "github.com/recoup-dev/recoup/server/internal/admin"
+	"github.com/recoup-dev/recoup/server/internal/wire"
 )
 
 // metric reads a figure of the site's node.
@@ -49,7 +51,7 @@ func TestStreamsKeepNothing(t *testing.T) {
 		}
 		keys := []string{s.key()}
 		for i := range 3 { // a key has a quarter of what the node has
-			made, err := admin.CreateKey(ctx, client.NewKey{Name: fmt.Sprint("page ", i), Role: "reader"})
+			made, err := adminapi.New(admin).Keys.Create(ctx, wire.NewKey{Name: fmt.Sprint("page ", i), Role: "reader"})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -10,11 +10,13 @@ import (
 
 	"github.com/recoup-dev/recoup"
 	"github.com/recoup-dev/recoup/client"
+	adminapi "github.com/recoup-dev/recoup/server/internal/admin"
+	"github.com/recoup-dev/recoup/server/internal/wire"
 )
 
 // listening is a stream of a site, read by nobody else.
 type listening struct {
-	events chan client.StreamEvent
+	events chan wire.StreamEvent
 	ended  chan struct{}
 }
 
@@ -25,23 +27,23 @@ func (s *site) listen(ctx context.Context, key string) *listening {
 	if err != nil {
 		s.Fatal(err)
 	}
-	l := &listening{make(chan client.StreamEvent, 100), make(chan struct{})}
+	l := &listening{make(chan wire.StreamEvent, 100), make(chan struct{})}
 	go func() {
 		defer close(l.ended)
-		for e, err := range c.Stream(ctx) {
+		for e, err := range adminapi.New(c).System.Stream(ctx) {
 			if err != nil {
 				return
 			}
 			l.events <- e
 		}
 	}()
-	if hello := l.next(s); hello.Event != client.StreamHello || hello.Version == "" {
+	if hello := l.next(s); hello.Event != wire.StreamHello || hello.Version == "" {
 		s.Fatalf("a stream begins with %+v", hello)
 	}
 	return l
 }
 
-func (l *listening) next(s *site) client.StreamEvent {
+func (l *listening) next(s *site) wire.StreamEvent {
 	s.Helper()
 	select {
 	case e := <-l.events:
@@ -49,7 +51,7 @@ func (l *listening) next(s *site) client.StreamEvent {
 	case <-l.ended:
 		s.Fatalf("a stream has ended")
 	}
-	return client.StreamEvent{}
+	return wire.StreamEvent{}
 }
 
 func (l *listening) hears(s *site, id recoup.ID) {
@@ -92,7 +94,7 @@ func TestStreams(t *testing.T) {
 		}
 		keys := []string{s.key()}
 		for i := range 3 { // a key has a quarter of what the node has
-			made, err := admin.CreateKey(ctx, client.NewKey{Name: fmt.Sprint("page ", i), Role: "reader"})
+			made, err := adminapi.New(admin).Keys.Create(ctx, wire.NewKey{Name: fmt.Sprint("page ", i), Role: "reader"})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -124,7 +126,7 @@ func TestStreams(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := admin.Park(ctx, reported.Error.ID, client.Act{Reason: "wait"}); err != nil {
+		if _, err := admin.Errors.Park(ctx, reported.Error.ID, recoup.Act{Reason: "wait"}); err != nil {
 			t.Fatal(err)
 		}
 		again.hears(s, reported.Error.ID)

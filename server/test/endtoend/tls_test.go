@@ -16,6 +16,7 @@ import (
 
 	"github.com/recoup-dev/recoup/client"
 	"github.com/recoup-dev/recoup/fault"
+	"github.com/recoup-dev/recoup/server/internal/admin"
 	"github.com/recoup-dev/recoup/server/internal/test/live"
 	"github.com/recoup-dev/recoup/server/internal/test/tier"
 	"github.com/recoup-dev/recoup/server/test/program"
@@ -103,13 +104,13 @@ func TestPrivateAuthorityGo(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := c.Tables(t.Context()); err != nil {
+	if _, err := admin.New(c).System.Tables(t.Context()); err != nil {
 		t.Errorf("with the authority: %v", err)
 	}
 	if c, err = client.New(client.Options{Server: "http://" + *s.address.Load(), Key: s.key()}); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := c.Tables(t.Context()); fault.Classify(err).Code != fault.CodeTLSError {
+	if _, err := admin.New(c).System.Tables(t.Context()); fault.Classify(err).Code != fault.CodeTLSError {
 		t.Errorf("plain HTTP to an HTTPS port: %v", err)
 	}
 }

@@ -8,7 +8,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/recoup-dev/recoup"
+	"github.com/recoup-dev/recoup/server/internal/wire"
 )
 
 // Preset is the table of a queue.
@@ -21,7 +21,7 @@ type Preset struct {
 	Columns []Column
 
 	// Mapping says what means what. Whatever is not in it is none: nothing is guessed.
-	Mapping recoup.Mapping
+	Mapping wire.Mapping
 
 	// Retry is the assignments that let a job which has failed for good run once more.
 	Retry string
@@ -44,7 +44,7 @@ var All = []Preset{
 		Name: "graphile-worker", Of: "Graphile Worker", Usual: "graphile_worker._private_jobs",
 		Columns: []Column{{"id", ""}, {"task_id", ""}, {"payload", "json"}, {"attempts", "smallint"}, {"max_attempts", "smallint"}, {"last_error", "text"},
 			{"run_at", ""}, {"locked_at", ""}, {"locked_by", ""}},
-		Mapping: recoup.Mapping{
+		Mapping: wire.Mapping{
 			Entity: "id", CodeValue: code, Message: "last_error",
 			GovernedWhen: "attempts >= max_attempts and last_error is not null and locked_at is null",
 			UnderwayWhen: "attempts < max_attempts or locked_at is not null", // a job that is done is deleted
@@ -57,7 +57,7 @@ var All = []Preset{
 		Name: "oban", Of: "Oban", Usual: "oban_jobs",
 		Columns: []Column{{"id", ""}, {"state", ""}, {"queue", ""}, {"worker", ""}, {"args", "jsonb"}, {"errors", "jsonb[]"}, {"attempt", ""}, {"max_attempts", ""},
 			{"discarded_at", ""}, {"scheduled_at", ""}, {"completed_at", ""}},
-		Mapping: recoup.Mapping{
+		Mapping: wire.Mapping{
 			Entity: "id", CodeValue: code, Message: "errors[last]->>'error'", CreatedAt: "discarded_at", TimeZone: "UTC", // Ecto writes UTC, whatever the setting is
 			GovernedWhen: "state = 'discarded'",
 			UnderwayWhen: "state not in ('discarded', 'completed', 'cancelled')",
@@ -69,7 +69,7 @@ var All = []Preset{
 		Name: "pg-boss", Of: "pg-boss", Usual: "pgboss.job",
 		Columns: []Column{{"id", ""}, {"name", ""}, {"state", ""}, {"data", "jsonb"}, {"output", "jsonb"}, {"retry_limit", ""}, {"retry_count", ""},
 			{"start_after", ""}, {"completed_on", ""}},
-		Mapping: recoup.Mapping{
+		Mapping: wire.Mapping{
 			Entity: "id", CodeValue: code, Message: "output->>'message'", CreatedAt: "completed_on",
 			GovernedWhen: "state = 'failed'",
 			UnderwayWhen: "state not in ('failed', 'completed', 'cancelled')",
@@ -81,7 +81,7 @@ var All = []Preset{
 		Name: "river", Of: "River", Usual: "river_job",
 		Columns: []Column{{"id", ""}, {"state", ""}, {"queue", ""}, {"kind", ""}, {"args", "jsonb"}, {"errors", "jsonb[]"}, {"attempt", ""}, {"max_attempts", ""},
 			{"finalized_at", ""}, {"scheduled_at", ""}},
-		Mapping: recoup.Mapping{
+		Mapping: wire.Mapping{
 			Entity: "id", CodeValue: code, Message: "errors[last]->>'error'", CreatedAt: "finalized_at",
 			GovernedWhen: "state = 'discarded'",
 			UnderwayWhen: "state not in ('discarded', 'completed', 'cancelled')",

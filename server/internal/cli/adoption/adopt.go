@@ -9,10 +9,10 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/spf13/cobra"
 
-	"github.com/recoup-dev/recoup"
 	"github.com/recoup-dev/recoup/server/internal/adopt"
 	"github.com/recoup-dev/recoup/server/internal/adopt/preset"
 	"github.com/recoup-dev/recoup/server/internal/cli/command"
+	"github.com/recoup-dev/recoup/server/internal/wire"
 )
 
 // flags are those of 'recoup adopt'.
@@ -140,7 +140,7 @@ func (f *flags) do(ctx context.Context, s *command.Session, conn *session, adopt
 	if s.Machine() {
 		return s.Print(record.Adoption)
 	}
-	if record.State == recoup.AdoptionGoverned {
+	if record.State == wire.AdoptionGoverned {
 		s.Sayf("%s is governed as %s.", plan.Source, record.Table)
 	} else {
 		s.Sayf("%s is adopted as %s: new rows are governed by running nodes, those that were there before follow.", plan.Source, record.Table)

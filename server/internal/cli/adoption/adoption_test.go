@@ -9,12 +9,12 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"github.com/recoup-dev/recoup"
 	"github.com/recoup-dev/recoup/server/internal/adopt"
 	"github.com/recoup-dev/recoup/server/internal/adopt/preset/presettest"
 	"github.com/recoup-dev/recoup/server/internal/cli"
 	"github.com/recoup-dev/recoup/server/internal/cli/clitest"
 	"github.com/recoup-dev/recoup/server/internal/store/postgres/pgtest"
+	"github.com/recoup-dev/recoup/server/internal/wire"
 )
 
 // shop is a database with a policy's table and one that was there before.
@@ -138,9 +138,9 @@ func TestAdoptAndRelease(t *testing.T) {
 	}
 
 	out := run(0, "No node is running", "adopt", "shop.failures", "--as", "shop.errors", "--code", "TIMEOUT", "--apply", "--yes", "--json")
-	var adopted recoup.Adoption
+	var adopted wire.Adoption
 	clitest.Parse(t, out, &adopted)
-	if adopted.State != recoup.AdoptionBackfilling || adopted.Mapping.CodeValue != "TIMEOUT" || adopted.Mapping.Code != "" || adopted.Key[0] != "id" || adopted.Mapping.Disposition != "recoup_disposition" {
+	if adopted.State != wire.AdoptionBackfilling || adopted.Mapping.CodeValue != "TIMEOUT" || adopted.Mapping.Code != "" || adopted.Key[0] != "id" || adopted.Mapping.Disposition != "recoup_disposition" {
 		t.Errorf("adopted: %+v", adopted)
 	}
 	run(0, "shop.failures is adopted as shop.errors since", "adopt", "shop.failures")

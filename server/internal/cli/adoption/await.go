@@ -7,12 +7,12 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"github.com/recoup-dev/recoup"
 	"github.com/recoup-dev/recoup/retry"
 	"github.com/recoup-dev/recoup/server/internal/adopt"
 	"github.com/recoup-dev/recoup/server/internal/app"
 	"github.com/recoup-dev/recoup/server/internal/cli/command"
 	"github.com/recoup-dev/recoup/server/internal/config"
+	"github.com/recoup-dev/recoup/server/internal/wire"
 )
 
 // settings reads the settings once the flags are parsed.
@@ -58,7 +58,7 @@ func await(ctx context.Context, s *command.Session, conn *pgx.Conn, oid uint32, 
 			return nil, errors.New("it was released meanwhile")
 		}
 		advance(int(record.Scanned), int(max(record.Rows, record.Scanned)))
-		if record.State != recoup.AdoptionBackfilling {
+		if record.State != wire.AdoptionBackfilling {
 			return record, nil
 		}
 		if detach {

@@ -7,12 +7,12 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"github.com/recoup-dev/recoup"
 	"github.com/recoup-dev/recoup/retry"
 	"github.com/recoup-dev/recoup/server/internal/app"
 	"github.com/recoup-dev/recoup/server/internal/cli/clitest"
 	"github.com/recoup-dev/recoup/server/internal/store/postgres/pgtest"
 	"github.com/recoup-dev/recoup/server/internal/test/live"
+	"github.com/recoup-dev/recoup/server/internal/wire"
 )
 
 // TestAdoptWakesIdleNode adopts and releases a table while the only node is idle and looks once an hour: it is
@@ -43,7 +43,7 @@ func TestAdoptWakesIdleNode(t *testing.T) {
 		args []string
 		want string
 	}{
-		{[]string{"adopt", "shop.failures", "--as", "outreach.dol_errors", "--apply"}, string(recoup.AdoptionGoverned)},
+		{[]string{"adopt", "shop.failures", "--as", "outreach.dol_errors", "--apply"}, string(wire.AdoptionGoverned)},
 		{[]string{"adopt", "release", "shop.failures"}, `"ended": true`},
 	} {
 		until("holder is null") // the node is idle

@@ -6,9 +6,9 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"github.com/recoup-dev/recoup"
 	"github.com/recoup-dev/recoup/server/internal/cli/clitest"
 	"github.com/recoup-dev/recoup/server/internal/store/postgres/pgtest"
+	"github.com/recoup-dev/recoup/server/internal/wire"
 )
 
 // TestTurkishDatabase runs commands on a database in whose locale the lower case of I is ı and the
@@ -51,7 +51,7 @@ func TestTurkishDatabase(t *testing.T) {
 			findings := func() {
 				t.Helper()
 				out, stderr, _ := clitest.Run(t, "doctor", "--json", "--database", url)
-				var found struct{ Findings []recoup.Finding }
+				var found struct{ Findings []wire.Finding }
 				clitest.Parse(t, out, &found)
 				for _, f := range found.Findings {
 					if strings.Contains(f.Check, "schema") || strings.Contains(f.Check, "grant") || strings.Contains(f.Check, "roles") {

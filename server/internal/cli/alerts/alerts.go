@@ -11,7 +11,9 @@ import (
 
 	"github.com/recoup-dev/recoup"
 	"github.com/recoup-dev/recoup/client"
+	"github.com/recoup-dev/recoup/server/internal/admin"
 	"github.com/recoup-dev/recoup/server/internal/cli/command"
+	"github.com/recoup-dev/recoup/server/internal/wire"
 )
 
 // Commands are those of this package.
@@ -31,12 +33,12 @@ to a server.`,
 	}
 }
 
-func states() []recoup.AlertState {
-	return []recoup.AlertState{recoup.AlertPending, recoup.AlertFiring, recoup.AlertResolved}
+func states() []wire.AlertState {
+	return []wire.AlertState{wire.AlertPending, wire.AlertFiring, wire.AlertResolved}
 }
 
 func list(streams command.Streams) *cobra.Command {
-	var f client.AlertFilter
+	var f wire.AlertFilter
 	var state string
 	var past bool
 	cmd := &cobra.Command{
@@ -49,7 +51,7 @@ func list(streams command.Streams) *cobra.Command {
 	cmd.Flags().StringVar(&f.Rule, "rule", "", "only alerts of this `RULE`")
 	cmd.Flags().StringVar(&f.Scope, "scope", "", "only alerts of this `SCOPE`: a hub, service or provider")
 	cmd.Flags().BoolVar(&past, "past", false, "include resolved alerts")
-	return command.List[recoup.Alert]{
+	return command.List[wire.Alert]{
 		Noun: "alert", Key: "alerts",
 		Columns: []command.Column{
 			{Name: "ID"}, {Name: "RULE"}, {Name: "SCOPE"}, {Name: "STATE", State: true}, {Name: "SEVERITY", Drop: 4}, {Name: "VALUE", Drop: 1},
@@ -60,15 +62,15 @@ func list(streams command.Streams) *cobra.Command {
 			f.State, f.Open = chosen, chosen == "" && !past
 			return err
 		},
-		Fetch: func(ctx context.Context, s *command.Session, p client.Page) ([]recoup.Alert, string, error) {
-			page, err := s.Alerts(ctx, f, p)
+		Fetch: func(ctx context.Context, s *command.Session, p client.Page) ([]wire.Alert, string, error) {
+			page, err := admin.New(s.Client).Alerts.List(ctx, f, p)
 			return page.Alerts, page.Next, err
 		},
 		Row: row,
 	}.Command(streams, cmd)
 }
 
-func row(_ *command.Session, a *recoup.Alert) command.Cells {
+func row(_ *command.Session, a *wire.Alert) command.Cells {
 	var notified any = command.At(a.NotifiedAt).Or("not yet")
 	if a.Silenced {
 		notified = "silenced"
@@ -77,7 +79,7 @@ func row(_ *command.Session, a *recoup.Alert) command.Cells {
 }
 
 // value writes a value as the condition does: in percent, or as a number.
-func value(a *recoup.Alert) string {
+func value(a *wire.Alert) string {
 	if strings.Contains(a.Condition, "%") {
 		return strconv.FormatFloat(a.Value*100, 'f', 1, 64) + "%"
 	}
@@ -89,10 +91,10 @@ func show(streams command.Streams) *cobra.Command {
 		Use:     "show ID",
 		Short:   "Show one alert",
 		Example: `  recoup alerts show ` + command.AnID,
-	}, recoup.AlertIDs, func(ctx context.Context, s *command.Session, id recoup.ID) (recoup.Alert, error) {
-		return s.Alert(ctx, id)
+	}, recoup.AlertIDs, func(ctx context.Context, s *command.Session, id recoup.ID) (wire.Alert, error) {
+		return admin.New(s.Client).Alerts.Get(ctx, id)
 	},
-		func(s *command.Session, p *command.Page, a *recoup.Alert) {
+		func(s *command.Session, p *command.Page, a *wire.Alert) {
 			notified := "not yet"
 			if a.Notified > 0 {
 				notified = command.Count(a.Notified, "time")

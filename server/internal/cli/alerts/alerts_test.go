@@ -8,11 +8,11 @@ import (
 	"testing"
 	"time"
 
-	"github.com/recoup-dev/recoup"
 	"github.com/recoup-dev/recoup/server/internal/cli/alerts"
 	"github.com/recoup-dev/recoup/server/internal/cli/clitest"
 	"github.com/recoup-dev/recoup/server/internal/cli/command"
 	"github.com/recoup-dev/recoup/server/internal/policy"
+	"github.com/recoup-dev/recoup/server/internal/wire"
 )
 
 const alertExample = "../../../../examples/alerts/alerts.yaml"
@@ -106,7 +106,7 @@ func TestAlertTranscript(t *testing.T) {
 	t.Parallel()
 	n := clitest.Start(t, false)
 	made := n.Must("alerts", "silence", "park-rate", "--scope", "dol-filings", "--for", "2h", "--reason", "being repaired", "--json")
-	var silence recoup.Silence
+	var silence wire.Silence
 	clitest.Parse(t, made, &silence)
 	clitest.Golden(t, "alerts.golden", n.Transcript(
 		[]string{"alerts", "list"},
@@ -142,12 +142,12 @@ func TestAlertsShown(t *testing.T) {
 	at := time.Date(2026, 2, 2, 9, 0, 0, 0, time.UTC)
 	s := &command.Session{Streams: command.Streams{Now: func() time.Time { return at }}}
 	for _, row := range []struct {
-		alert recoup.Alert
+		alert wire.Alert
 		want  string
 	}{
-		{recoup.Alert{Value: .0625, Condition: "error_rate > 5% over 24h", PendingAt: at, NotifiedAt: at, Notified: 1}, "6.2% error_rate > 5% over 24h 0s 0s ago"},
-		{recoup.Alert{Value: 1001, Condition: "parked_errors > 1000 for 1h", PendingAt: at}, "1001 parked_errors > 1000 for 1h 0s not yet"},
-		{recoup.Alert{Value: 200, Condition: "blocking_errors > 100", PendingAt: at, Silenced: true}, "200 blocking_errors > 100 0s silenced"},
+		{wire.Alert{Value: .0625, Condition: "error_rate > 5% over 24h", PendingAt: at, NotifiedAt: at, Notified: 1}, "6.2% error_rate > 5% over 24h 0s 0s ago"},
+		{wire.Alert{Value: 1001, Condition: "parked_errors > 1000 for 1h", PendingAt: at}, "1001 parked_errors > 1000 for 1h 0s not yet"},
+		{wire.Alert{Value: 200, Condition: "blocking_errors > 100", PendingAt: at, Silenced: true}, "200 blocking_errors > 100 0s silenced"},
 	} {
 		cells := alerts.Row(s, &row.alert)
 		table := command.NewTable(s.Streams, make([]command.Column, len(cells))...)

@@ -8,7 +8,9 @@ import (
 
 	"github.com/recoup-dev/recoup"
 	"github.com/recoup-dev/recoup/client"
+	"github.com/recoup-dev/recoup/server/internal/admin"
 	"github.com/recoup-dev/recoup/server/internal/cli/command"
+	"github.com/recoup-dev/recoup/server/internal/wire"
 )
 
 func providers(streams command.Streams) *cobra.Command {
@@ -31,7 +33,7 @@ func providersList(streams command.Streams) *cobra.Command {
 			{Name: "GROUP"}, {Name: "ACTIVE"}, {Name: "ORDER", Drop: 1, Wrap: true}, {Name: "SINCE", Drop: 3}, {Name: "BY", Drop: 2}, {Name: "REASON", Wrap: true},
 		},
 		Fetch: func(ctx context.Context, s *command.Session, _ client.Page) ([]recoup.Provider, string, error) {
-			list, err := s.Providers(ctx)
+			list, err := s.Providers.List(ctx)
 			return list, "", err
 		},
 		Row: func(s *command.Session, p *recoup.Provider) command.Cells {
@@ -45,7 +47,7 @@ func providersList(streams command.Streams) *cobra.Command {
 }
 
 func providersSwitch(streams command.Streams) *cobra.Command {
-	var ask client.ProviderSwitch
+	var ask wire.ProviderSwitch
 	cmd := &cobra.Command{
 		Use:     "switch GROUP --to NAME",
 		Short:   "Switch a group to another provider",
@@ -62,7 +64,7 @@ func providersSwitch(streams command.Streams) *cobra.Command {
 			return nil
 		},
 		Call: func(ctx context.Context, s *command.Session, args []string) (recoup.Provider, error) {
-			return s.SwitchProvider(ctx, args[0], ask)
+			return admin.New(s.Client).Providers.Switch(ctx, args[0], ask)
 		},
 		Say: func(s *command.Session, p recoup.Provider) {
 			s.Sayf("%s uses %s.", command.Printable(p.Group), command.Printable(p.Active))

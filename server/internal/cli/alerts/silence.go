@@ -7,11 +7,13 @@ import (
 
 	"github.com/recoup-dev/recoup"
 	"github.com/recoup-dev/recoup/client"
+	"github.com/recoup-dev/recoup/server/internal/admin"
 	"github.com/recoup-dev/recoup/server/internal/cli/command"
+	"github.com/recoup-dev/recoup/server/internal/wire"
 )
 
 func silence(streams command.Streams) *cobra.Command {
-	var ask client.NewSilence
+	var ask wire.NewSilence
 	var last, until string
 	cmd := &cobra.Command{
 		Use:   "silence [RULE]",
@@ -27,7 +29,7 @@ providers. Those that fire when the silence ends notify then.`,
 	cmd.Flags().BoolVar(&ask.All, "all", false, "every alert")
 	cmd.Flags().StringVar(&last, "for", "", "`DURATION` of the silence: 90m, 48h, 7d; 30 days at most")
 	cmd.Flags().StringVar(&until, "until", "", "`TIME` at which the silence ends")
-	return command.Act[recoup.Silence]{
+	return command.Act[wire.Silence]{
 		Reason: &ask.Reason, Need: true,
 		Check: func(s *command.Session, args []string) (err error) {
 			if len(args) > 0 {
@@ -39,17 +41,17 @@ providers. Those that fire when the silence ends notify then.`,
 			ask.Until, err = command.ParseEnd(last, until, s.Clock())
 			return err
 		},
-		Call: func(ctx context.Context, s *command.Session, _ []string) (recoup.Silence, error) {
-			return s.AddSilence(ctx, ask)
+		Call: func(ctx context.Context, s *command.Session, _ []string) (wire.Silence, error) {
+			return admin.New(s.Client).Alerts.Silence(ctx, ask)
 		},
-		Say: func(s *command.Session, made recoup.Silence) {
+		Say: func(s *command.Session, made wire.Silence) {
 			s.Sayf("%s silences %s until %s.", made.ID, silenced(&made), s.When(made.Until))
 		},
 	}.Command(streams, cmd)
 }
 
 // silenced says what a silence covers.
-func silenced(s *recoup.Silence) string {
+func silenced(s *wire.Silence) string {
 	switch {
 	case s.Rule == "" && s.Scope == "":
 		return "every alert"
@@ -70,16 +72,16 @@ func silences(streams command.Streams) *cobra.Command {
   recoup alerts silences --past --limit 200`,
 	}
 	cmd.Flags().BoolVar(&past, "past", false, "include those that have ended")
-	return command.List[recoup.Silence]{
+	return command.List[wire.Silence]{
 		Noun: "silence", Key: "silences", Empty: "No alert is silenced.",
 		Columns: []command.Column{
 			{Name: "ID"}, {Name: "SILENCED", Wrap: true}, {Name: "UNTIL", Wrap: true}, {Name: "BY", Drop: 1}, {Name: "REASON", Wrap: true},
 		},
-		Fetch: func(ctx context.Context, s *command.Session, p client.Page) ([]recoup.Silence, string, error) {
-			page, err := s.Silences(ctx, past, p)
+		Fetch: func(ctx context.Context, s *command.Session, p client.Page) ([]wire.Silence, string, error) {
+			page, err := admin.New(s.Client).Alerts.Silences(ctx, past, p)
 			return page.Silences, page.Next, err
 		},
-		Row: func(s *command.Session, n *recoup.Silence) command.Cells {
+		Row: func(s *command.Session, n *wire.Silence) command.Cells {
 			var until any = command.At(n.Until)
 			if !n.EndedAt.IsZero() {
 				until = "ended " + s.Relative(n.EndedAt) + " by " + n.EndedBy
@@ -91,15 +93,15 @@ func silences(streams command.Streams) *cobra.Command {
 
 func unsilence(streams command.Streams) *cobra.Command {
 	var id recoup.ID
-	return command.Act[recoup.Silence]{
+	return command.Act[wire.Silence]{
 		Check: func(s *command.Session, args []string) (err error) {
 			id, err = s.ID(recoup.SilenceIDs, args)
 			return err
 		},
-		Call: func(ctx context.Context, s *command.Session, _ []string) (recoup.Silence, error) {
-			return s.EndSilence(ctx, id)
+		Call: func(ctx context.Context, s *command.Session, _ []string) (wire.Silence, error) {
+			return admin.New(s.Client).Alerts.EndSilence(ctx, id)
 		},
-		Say: func(s *command.Session, ended recoup.Silence) {
+		Say: func(s *command.Session, ended wire.Silence) {
 			s.Sayf("%s ended: %s notifies again.", ended.ID, silenced(&ended))
 		},
 	}.Command(streams, &cobra.Command{

@@ -11,10 +11,10 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/recoup-dev/recoup"
 	"github.com/recoup-dev/recoup/server/internal/alert"
 	"github.com/recoup-dev/recoup/server/internal/cli/command"
 	"github.com/recoup-dev/recoup/server/internal/policy"
+	"github.com/recoup-dev/recoup/server/internal/wire"
 )
 
 func test(streams command.Streams) *cobra.Command {
@@ -151,7 +151,7 @@ func (x *trialExpect) compare(s alert.Scene) []trialFailure {
 	if x.Alerts != nil {
 		var want, got []string
 		for _, a := range *x.Alerts {
-			want = append(want, describeAlert(a.Rule, a.Scope, cmp.Or(a.State, string(recoup.AlertFiring)), a.Severity))
+			want = append(want, describeAlert(a.Rule, a.Scope, cmp.Or(a.State, string(wire.AlertFiring)), a.Severity))
 		}
 		for _, a := range s.Open {
 			severity := string(a.Severity)
@@ -178,7 +178,7 @@ func (x *trialExpect) compare(s alert.Scene) []trialFailure {
 }
 
 // plain reports whether the test expects an alert without its severity.
-func (x *trialExpect) plain(a *recoup.Alert) bool {
+func (x *trialExpect) plain(a *wire.Alert) bool {
 	return slices.ContainsFunc(*x.Alerts, func(w trialAlert) bool { return w.Rule == a.Rule && w.Scope == a.Scope && w.Severity == "" })
 }
 

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/recoup-dev/recoup"
 	"github.com/recoup-dev/recoup/client"
 	"github.com/recoup-dev/recoup/server/internal/app"
 	"github.com/recoup-dev/recoup/server/internal/cli/command"
@@ -135,7 +136,7 @@ func (n *Node) Must(args ...string) string {
 // IDs lists the ids of errors that a filter selects.
 func (n *Node) IDs(filter ...string) []string {
 	n.T.Helper()
-	var page client.ErrorPage
+	var page recoup.ErrorPage
 	Parse(n.T, n.Must(append([]string{"errors", "list", "--all", "--json"}, filter...)...), &page)
 	var ids []string
 	for _, e := range page.Errors {

@@ -46,7 +46,7 @@ change, and those that the policy in force defines are changed there.`,
 			if err != nil {
 				return def, err
 			}
-			return s.PutCode(ctx, def)
+			return s.Codes.Put(ctx, def)
 		},
 		Say: func(s *command.Session, def fault.Definition) {
 			s.Sayf("%s is registered: class %s, category %s, severity %s.", def.Code, def.Class, def.Category, def.Severity)

@@ -61,11 +61,14 @@ type Act[R any] struct {
 	On Runner // default OnServer
 }
 
+// ForReason is a call of the client that acts on one thing by its id, for a reason.
+type ForReason[R any] func(ctx context.Context, id recoup.ID, reason string, options ...client.CallOption) (R, error)
+
 // Verb is an act on one thing by its id, for a reason that must be given.
 type Verb[R any] struct {
 	Of                recoup.IDKind // what the id is of, as the commands are called
 	Name, Past, Short string
-	Do                func(*client.Client, context.Context, recoup.ID, string, ...client.CallOption) (R, error)
+	Do                func(*client.Client) ForReason[R]
 	Line              func(*R) string // where it stands afterwards
 }
 
@@ -79,7 +82,7 @@ func (v Verb[R]) Command(streams Streams) *cobra.Command {
 			id, err = s.ID(v.Of, args)
 			return err
 		},
-		Call: func(ctx context.Context, s *Session, _ []string) (R, error) { return v.Do(s.Client, ctx, id, reason) },
+		Call: func(ctx context.Context, s *Session, _ []string) (R, error) { return v.Do(s.Client)(ctx, id, reason) },
 		Say:  func(s *Session, r R) { s.Sayf("%s %s; %s", id, v.Past, v.Line(&r)) },
 	}.Command(streams, &cobra.Command{
 		Use:     v.Name + " ID",

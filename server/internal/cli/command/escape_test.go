@@ -11,10 +11,9 @@ import (
 	"github.com/goccy/go-yaml"
 	"pgregory.net/rapid"
 
-	"github.com/recoup-dev/recoup"
-	"github.com/recoup-dev/recoup/client"
 	"github.com/recoup-dev/recoup/server/internal/cli/clitest"
 	"github.com/recoup-dev/recoup/server/internal/cli/command"
+	"github.com/recoup-dev/recoup/server/internal/wire"
 )
 
 // hostile are texts that steer a terminal, break YAML or are formulas.
@@ -32,9 +31,9 @@ func hostile() []string {
 func reasons(t *testing.T, texts ...string) string {
 	t.Helper()
 	return clitest.Stub(t, func(w http.ResponseWriter, _ *http.Request) {
-		var page client.SilencePage
+		var page wire.SilencePage
 		for _, text := range texts {
-			page.Silences = append(page.Silences, recoup.Silence{Rule: text, Reason: text, Until: clitest.Morning})
+			page.Silences = append(page.Silences, wire.Silence{Rule: text, Reason: text, Until: clitest.Morning})
 		}
 		if err := json.NewEncoder(w).Encode(page); err != nil {
 			t.Error(err)
@@ -57,7 +56,7 @@ func TestHostileText(t *testing.T) {
 				t.Errorf("%s has %U", form, r)
 			}
 		}
-		var page struct{ Silences []recoup.Silence }
+		var page struct{ Silences []wire.Silence }
 		switch form {
 		case "json":
 			if err := json.Unmarshal([]byte(out), &page); err != nil {

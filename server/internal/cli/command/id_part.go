@@ -4,11 +4,11 @@ import (
 	"fmt"
 
 	"github.com/recoup-dev/recoup"
-	"github.com/recoup-dev/recoup/client"
+	"github.com/recoup-dev/recoup/server/internal/wire"
 )
 
 // Find looks for things of a kind by a part of their id.
-type Find func(kind recoup.IDKind, part string) (client.FoundIDs, error)
+type Find func(kind recoup.IDKind, part string) (wire.FoundIDs, error)
 
 // IDs reads the ids of things of a kind: whole, or a beginning or an end that only
 // one of them has.
@@ -30,11 +30,11 @@ func (s *Session) ID(kind recoup.IDKind, args []string) (recoup.ID, error) {
 }
 
 func (s *Session) id(kind recoup.IDKind, arg string) (recoup.ID, error) {
-	return s.IDBy(arg, func(part string) (client.FoundIDs, error) { return s.Find(kind, part) })
+	return s.IDBy(arg, func(part string) (wire.FoundIDs, error) { return s.Find(kind, part) })
 }
 
 // IDBy reads the id of a thing that find looks for by a part of its id.
-func (s *Session) IDBy(arg string, find func(part string) (client.FoundIDs, error)) (recoup.ID, error) {
+func (s *Session) IDBy(arg string, find func(part string) (wire.FoundIDs, error)) (recoup.ID, error) {
 	if id, err := recoup.ParseID(arg); err == nil {
 		return id, nil
 	}
@@ -77,7 +77,7 @@ func (e UnknownID) Error() string {
 }
 
 // ambiguous says what a part of an id may mean.
-func (s *Session) ambiguous(part string, found client.FoundIDs) error {
+func (s *Session) ambiguous(part string, found wire.FoundIDs) error {
 	t := NewTable(s.Streams, Column{Name: "ID"}, Column{Name: "OF", Wrap: true}, Column{Name: "WHAT", Drop: 2}, Column{Name: "CREATED", Drop: 1})
 	for _, f := range found.IDs {
 		t.Add(f.ID, f.Of, f.What, At(f.At))

@@ -10,10 +10,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/recoup-dev/recoup"
-	"github.com/recoup-dev/recoup/client"
 	"github.com/recoup-dev/recoup/server/internal/cli/clitest"
 	"github.com/recoup-dev/recoup/server/internal/cli/command"
+	"github.com/recoup-dev/recoup/server/internal/wire"
 )
 
 // pages is a server with three pages of one silence each.
@@ -22,7 +21,7 @@ func pages(t *testing.T) string {
 	return clitest.Stub(t, func(w http.ResponseWriter, r *http.Request) {
 		at := r.URL.Query().Get("cursor")
 		next := map[string]string{"": "b", "b": "c"}[at]
-		page := client.SilencePage{Silences: []recoup.Silence{{Rule: "rule-" + at, Reason: "=1+1", Until: clitest.Morning.Add(time.Hour)}}, Next: next}
+		page := wire.SilencePage{Silences: []wire.Silence{{Rule: "rule-" + at, Reason: "=1+1", Until: clitest.Morning.Add(time.Hour)}}, Next: next}
 		if err := json.NewEncoder(w).Encode(page); err != nil {
 			t.Error(err)
 		}
@@ -66,12 +65,12 @@ func TestLists(t *testing.T) {
 func TestSort(t *testing.T) {
 	t.Parallel()
 	at := clitest.Morning
-	list := []recoup.Notice{
+	list := []wire.Notice{
 		{To: "b", Attempts: 2, CreatedAt: at.Add(-90 * time.Minute), LastError: "x"}, {To: "c", Attempts: 10, CreatedAt: at.Add(-30 * time.Hour)},
 		{To: "a", Attempts: 1, CreatedAt: at.Add(-2 * time.Minute), LastError: "y"},
 	}
 	server := clitest.Stub(t, func(w http.ResponseWriter, _ *http.Request) {
-		if err := json.NewEncoder(w).Encode(client.NoticePage{Notices: list}); err != nil {
+		if err := json.NewEncoder(w).Encode(wire.NoticePage{Notices: list}); err != nil {
 			t.Error(err)
 		}
 	}).URL
@@ -79,7 +78,7 @@ func TestSort(t *testing.T) {
 		"": "bca", "to": "abc", "-TO": "cba", "tries": "abc", "-tries": "cba", "created": "cba", "-created": "abc", "last-error": "bac", "-last_error": "abc",
 	} {
 		out, stderr, _ := clitest.Run(t, "notifications", "list", "--server", server, "--sort", by, "--json")
-		var page client.NoticePage
+		var page wire.NoticePage
 		clitest.Parse(t, out, &page)
 		got := ""
 		for i := range page.Notices {
@@ -102,7 +101,7 @@ func TestWatch(t *testing.T) {
 			w.WriteHeader(http.StatusForbidden)
 			return
 		}
-		if err := json.NewEncoder(w).Encode(client.SilencePage{Silences: []recoup.Silence{{Rule: fmt.Sprintf("rule-%d", n)}}}); err != nil {
+		if err := json.NewEncoder(w).Encode(wire.SilencePage{Silences: []wire.Silence{{Rule: fmt.Sprintf("rule-%d", n)}}}); err != nil {
 			t.Error(err)
 		}
 	}).URL

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/recoup-dev/recoup/fault"
+	"github.com/recoup-dev/recoup/server/internal/admin"
 	"github.com/recoup-dev/recoup/server/internal/policy"
 )
 
@@ -108,7 +109,7 @@ func (f *PolicyFlags) ask(ctx context.Context, s *Session, file, by string) erro
 		return err
 	}
 	defer c.Close()
-	own, err := c.Codes(ctx)
+	own, err := c.Codes.List(ctx)
 	if err != nil {
 		return err
 	}
@@ -119,7 +120,7 @@ func (f *PolicyFlags) ask(ctx context.Context, s *Session, file, by string) erro
 	if file != "" {
 		return f.Read(s.Streams, file, by, codes)
 	}
-	current, err := c.Policy(ctx)
+	current, err := admin.New(c).Policy.Current(ctx)
 	if err != nil {
 		return err
 	}

@@ -14,7 +14,9 @@ import (
 	"github.com/recoup-dev/recoup/client"
 	"github.com/recoup-dev/recoup/fault"
 	"github.com/recoup-dev/recoup/retry"
+	"github.com/recoup-dev/recoup/server/internal/admin"
 	"github.com/recoup-dev/recoup/server/internal/app"
+	"github.com/recoup-dev/recoup/server/internal/wire"
 )
 
 // DefaultServer is where recoup serve listens unless somebody says otherwise.
@@ -131,8 +133,8 @@ func Slow(timeout time.Duration) Runner {
 			}
 			defer c.Close()
 			s.Client = c
-			s.Find = func(kind recoup.IDKind, part string) (client.FoundIDs, error) {
-				return c.FindIDs(cmd.Context(), kind, part)
+			s.Find = func(kind recoup.IDKind, part string) (wire.FoundIDs, error) {
+				return admin.New(c).System.FindIDs(cmd.Context(), kind, part)
 			}
 			return flags.Explain(cmd, args, run(cmd.Context(), s, args))
 		}

@@ -3,12 +3,12 @@ package command
 import (
 	"fmt"
 
-	"github.com/recoup-dev/recoup"
+	"github.com/recoup-dev/recoup/server/internal/wire"
 )
 
 // NobodyClaims says that no worker is alive for a table or a lane, since when, and what to
 // do about it.
-func (s *Session) NobodyClaims(q *recoup.WorkerQueue) string {
+func (s *Session) NobodyClaims(q *wire.WorkerQueue) string {
 	name, last := Printable(q.Name()), "in seven days"
 	if !q.LastClaimAt.IsZero() {
 		last = "for " + s.Ago(q.LastClaimAt)

@@ -8,7 +8,9 @@ import (
 
 	"github.com/recoup-dev/recoup"
 	"github.com/recoup-dev/recoup/client"
+	"github.com/recoup-dev/recoup/server/internal/admin"
 	"github.com/recoup-dev/recoup/server/internal/cli/command"
+	"github.com/recoup-dev/recoup/server/internal/wire"
 )
 
 // ids are the newest of what a command is about.
@@ -17,7 +19,7 @@ func ids(cmd *cobra.Command) source {
 	switch {
 	case under(cmd, "errors"):
 		return each(func(ctx context.Context, s *command.Session) ([]recoup.Error, error) {
-			found, err := s.Errors(ctx, client.Filter{}, page)
+			found, err := s.Errors.List(ctx, recoup.ErrorFilter{}, page)
 			return found.Errors, err
 		}, func(e *recoup.Error) string {
 			return described(e.ID.String(), string(e.State)+" "+string(e.Code)+" in "+e.Table+" "+e.EntityID)
@@ -26,33 +28,33 @@ func ids(cmd *cobra.Command) source {
 		return errorGroups
 	case under(cmd, "dead-letters"):
 		return each(func(ctx context.Context, s *command.Session) ([]recoup.DeadLetter, error) {
-			found, err := s.DeadLetters(ctx, recoup.DeadLetterFilter{}, page)
+			found, err := s.DeadLetters.List(ctx, recoup.DeadLetterFilter{}, page)
 			return found.DeadLetters, err
 		}, func(d *recoup.DeadLetter) string {
 			return described(d.ErrorID.String(), string(d.Step)+" "+string(d.Class)+" in "+d.Pipeline+"/"+d.Stage)
 		})
 	case under(cmd, "replays"):
 		return each(func(ctx context.Context, s *command.Session) ([]recoup.Replay, error) {
-			found, err := s.Replays(ctx, "", page)
+			found, err := s.Replays.List(ctx, "", page)
 			return found.Replays, err
 		}, func(r *recoup.Replay) string { return described(r.ID.String(), string(r.State)+" "+r.Reason) })
 	case under(cmd, "operations"):
 		return each(func(ctx context.Context, s *command.Session) ([]recoup.Operation, error) {
-			found, err := s.Operations(ctx, "", page)
+			found, err := s.Operations.List(ctx, "", page)
 			return found.Operations, err
 		}, func(o *recoup.Operation) string {
 			return described(o.ID.String(), string(o.State)+" "+o.Act+" "+o.Input.Reason)
 		})
 	case under(cmd, "alerts unsilence"):
-		return each(func(ctx context.Context, s *command.Session) ([]recoup.Silence, error) {
-			found, err := s.Silences(ctx, false, page)
+		return each(func(ctx context.Context, s *command.Session) ([]wire.Silence, error) {
+			found, err := admin.New(s.Client).Alerts.Silences(ctx, false, page)
 			return found.Silences, err
-		}, func(q *recoup.Silence) string { return described(q.ID.String(), q.Rule+" "+q.Scope+" "+q.Reason) })
+		}, func(q *wire.Silence) string { return described(q.ID.String(), q.Rule+" "+q.Scope+" "+q.Reason) })
 	case under(cmd, "alerts"):
-		return each(func(ctx context.Context, s *command.Session) ([]recoup.Alert, error) {
-			found, err := s.Alerts(ctx, client.AlertFilter{}, page)
+		return each(func(ctx context.Context, s *command.Session) ([]wire.Alert, error) {
+			found, err := admin.New(s.Client).Alerts.List(ctx, wire.AlertFilter{}, page)
 			return found.Alerts, err
-		}, func(a *recoup.Alert) string {
+		}, func(a *wire.Alert) string {
 			return described(a.ID.String(), string(a.State)+" "+a.Rule+" "+a.Scope)
 		})
 	}
@@ -63,18 +65,18 @@ func ids(cmd *cobra.Command) source {
 func idsOfPlatform(cmd *cobra.Command, page client.Page) source {
 	switch {
 	case under(cmd, "notifications"):
-		return each(func(ctx context.Context, s *command.Session) ([]recoup.Notice, error) {
-			found, err := s.Notices(ctx, recoup.NoticeFilter{State: recoup.NoticeGivenUp}, page)
+		return each(func(ctx context.Context, s *command.Session) ([]wire.Notice, error) {
+			found, err := admin.New(s.Client).Notifications.List(ctx, wire.NoticeFilter{State: wire.NoticeGivenUp}, page)
 			return found.Notices, err
-		}, func(n *recoup.Notice) string { return described(n.ID.String(), string(n.Kind)+" for "+n.To) })
+		}, func(n *wire.Notice) string { return described(n.ID.String(), string(n.Kind)+" for "+n.To) })
 	case under(cmd, "keys rotate"), under(cmd, "keys revoke"):
-		return each(func(ctx context.Context, s *command.Session) ([]recoup.Key, error) {
-			found, err := s.Keys(ctx, page)
+		return each(func(ctx context.Context, s *command.Session) ([]wire.Key, error) {
+			found, err := admin.New(s.Client).Keys.List(ctx, page)
 			return found.Keys, err
-		}, func(k *recoup.Key) string { return described(k.ID.String(), k.Role+" "+k.Name) })
+		}, func(k *wire.Key) string { return described(k.ID.String(), k.Role+" "+k.Name) })
 	case under(cmd, "gate-zero show"):
 		return each(func(ctx context.Context, s *command.Session) ([]recoup.Intake, error) {
-			found, err := s.Intakes(ctx, recoup.IntakeFilter{}, page)
+			found, err := s.GateZero.Intakes(ctx, recoup.IntakeFilter{}, page)
 			return found.Intakes, err
 		}, func(i *recoup.Intake) string { return described(i.ID.String(), i.CompanyName+" "+i.Domain) })
 	}
@@ -83,7 +85,7 @@ func idsOfPlatform(cmd *cobra.Command, page client.Page) source {
 
 // jobs are the names of the scheduled jobs.
 func jobs(ctx context.Context, s *command.Session) (all []string, err error) {
-	found, err := s.Jobs(ctx)
+	found, err := admin.New(s.Client).Jobs.List(ctx)
 	for _, j := range found.Jobs {
 		all = append(all, described(j.Name, j.About))
 	}
@@ -92,7 +94,7 @@ func jobs(ctx context.Context, s *command.Session) (all []string, err error) {
 
 // pipelines are those that have had a dead letter.
 func pipelines(ctx context.Context, s *command.Session) (all []string, err error) {
-	found, err := s.DeadLetterGroups(ctx, client.DeadLetterGroupFilter{}, client.Page{Limit: command.MaxRows})
+	found, err := s.DeadLetterGroups.List(ctx, client.DeadLetterGroupFilter{}, client.Page{Limit: command.MaxRows})
 	for i := range found.Groups {
 		if name := command.Printable(found.Groups[i].Pipeline); !slices.Contains(all, name) {
 			all = append(all, name)

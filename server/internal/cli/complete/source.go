@@ -9,9 +9,11 @@ import (
 	"github.com/recoup-dev/recoup"
 	"github.com/recoup-dev/recoup/client"
 	"github.com/recoup-dev/recoup/fault"
+	"github.com/recoup-dev/recoup/server/internal/admin"
 	"github.com/recoup-dev/recoup/server/internal/cli/command"
 	"github.com/recoup-dev/recoup/server/internal/cli/stream"
 	"github.com/recoup-dev/recoup/server/internal/policy"
+	"github.com/recoup-dev/recoup/server/internal/wire"
 )
 
 // words are those that a name stands for, if they are always the same.
@@ -35,7 +37,7 @@ func words(cmd *cobra.Command, name string) []string {
 
 // errorGroups are those of which most is open.
 func errorGroups(ctx context.Context, s *command.Session) (all []string, err error) {
-	found, err := s.ErrorGroups(ctx, client.ErrorGroupFilter{}, client.Page{Limit: recent})
+	found, err := s.ErrorGroups.List(ctx, recoup.ErrorGroupFilter{}, client.Page{Limit: recent})
 	for i := range found.Groups {
 		g := &found.Groups[i]
 		all = append(all, described(g.ID.String(), string(g.Code)+" in "+g.Table+" "+g.Signature))
@@ -49,9 +51,9 @@ func states(cmd *cobra.Command) []string {
 	case under(cmd, "errors"), under(cmd, "groups"):
 		return texts(recoup.States())
 	case under(cmd, "alerts"):
-		return texts([]recoup.AlertState{recoup.AlertPending, recoup.AlertFiring, recoup.AlertResolved})
+		return texts([]wire.AlertState{wire.AlertPending, wire.AlertFiring, wire.AlertResolved})
 	case under(cmd, "notifications"):
-		return texts([]recoup.NoticeState{recoup.NoticeWaiting, recoup.NoticeDelivered, recoup.NoticeGivenUp})
+		return texts([]wire.NoticeState{wire.NoticeWaiting, wire.NoticeDelivered, wire.NoticeGivenUp})
 	case under(cmd, "replays list"):
 		return texts(recoup.ReplayStates())
 	case under(cmd, "operations list"):
@@ -110,19 +112,19 @@ func known(cmd *cobra.Command, name string) source {
 		return pipelines
 	case "BATCH":
 		return each(func(ctx context.Context, s *command.Session) ([]recoup.IntakeBatch, error) {
-			page, err := s.IntakeBatches(ctx, client.Page{Limit: recent})
+			page, err := s.GateZero.Batches(ctx, client.Page{Limit: recent})
 			return page.Batches, err
 		}, func(b *recoup.IntakeBatch) string { return described(b.ID, "created "+stream.Stamp(b.CreatedAt)) })
 	case "VIEW":
-		return each(func(ctx context.Context, s *command.Session) ([]recoup.View, error) {
-			page, err := s.Views(ctx, client.Page{Limit: command.MaxRows})
+		return each(func(ctx context.Context, s *command.Session) ([]wire.View, error) {
+			page, err := admin.New(s.Client).Views.List(ctx, client.Page{Limit: command.MaxRows})
 			return page.Views, err
-		}, func(v *recoup.View) string { return described(v.Name, strings.Join(v.Tokens, " ")) })
+		}, func(v *wire.View) string { return described(v.Name, strings.Join(v.Tokens, " ")) })
 	case "GROUP":
 		if under(cmd, "errors") {
 			return errorGroups
 		}
-		return each(func(ctx context.Context, s *command.Session) ([]recoup.Provider, error) { return s.Providers(ctx) },
+		return each(func(ctx context.Context, s *command.Session) ([]recoup.Provider, error) { return s.Providers.List(ctx) },
 			func(p *recoup.Provider) string { return described(p.Group, "now "+p.Active) })
 	case "ID":
 		return ids(cmd)
@@ -154,7 +156,7 @@ func each[T any](fetch func(context.Context, *command.Session) ([]T, error), wor
 // fromPolicy asks for something that the policy in force says.
 func fromPolicy(find func(*policy.Policy) []string) source {
 	return func(ctx context.Context, s *command.Session) ([]string, error) {
-		current, err := s.Policy(ctx)
+		current, err := admin.New(s.Client).Policy.Current(ctx)
 		if err != nil {
 			return nil, err
 		}
@@ -174,7 +176,7 @@ func tables(p *policy.Policy) (all []string) {
 }
 
 func codes(ctx context.Context, s *command.Session) (all []string, err error) {
-	list, err := s.Codes(ctx)
+	list, err := s.Codes.List(ctx)
 	for i := range list {
 		all = append(all, described(string(list[i].Code), list[i].Description))
 	}

@@ -6,7 +6,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/recoup-dev/recoup"
-	"github.com/recoup-dev/recoup/client"
 	"github.com/recoup-dev/recoup/server/internal/cli/command"
 )
 
@@ -42,9 +41,9 @@ otherwise nothing is changed. The class and the stage of a group are the same fo
 		}
 		ask.Class, ask.Stage, ask.Exhausted = recoup.Code(seen.class), seen.stage, seen.spent()
 		return at.act(s, args, "triaged",
-			func(id recoup.ID) (recoup.DeadLetter, error) { return s.Triage(ctx, id, ask) },
+			func(id recoup.ID) (recoup.DeadLetter, error) { return s.DeadLetters.Triage(ctx, id, ask) },
 			func(id recoup.ID, how recoup.ForGroup) (recoup.BulkResult, error) {
-				return s.TriageGroup(ctx, id, client.GroupTriage{Triage: ask, ForGroup: how})
+				return s.DeadLetterGroups.Triage(ctx, id, recoup.GroupTriage{Triage: ask, ForGroup: how})
 			})
 	})
 }
@@ -80,9 +79,9 @@ authentication or configuration, --release and --validated-in for a code defect.
 			return command.Usagef("--link is missing: expected the ticket or incident")
 		}
 		return at.act(s, args, "remediated",
-			func(id recoup.ID) (recoup.DeadLetter, error) { return s.Remediate(ctx, id, ask) },
+			func(id recoup.ID) (recoup.DeadLetter, error) { return s.DeadLetters.Remediate(ctx, id, ask) },
 			func(id recoup.ID, how recoup.ForGroup) (recoup.BulkResult, error) {
-				return s.RemediateGroup(ctx, id, client.GroupRemediation{Remediation: ask, ForGroup: how})
+				return s.DeadLetterGroups.Remediate(ctx, id, recoup.GroupRemediation{Remediation: ask, ForGroup: how})
 			})
 	})
 }
@@ -105,9 +104,9 @@ func validate(streams command.Streams) *cobra.Command {
 			return command.Usagef("expected --idempotent, or --duplicate-safe with the reason why a second effect does no harm")
 		}
 		return at.act(s, args, "validated",
-			func(id recoup.ID) (recoup.DeadLetter, error) { return s.Validate(ctx, id, ask) },
+			func(id recoup.ID) (recoup.DeadLetter, error) { return s.DeadLetters.Validate(ctx, id, ask) },
 			func(id recoup.ID, how recoup.ForGroup) (recoup.BulkResult, error) {
-				return s.ValidateGroup(ctx, id, client.GroupValidation{Validation: ask, ForGroup: how})
+				return s.DeadLetterGroups.Validate(ctx, id, recoup.GroupValidation{Validation: ask, ForGroup: how})
 			})
 	})
 }
@@ -135,9 +134,9 @@ func verify(streams command.Streams) *cobra.Command {
 			ask.Outcome, past = "NOT_DELIVERED", "sent back to triage"
 		}
 		return at.act(s, args, past,
-			func(id recoup.ID) (recoup.DeadLetter, error) { return s.Verify(ctx, id, ask) },
+			func(id recoup.ID) (recoup.DeadLetter, error) { return s.DeadLetters.Verify(ctx, id, ask) },
 			func(id recoup.ID, how recoup.ForGroup) (recoup.BulkResult, error) {
-				return s.VerifyGroup(ctx, id, client.GroupVerification{Verification: ask, ForGroup: how})
+				return s.DeadLetterGroups.Verify(ctx, id, recoup.GroupVerification{Verification: ask, ForGroup: how})
 			})
 	})
 }

@@ -24,7 +24,7 @@ func deadLettered(n *clitest.Node, pipeline string, count int) string {
 	var last recoup.DeadLetter
 	for i := range count {
 		var err error
-		if last, err = c.RecordDeadLetter(n.T.Context(), recoup.StageFailure{
+		if last, err = c.DeadLetters.Record(n.T.Context(), recoup.StageFailure{
 			WorkID: recoup.ID{1, byte(len(pipeline)), byte(i), 15: 1}, Pipeline: pipeline, Stage: "llm", Class: "VALIDATION_ERROR",
 			LastStack: "*json.SyntaxError: invalid character 'x' at offset 1234", PayloadRef: "s3://in/1",
 			Context: map[string]any{"attempts": map[string]any{"llm": 1}, "upstream": "openai", "upstream_status": 422}, FirstFailureAt: time.Now(), LastFailureAt: time.Now(),
@@ -40,12 +40,12 @@ func works(n *clitest.Node, pipeline string) {
 	n.T.Helper()
 	c := n.Client()
 	defer c.Close()
-	work, err := c.ClaimWork(n.T.Context(), recoup.WorkClaim{Lanes: []recoup.Lane{{Pipeline: pipeline, Stage: "llm"}}, Worker: "w1", WaitSeconds: 30})
+	work, err := c.Work.Claim(n.T.Context(), recoup.WorkClaim{Lanes: []recoup.Lane{{Pipeline: pipeline, Stage: "llm"}}, Worker: "w1", WaitSeconds: 30})
 	if err != nil || len(work) == 0 {
 		n.T.Fatalf("claimed %v, %v", work, err)
 	}
 	for _, w := range work {
-		if _, err := c.WorkResult(n.T.Context(), recoup.WorkResult{WorkID: w.WorkID, LeaseToken: w.LeaseToken, Outcome: client.Succeeded}); err != nil {
+		if _, err := c.Work.Result(n.T.Context(), recoup.WorkResult{WorkID: w.WorkID, LeaseToken: w.LeaseToken, Outcome: recoup.OutcomeSucceeded}); err != nil {
 			n.T.Fatal(err)
 		}
 	}
@@ -104,7 +104,7 @@ func TestDeadLettersTranscript(t *testing.T) {
 // group returns the id of the only group of a pipeline.
 func group(n *clitest.Node, pipeline string) string {
 	n.T.Helper()
-	var list client.DeadLetterGroupPage
+	var list recoup.DeadLetterGroupPage
 	clitest.Parse(n.T, n.Must("dead-letters", "groups", "--pipeline", pipeline, "--json"), &list)
 	return list.Groups[0].ID.String()
 }

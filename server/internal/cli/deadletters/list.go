@@ -39,7 +39,7 @@ func list(streams command.Streams) *cobra.Command {
 			return err
 		},
 		Fetch: func(ctx context.Context, s *command.Session, p client.Page) ([]recoup.DeadLetter, string, error) {
-			page, err := s.DeadLetters(ctx, f, p)
+			page, err := s.DeadLetters.List(ctx, f, p)
 			return page.DeadLetters, page.Next, err
 		},
 		Row: func(s *command.Session, d *recoup.DeadLetter) command.Cells {
@@ -64,7 +64,7 @@ func groups(streams command.Streams) *cobra.Command {
 			{Name: "LAST", Drop: 4}, {Name: "OWNER", Drop: 5}, {Name: "ERROR", Drop: 3, Wrap: true},
 		},
 		Fetch: func(ctx context.Context, s *command.Session, p client.Page) ([]recoup.DeadLetterGroup, string, error) {
-			page, err := s.DeadLetterGroups(ctx, client.DeadLetterGroupFilter{Pipeline: pipeline}, p)
+			page, err := s.DeadLetterGroups.List(ctx, client.DeadLetterGroupFilter{Pipeline: pipeline}, p)
 			return page.Groups, page.Next, err
 		},
 		Row: func(s *command.Session, g *recoup.DeadLetterGroup) command.Cells {
@@ -79,7 +79,7 @@ func show(streams command.Streams) *cobra.Command {
 		Short:   "Show a dead letter: its failures, notes and replays",
 		Example: "  recoup dead-letters show " + command.AnID,
 	}, recoup.DeadLetterIDs, func(ctx context.Context, s *command.Session, id recoup.ID) (recoup.DeadLetterDetails, error) {
-		return s.DeadLetter(ctx, id)
+		return s.DeadLetters.Get(ctx, id)
 	}, describe)
 }
 

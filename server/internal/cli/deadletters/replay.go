@@ -68,7 +68,7 @@ func (a *replayRequest) run(ctx context.Context, s *command.Session, args []stri
 			return err
 		}
 	}
-	r, err := s.Replay(ctx, a.asked())
+	r, err := s.Replays.Start(ctx, a.asked())
 	switch {
 	case err != nil:
 		return err
@@ -138,7 +138,7 @@ func (a *replayRequest) checkPlan() error {
 
 // preview says what can be replayed and what not, and asks for a confirmation.
 func (a *replayRequest) preview(ctx context.Context, s *command.Session) error {
-	p, err := s.PreviewReplay(ctx, a.ReplaySelection)
+	p, err := s.Replays.Preview(ctx, a.ReplaySelection)
 	if err != nil {
 		return err
 	}

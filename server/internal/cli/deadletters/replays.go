@@ -22,9 +22,9 @@ each. 'recoup dead-letters replay' begins one.`,
   recoup replays watch ` + command.AnID,
 	}, replaysList(streams), replaysShow(streams), replaysWatch(streams))
 	for _, act := range []command.Verb[recoup.Replay]{
-		{Name: "pause", Past: "paused", Short: "Pause a replay; what workers have claimed goes on", Do: (*client.Client).PauseReplay},
-		{Name: "resume", Past: "resumed", Short: "Resume a paused replay; one that stopped itself ramps up again", Do: (*client.Client).ResumeReplay},
-		{Name: "cancel", Past: "cancelled", Short: "Cancel a replay; what no worker has claimed is as before", Do: (*client.Client).CancelReplay},
+		{Name: "pause", Past: "paused", Short: "Pause a replay; what workers have claimed goes on", Do: func(c *client.Client) command.ForReason[recoup.Replay] { return c.Replays.Pause }},
+		{Name: "resume", Past: "resumed", Short: "Resume a paused replay; one that stopped itself ramps up again", Do: func(c *client.Client) command.ForReason[recoup.Replay] { return c.Replays.Resume }},
+		{Name: "cancel", Past: "cancelled", Short: "Cancel a replay; what no worker has claimed is as before", Do: func(c *client.Client) command.ForReason[recoup.Replay] { return c.Replays.Cancel }},
 	} {
 		act.Of, act.Line = recoup.ReplayIDs, replayLine
 		cmd.AddCommand(act.Command(streams))
@@ -77,7 +77,7 @@ func replaysList(streams command.Streams) *cobra.Command {
 			return err
 		},
 		Fetch: func(ctx context.Context, s *command.Session, p client.Page) ([]recoup.Replay, string, error) {
-			page, err := s.Replays(ctx, state, p)
+			page, err := s.Replays.List(ctx, state, p)
 			return page.Replays, page.Next, err
 		},
 		Row: func(s *command.Session, r *recoup.Replay) command.Cells {
@@ -107,7 +107,7 @@ func replaysShow(streams command.Streams) *cobra.Command {
 		if err != nil {
 			return err
 		}
-		r, err := s.ReplayStatus(ctx, id)
+		r, err := s.Replays.Get(ctx, id)
 		switch {
 		case err != nil:
 			return err
@@ -134,9 +134,9 @@ func replaysShow(streams command.Streams) *cobra.Command {
 }
 
 func printItems(ctx context.Context, s *command.Session, replay recoup.ID, state string) error {
-	items := client.ReplayItems{Items: []recoup.ReplayItem{}}
+	items := recoup.ReplayItems{Items: []recoup.ReplayItem{}}
 	for more := true; more; {
-		part, err := s.ReplayItems(ctx, replay, state, items.Next, command.MaxRows)
+		part, err := s.Replays.Items(ctx, replay, state, items.Next, command.MaxRows)
 		if err != nil {
 			return err
 		}

@@ -96,7 +96,7 @@ func (v *sighting) show(ctx context.Context, s *command.Session, t *target, args
 		return err
 	}
 	if t.group == "" {
-		d, err := s.DeadLetter(ctx, id)
+		d, err := s.DeadLetters.Get(ctx, id)
 		if err != nil {
 			return err
 		}
@@ -104,11 +104,11 @@ func (v *sighting) show(ctx context.Context, s *command.Session, t *target, args
 		s.Notef("%s", p.String())
 		return nil
 	}
-	g, err := s.DeadLetterGroup(ctx, id)
+	g, err := s.DeadLetterGroups.Get(ctx, id)
 	if err != nil {
 		return err
 	}
-	page, err := s.DeadLetters(ctx, recoup.DeadLetterFilter{GroupID: id}, client.Page{Limit: command.MaxRows})
+	page, err := s.DeadLetters.List(ctx, recoup.DeadLetterFilter{GroupID: id}, client.Page{Limit: command.MaxRows})
 	if err != nil {
 		return err
 	}

@@ -17,7 +17,7 @@ func TestDeadLetterTriageConfirms(t *testing.T) {
 	n := clitest.Start(t, false)
 	c := n.Client()
 	defer c.Close()
-	d, err := c.RecordDeadLetter(t.Context(), recoup.StageFailure{WorkID: recoup.ID{7, 15: 1}, Pipeline: "criticizer", Stage: "llm", Class: "NETWORK_TIMEOUT", Exhausted: true,
+	d, err := c.DeadLetters.Record(t.Context(), recoup.StageFailure{WorkID: recoup.ID{7, 15: 1}, Pipeline: "criticizer", Stage: "llm", Class: "NETWORK_TIMEOUT", Exhausted: true,
 		LastStack: "none", Context: map[string]any{"attempts": map[string]any{"llm": 5}}, FirstFailureAt: time.Now(), LastFailureAt: time.Now()})
 	if err != nil {
 		t.Fatal(err)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/recoup-dev/recoup"
 	"github.com/recoup-dev/recoup/retry"
+	"github.com/recoup-dev/recoup/server/internal/admin"
 	"github.com/recoup-dev/recoup/server/internal/cli/command"
 	"github.com/recoup-dev/recoup/server/internal/cli/stream"
 )
@@ -47,7 +48,7 @@ func watchReplay(ctx context.Context, s *command.Session, id recoup.ID, every ti
 	defer end()
 	var quiet silence
 	for {
-		r, err := s.ReplayStatus(ctx, id)
+		r, err := s.Replays.Get(ctx, id)
 		if err != nil {
 			return err
 		}
@@ -93,7 +94,7 @@ func unheard(ctx context.Context, s *command.Session, quiet bool) string {
 	if !quiet {
 		return ""
 	}
-	queues, err := s.Workers(ctx)
+	queues, err := admin.New(s.Client).System.Workers(ctx)
 	for i := range queues {
 		if q := &queues[i]; err == nil && q.Table == "" && q.Unattended {
 			return "; no results: " + s.NobodyClaims(q)

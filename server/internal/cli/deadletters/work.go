@@ -58,7 +58,7 @@ func pause(streams command.Streams) *cobra.Command {
 			return err
 		},
 		Call: func(ctx context.Context, s *command.Session, _ []string) (recoup.WorkPause, error) {
-			return s.PauseWork(ctx, ask)
+			return s.Work.Pause(ctx, ask)
 		},
 		Say: func(s *command.Session, p recoup.WorkPause) {
 			end := "until unpaused"
@@ -82,7 +82,7 @@ func unpause(streams command.Streams) *cobra.Command {
 		Reason: &ask.Reason,
 		Check:  func(*command.Session, []string) error { return named(&ask) },
 		Call: func(ctx context.Context, s *command.Session, _ []string) (struct{}, error) {
-			return struct{}{}, s.UnpauseWork(ctx, ask)
+			return struct{}{}, s.Work.Resume(ctx, ask)
 		},
 		Say: func(s *command.Session, _ struct{}) { s.Sayf("Unpaused: the work can be claimed again.") },
 	}.Command(streams, cmd)
@@ -95,7 +95,7 @@ func paused(streams command.Streams) *cobra.Command {
 			{Name: "PIPELINE"}, {Name: "STAGE"}, {Name: "CLASS", Drop: 1}, {Name: "BY", Drop: 3}, {Name: "SINCE", Drop: 4}, {Name: "UNTIL", Drop: 2}, {Name: "REASON", Wrap: true},
 		},
 		Fetch: func(ctx context.Context, s *command.Session, _ client.Page) ([]recoup.WorkPause, string, error) {
-			list, err := s.WorkPauses(ctx)
+			list, err := s.Work.Pauses(ctx)
 			return list, "", err
 		},
 		Row: func(s *command.Session, p *recoup.WorkPause) command.Cells {

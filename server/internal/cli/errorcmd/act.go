@@ -9,32 +9,31 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/recoup-dev/recoup"
-	"github.com/recoup-dev/recoup/client"
 	"github.com/recoup-dev/recoup/server/internal/cli/command"
 )
 
 // verb is an act as a command.
 type verb struct {
-	name  client.Verb
+	name  recoup.ActName
 	past  string
 	short string
 	need  bool // a reason must be given
 }
 
 var verbs = []verb{
-	{client.Park, "parked", "Park errors for a person", true},
-	{client.Unpark, "unparked", "Return parked errors to retries", true},
-	{client.Resolve, "resolved", "Resolve errors by hand", true},
-	{client.Escalate, "escalated", "Escalate parked errors to the next tier", true},
-	{client.Archive, "archived", "Archive errors before they expire", true},
-	{client.Assign, "assigned", "Assign parked errors to a person or team", false},
-	{client.Review, "reviewed", "Mark parked errors as reviewed", false},
+	{recoup.ActPark, "parked", "Park errors for a person", true},
+	{recoup.ActUnpark, "unparked", "Return parked errors to retries", true},
+	{recoup.ActResolve, "resolved", "Resolve errors by hand", true},
+	{recoup.ActEscalate, "escalated", "Escalate parked errors to the next tier", true},
+	{recoup.ActArchive, "archived", "Archive errors before they expire", true},
+	{recoup.ActAssign, "assigned", "Assign parked errors to a person or team", false},
+	{recoup.ActReview, "reviewed", "Mark parked errors as reviewed", false},
 }
 
 // act is an act as its flags describe it.
 type act struct {
 	verb
-	client.Act
+	recoup.Act
 	filter           filter
 	all, yes, dryRun bool
 }
@@ -44,9 +43,9 @@ func (v verb) command(streams command.Streams) *cobra.Command {
 	more := ""
 	cmd := &cobra.Command{Use: string(v.name) + " [ID…]", Short: v.short}
 	switch v.name {
-	case client.Escalate:
+	case recoup.ActEscalate:
 		cmd.Flags().IntVar(&ask.Tier, "to-tier", 0, "tier `N`, 1 to 3 (default: the next)")
-	case client.Assign:
+	case recoup.ActAssign:
 		cmd.Flags().StringVar(&ask.To, "to", "", "the new `OWNER`; required")
 		more += " --to ada"
 	}
@@ -83,22 +82,22 @@ func (a *act) run(ctx context.Context, s *command.Session, args []string) error 
 }
 
 // read checks the flags: ids or a filter, and what the verb needs.
-func (a *act) read(s *command.Session, args []string) ([]recoup.ID, client.Filter, error) {
+func (a *act) read(s *command.Session, args []string) ([]recoup.ID, recoup.ErrorFilter, error) {
 	ids, err := s.IDs(recoup.ErrorIDs, args...)
 	if err != nil {
-		return nil, client.Filter{}, err
+		return nil, recoup.ErrorFilter{}, err
 	}
 	f, err := a.filter.read(s.Clock())
 	if err != nil {
 		return nil, f, err
 	}
-	empty := f == client.Filter{} && !a.filter.asks()
+	empty := f == recoup.ErrorFilter{} && !a.filter.asks()
 	switch {
 	case len(ids) > 0 && (!empty || a.all):
 		return nil, f, command.Usagef("ids and a filter are given: expected one of the two")
 	case len(ids) == 0 && empty && !a.all:
 		return nil, f, command.Usagef("neither an id nor a filter is given: --all means every open error")
-	case a.name == client.Assign && a.To == "":
+	case a.name == recoup.ActAssign && a.To == "":
 		return nil, f, command.Usagef("--to is missing: expected the new owner")
 	case a.need:
 		err = command.NeedReason(a.Reason)
@@ -111,7 +110,7 @@ func (a *act) read(s *command.Session, args []string) ([]recoup.ID, client.Filte
 
 // one acts on a single error, whose refusal says most.
 func (a *act) one(ctx context.Context, s *command.Session, id recoup.ID) error {
-	done, err := s.Act(ctx, a.name, id, a.Act)
+	done, err := s.Errors.Act(ctx, a.name, id, a.Act)
 	switch {
 	case err != nil:
 		return err
@@ -128,7 +127,7 @@ func (a *act) one(ctx context.Context, s *command.Session, id recoup.ID) error {
 // filtered acts on the errors that a filter selects now. It looks the set up
 // once, so that what is done is done to exactly those that were shown, as they were
 // shown: what changes before the answer is given is left alone and reported.
-func (a *act) filtered(ctx context.Context, s *command.Session, f client.Filter) error {
+func (a *act) filtered(ctx context.Context, s *command.Session, f recoup.ErrorFilter) error {
 	if err := s.Askable(a.yes || a.dryRun); err != nil {
 		return err
 	}
@@ -162,10 +161,10 @@ func (a *act) filtered(ctx context.Context, s *command.Session, f client.Filter)
 const maxActs = 10_000
 
 // members are the errors that a filter selects, unless there are more than maxActs.
-func (a *act) members(ctx context.Context, s *command.Session, f client.Filter) (ids []recoup.ID, more bool, err error) {
+func (a *act) members(ctx context.Context, s *command.Session, f recoup.ErrorFilter) (ids []recoup.ID, more bool, err error) {
 	advance, end := s.ShowProgress("selecting")
 	defer end()
-	for e, err := range s.AllErrors(ctx, f) {
+	for e, err := range s.Errors.All(ctx, f) {
 		if err != nil {
 			return nil, false, err
 		}
@@ -180,22 +179,22 @@ func (a *act) members(ctx context.Context, s *command.Session, f client.Filter) 
 // outcome is what became of many, as far as it went.
 type outcome struct {
 	recoup.BulkResult
-	frozen []client.Bulk // of a preview: what to ask for to act on what it has shown
+	frozen []recoup.BulkAct // of a preview: what to ask for to act on what it has shown
 	err    error
 }
 
 // ChunkSize is how many errors one request changes: few enough to see it go on.
 const ChunkSize = 200
 
-func inChunks(ids []recoup.ID, preview bool) (chunks []client.Bulk) {
+func inChunks(ids []recoup.ID, preview bool) (chunks []recoup.BulkAct) {
 	for chunk := range slices.Chunk(ids, ChunkSize) {
-		chunks = append(chunks, client.Bulk{IDs: chunk, Preview: preview})
+		chunks = append(chunks, recoup.BulkAct{IDs: chunk, Preview: preview})
 	}
 	return chunks
 }
 
 // many acts on errors chunk by chunk, or previews what would happen to them.
-func (a *act) many(ctx context.Context, s *command.Session, chunks []client.Bulk, total int) outcome {
+func (a *act) many(ctx context.Context, s *command.Session, chunks []recoup.BulkAct, total int) outcome {
 	what, sum := string(a.name), outcome{}
 	if len(chunks) > 0 && chunks[0].Preview {
 		what, sum.Preview = "previewing", true
@@ -204,7 +203,7 @@ func (a *act) many(ctx context.Context, s *command.Session, chunks []client.Bulk
 	defer end()
 	for _, chunk := range chunks {
 		chunk.Act = a.Act
-		done, err := s.Bulk(ctx, a.name, chunk)
+		done, err := s.Errors.ActOnIDs(ctx, a.name, chunk)
 		if err != nil {
 			sum.err = err
 			break
@@ -212,7 +211,7 @@ func (a *act) many(ctx context.Context, s *command.Session, chunks []client.Bulk
 		sum.Matched, sum.Applied, sum.NotDone = sum.Matched+done.Matched, sum.Applied+done.Applied, sum.NotDone+done.NotDone
 		sum.Refused = append(sum.Refused, done.Refused...)
 		if done.Token != "" {
-			sum.frozen = append(sum.frozen, client.Bulk{Token: done.Token})
+			sum.frozen = append(sum.frozen, recoup.BulkAct{Token: done.Token})
 		}
 		advance(sum.Matched, total)
 	}

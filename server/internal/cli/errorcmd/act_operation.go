@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/recoup-dev/recoup"
-	"github.com/recoup-dev/recoup/client"
 	"github.com/recoup-dev/recoup/retry"
 	"github.com/recoup-dev/recoup/server/internal/cli/command"
 )
@@ -16,14 +15,14 @@ const watchEvery = 500 * time.Millisecond
 
 // recorded acts on more errors than these commands take themselves: the server freezes the
 // set, and carries the act out once it is confirmed.
-func (a *act) recorded(ctx context.Context, s *command.Session, f client.Filter) error {
-	o, err := s.CreateOperation(ctx, client.NewOperation{Act: a.name, Filter: f, All: f == client.Filter{}, Input: a.Act})
+func (a *act) recorded(ctx context.Context, s *command.Session, f recoup.ErrorFilter) error {
+	o, err := s.Operations.Create(ctx, recoup.NewOperation{Act: a.name, Filter: f, All: f == recoup.ErrorFilter{}, Input: a.Act})
 	if err != nil {
 		return err
 	}
 	question := fmt.Sprintf("%s %s?", command.Capital(string(a.name)), command.Count(o.Pending(), "error"))
 	if a.dryRun || o.Pending() == 0 {
-		frozen, err := s.CancelOperation(ctx, o.ID, "a preview")
+		frozen, err := s.Operations.Cancel(ctx, o.ID, "a preview")
 		if err != nil {
 			return err
 		}
@@ -35,7 +34,7 @@ func (a *act) recorded(ctx context.Context, s *command.Session, f client.Filter)
 			return err
 		}
 	}
-	if _, err := s.ConfirmOperation(ctx, o.ID, a.Act); err != nil {
+	if _, err := s.Operations.Confirm(ctx, o.ID, a.Act); err != nil {
 		return err
 	}
 	return a.watch(ctx, s, o.ID)
@@ -47,7 +46,7 @@ func (a *act) watch(ctx context.Context, s *command.Session, id recoup.ID) error
 	advance, end := s.ShowProgress(string(a.name))
 	defer end()
 	for {
-		o, err := s.Operation(ctx, id)
+		o, err := s.Operations.Get(ctx, id)
 		if err != nil {
 			return err
 		}

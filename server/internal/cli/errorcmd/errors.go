@@ -10,8 +10,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/recoup-dev/recoup"
-	"github.com/recoup-dev/recoup/client"
 	"github.com/recoup-dev/recoup/server/internal/cli/command"
+	"github.com/recoup-dev/recoup/server/internal/wire"
 )
 
 // Commands are those of this package.
@@ -40,7 +40,7 @@ a confirmation.`,
 
 // filter selects open errors, by the same conditions as the API.
 type filter struct {
-	client.Filter
+	recoup.ErrorFilter
 	state, before, after string
 	group, view          string // as given; a server knows them
 }
@@ -69,33 +69,33 @@ func listedStates() []recoup.State {
 }
 
 // read turns the flags into a filter of the API.
-func (f *filter) read(now time.Time) (client.Filter, error) {
+func (f *filter) read(now time.Time) (recoup.ErrorFilter, error) {
 	var err error
 	if f.State, err = command.OneOf("state", f.state, listedStates()); err != nil {
-		return client.Filter{}, err
+		return recoup.ErrorFilter{}, err
 	}
 	if f.After, f.Before, err = command.Span(now, "after", f.after, "before", f.before); err != nil {
-		return client.Filter{}, err
+		return recoup.ErrorFilter{}, err
 	}
-	if f.view != "" && (f.Filter != client.Filter{} || f.group != "") {
-		return client.Filter{}, command.Usagef("--view and another filter are given: expected one of the two; 'recoup views show' prints the filter of a view")
+	if f.view != "" && (f.ErrorFilter != recoup.ErrorFilter{} || f.group != "") {
+		return recoup.ErrorFilter{}, command.Usagef("--view and another filter are given: expected one of the two; 'recoup views show' prints the filter of a view")
 	}
-	return f.Filter, checkTier("tier", f.Tier)
+	return f.ErrorFilter, checkTier("tier", f.Tier)
 }
 
 // asks reports whether a server has to be asked what is selected.
 func (f *filter) asks() bool { return f.group != "" || f.view != "" }
 
 // find completes a filter by what a server knows: the id of a group, what a view selects.
-func (f *filter) find(ctx context.Context, s *command.Session, out client.Filter) (client.Filter, error) {
+func (f *filter) find(ctx context.Context, s *command.Session, out recoup.ErrorFilter) (recoup.ErrorFilter, error) {
 	var err error
 	if f.group != "" {
 		out.Group, err = groupID(ctx, s, f.group)
 	}
 	if f.view != "" {
-		var view recoup.View
+		var view wire.View
 		if view, err = findView(ctx, s, f.view); err == nil {
-			out, err = client.TokenFilter(view.Tokens, s.Clock())
+			out, err = wire.TokenFilter(view.Tokens, s.Clock())
 		}
 	}
 	return out, err

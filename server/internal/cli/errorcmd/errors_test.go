@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"github.com/recoup-dev/recoup"
-	"github.com/recoup-dev/recoup/client"
 	"github.com/recoup-dev/recoup/server/internal/cli"
 	"github.com/recoup-dev/recoup/server/internal/cli/clitest"
 	"github.com/recoup-dev/recoup/server/internal/cli/command"
@@ -164,7 +163,7 @@ func TestErrorsInSteps(t *testing.T) {
 			_, _ = w.Write([]byte(`{"errors":[{}` + strings.Repeat(",{}", open-1) + "]}"))
 			return
 		}
-		var b client.Bulk
+		var b recoup.BulkAct
 		if err := json.NewDecoder(r.Body).Decode(&b); err != nil || r.URL.Path != "/v1/errors/archive" {
 			t.Errorf("%s: %v", r.URL, err)
 		}

@@ -11,8 +11,10 @@ import (
 
 	"github.com/recoup-dev/recoup"
 	"github.com/recoup-dev/recoup/fault"
+	"github.com/recoup-dev/recoup/server/internal/admin"
 	"github.com/recoup-dev/recoup/server/internal/cli/command"
 	"github.com/recoup-dev/recoup/server/internal/lifecycle"
+	"github.com/recoup-dev/recoup/server/internal/wire"
 )
 
 // story is the explanation of an error, and of a dead letter the command that
@@ -21,7 +23,7 @@ type story struct {
 	recoup.Explanation
 	Step string `json:"next_step,omitempty"`
 
-	Workers *recoup.WorkerQueue `json:"workers,omitempty"` // who claims from its table, while it waits for a retry
+	Workers *wire.WorkerQueue `json:"workers,omitempty"` // who claims from its table, while it waits for a retry
 }
 
 func explain(streams command.Streams) *cobra.Command {
@@ -32,7 +34,7 @@ func explain(streams command.Streams) *cobra.Command {
 person can do.`,
 		Example: `  recoup errors explain ` + command.AnID,
 	}, recoup.ErrorIDs, func(ctx context.Context, s *command.Session, id recoup.ID) (x story, err error) {
-		if x.Explanation, err = s.Client.Explain(ctx, id); err != nil {
+		if x.Explanation, err = s.Client.Errors.Explain(ctx, id); err != nil {
 			return x, err
 		}
 		if x.Workers, err = whoClaims(ctx, s, &x.Error); err != nil {
@@ -44,11 +46,11 @@ person can do.`,
 }
 
 // whoClaims says who claims from the table of an error that waits for its retry.
-func whoClaims(ctx context.Context, s *command.Session, e *recoup.Error) (*recoup.WorkerQueue, error) {
+func whoClaims(ctx context.Context, s *command.Session, e *recoup.Error) (*wire.WorkerQueue, error) {
 	if e.State != recoup.RetryPending {
 		return nil, nil
 	}
-	queues, err := s.Workers(ctx)
+	queues, err := admin.New(s.Client).System.Workers(ctx)
 	for i := range queues {
 		if queues[i].Table == e.Table {
 			return &queues[i], err
@@ -62,7 +64,7 @@ func nextCommand(ctx context.Context, s *command.Session, e *recoup.Error) (stri
 	if !e.State.Open() || e.ParkedAt.IsZero() {
 		return "", nil // a dead letter is parked from the beginning
 	}
-	d, err := s.DeadLetter(ctx, e.ID)
+	d, err := s.DeadLetters.Get(ctx, e.ID)
 	said, refused := errors.AsType[*fault.Error](err)
 	switch {
 	case refused && (said.Code == fault.CodeNotFound || said.Code == fault.CodeInsufficientPermissions):

@@ -12,6 +12,7 @@ import (
 	"github.com/recoup-dev/recoup"
 	"github.com/recoup-dev/recoup/client"
 	"github.com/recoup-dev/recoup/server/internal/cli/command"
+	"github.com/recoup-dev/recoup/server/internal/wire"
 )
 
 func groups(streams command.Streams) *cobra.Command {
@@ -32,18 +33,18 @@ const maxGroups = 10_000
 // groupID reads the id of a group, or a part of it that only one has.
 func groupID(ctx context.Context, s *command.Session, text string) (recoup.ID, error) {
 	const list = "recoup groups list"
-	id, err := s.IDBy(text, func(part string) (found client.FoundIDs, err error) {
+	id, err := s.IDBy(text, func(part string) (found wire.FoundIDs, err error) {
 		wanted, err := recoup.ParseIDPart(part)
 		if err != nil {
 			return found, err
 		}
 		looked := 0
-		for g, err := range s.AllErrorGroups(ctx, client.ErrorGroupFilter{}) {
+		for g, err := range s.ErrorGroups.All(ctx, recoup.ErrorGroupFilter{}) {
 			if looked++; err != nil || looked > maxGroups {
 				return found, err
 			}
 			if wanted.Of(g.ID) {
-				found.IDs = append(found.IDs, recoup.FoundID{ID: g.ID, Of: g.Table, What: string(g.Code), At: g.FirstSeenAt})
+				found.IDs = append(found.IDs, wire.FoundID{ID: g.ID, Of: g.Table, What: string(g.Code), At: g.FirstSeenAt})
 			}
 		}
 		return found, nil
@@ -58,7 +59,7 @@ func groupID(ctx context.Context, s *command.Session, text string) (recoup.ID, e
 }
 
 func groupsList(streams command.Streams) *cobra.Command {
-	var f client.ErrorGroupFilter
+	var f recoup.ErrorGroupFilter
 	var state string
 	var recent bool
 	cmd := &cobra.Command{
@@ -86,7 +87,7 @@ func groupsList(streams command.Streams) *cobra.Command {
 			return err
 		},
 		Fetch: func(ctx context.Context, s *command.Session, p client.Page) ([]recoup.ErrorGroup, string, error) {
-			page, err := s.ErrorGroups(ctx, f, p)
+			page, err := s.ErrorGroups.List(ctx, f, p)
 			return page.Groups, page.Next, err
 		},
 		Row: func(_ *command.Session, g *recoup.ErrorGroup) command.Cells {
@@ -106,7 +107,7 @@ func groupsShow(streams command.Streams) *cobra.Command {
 		if err != nil {
 			return recoup.ErrorGroup{}, err
 		}
-		return s.ErrorGroup(ctx, id)
+		return s.ErrorGroups.Get(ctx, id)
 	}, describeGroup)
 }
 
@@ -129,7 +130,7 @@ func describeGroup(s *command.Session, p *command.Page, g *recoup.ErrorGroup) {
 }
 
 // groupAct is an act that says something of a group.
-func groupAct(streams command.Streams, cmd *cobra.Command, said *client.GroupNote, check func() error) *cobra.Command {
+func groupAct(streams command.Streams, cmd *cobra.Command, said *recoup.GroupNote, check func() error) *cobra.Command {
 	cmd.Args = command.ExactArgs("ID")
 	return command.Act[recoup.ErrorGroup]{
 		Check: func(*command.Session, []string) error { return check() },
@@ -138,7 +139,7 @@ func groupAct(streams command.Streams, cmd *cobra.Command, said *client.GroupNot
 			if err != nil {
 				return recoup.ErrorGroup{}, err
 			}
-			return s.NoteErrorGroup(ctx, id, *said)
+			return s.ErrorGroups.Note(ctx, id, *said)
 		},
 		Say: func(s *command.Session, g recoup.ErrorGroup) {
 			s.Sayf("%s %s in %s: %s open, owned by %s", g.ID, g.Code, g.Table, command.Count(g.Open, "error"), command.Printable(cmp.Or(g.Owner, "nobody")))
@@ -147,7 +148,7 @@ func groupAct(streams command.Streams, cmd *cobra.Command, said *client.GroupNot
 }
 
 func groupsNote(streams command.Streams) *cobra.Command {
-	var said client.GroupNote
+	var said recoup.GroupNote
 	cmd := &cobra.Command{
 		Use:     "note ID",
 		Short:   "Note what is known of a group of errors",
@@ -163,7 +164,7 @@ func groupsNote(streams command.Streams) *cobra.Command {
 }
 
 func groupsAssign(streams command.Streams) *cobra.Command {
-	var said client.GroupNote
+	var said recoup.GroupNote
 	cmd := &cobra.Command{
 		Use:     "assign ID",
 		Short:   "Say who takes care of a group of errors",

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/recoup-dev/recoup/client"
+	"github.com/recoup-dev/recoup"
 	"github.com/recoup-dev/recoup/server/internal/cli/clitest"
 	"github.com/recoup-dev/recoup/server/internal/cli/command"
 )
@@ -15,7 +15,7 @@ func TestGroupsAndViewsTranscript(t *testing.T) {
 	t.Parallel()
 	n := clitest.Start(t, true)
 	n.Must("jobs", "run", "counts")
-	var found client.ErrorGroupPage
+	var found recoup.ErrorGroupPage
 	clitest.Parse(t, n.Must("groups", "list", "--table", "outreach.dol_errors", "--code", "EIN_MISMATCH", "--json"), &found)
 	if len(found.Groups) == 0 {
 		t.Fatal("no group")

@@ -13,7 +13,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/recoup-dev/recoup/client"
+	"github.com/recoup-dev/recoup"
 	"github.com/recoup-dev/recoup/fault"
 	"github.com/recoup-dev/recoup/server/internal/backfill"
 	"github.com/recoup-dev/recoup/server/internal/cli/command"
@@ -30,7 +30,7 @@ const (
 
 // importing is the import of a file of failures.
 type importing struct {
-	client.ErrorLines
+	recoup.ErrorLines
 	file, form, refused string
 	columns             []string
 	yes                 bool
@@ -184,7 +184,7 @@ func (m *importing) send(ctx context.Context, s *command.Session, piece rowfile.
 	if piece.Rows > 0 {
 		lines := m.ErrorLines
 		lines.FirstLine, lines.Lines = piece.Line, string(piece.Data)
-		sent, err := s.ImportErrors(ctx, lines)
+		sent, err := s.Errors.Import(ctx, lines)
 		if err != nil {
 			return err
 		}

@@ -4,7 +4,7 @@ import (
 	"encoding/json"
 	"io"
 
-	"github.com/recoup-dev/recoup/client"
+	"github.com/recoup-dev/recoup"
 	"github.com/recoup-dev/recoup/server/internal/cli/command"
 )
 
@@ -21,7 +21,7 @@ type imported struct {
 	DryRun     bool              `json:"dry_run"`
 }
 
-func (i *imported) add(sent *client.ErrorsImported) {
+func (i *imported) add(sent *recoup.ErrorsImported) {
 	i.Recorded += sent.Recorded
 	i.Superseded += sent.Superseded
 	i.Expired += sent.Expired

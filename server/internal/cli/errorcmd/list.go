@@ -34,7 +34,7 @@ archive of a table.`,
 	}
 	flags.add(cmd)
 	cmd.Flags().BoolVar(&archived, "archived", false, "the archive of the --table, last archived first")
-	var f client.Filter
+	var f recoup.ErrorFilter
 	var partial bool
 	columns := slices.Clone(openColumns)
 	return command.List[recoup.Error]{
@@ -70,25 +70,25 @@ archive of a table.`,
 	}.Command(streams, cmd)
 }
 
-func checkArchived(f client.Filter, asks bool) error {
+func checkArchived(f recoup.ErrorFilter, asks bool) error {
 	switch {
 	case f.Table == "":
 		return command.Usagef("--archived needs --table: each table has an archive of its own")
-	case asks || f != client.Filter{Table: f.Table}:
+	case asks || f != recoup.ErrorFilter{Table: f.Table}:
 		return command.Usagef("--archived lists the archive of a --table, and takes no other filter")
 	}
 	return nil
 }
 
-func fetch(ctx context.Context, s *command.Session, f client.Filter, archived bool, p client.Page) (client.ErrorPage, error) {
-	queue := f.Parked != nil && *f.Parked && f == client.Filter{Table: f.Table, Hub: f.Hub, Parked: f.Parked}
+func fetch(ctx context.Context, s *command.Session, f recoup.ErrorFilter, archived bool, p client.Page) (recoup.ErrorPage, error) {
+	queue := f.Parked != nil && *f.Parked && f == recoup.ErrorFilter{Table: f.Table, Hub: f.Hub, Parked: f.Parked}
 	switch {
 	case archived:
-		return s.Archived(ctx, f.Table, p)
+		return s.Errors.Archived(ctx, f.Table, p)
 	case queue:
-		return s.Parked(ctx, client.ParkedFilter{Table: f.Table, Hub: f.Hub}, p)
+		return s.Errors.Parked(ctx, recoup.ParkedFilter{Table: f.Table, Hub: f.Hub}, p)
 	}
-	return s.Errors(ctx, f, p)
+	return s.Errors.List(ctx, f, p)
 }
 
 func history(streams command.Streams) *cobra.Command {
@@ -104,7 +104,7 @@ func history(streams command.Streams) *cobra.Command {
 			return err
 		},
 		Fetch: func(ctx context.Context, s *command.Session, _ client.Page) ([]recoup.Transition, string, error) {
-			rows, err := s.History(ctx, id)
+			rows, err := s.Errors.History(ctx, id)
 			return rows, "", err
 		},
 		Row: func(_ *command.Session, r *recoup.Transition) command.Cells {

@@ -23,9 +23,9 @@ a filter selects more than 10,000 errors.`,
   recoup operations show ` + command.AnID + ` --items REFUSED`,
 	}, operationsList(streams), operationsShow(streams), operationsConfirm(streams))
 	for _, act := range []command.Verb[recoup.Operation]{
-		{Name: "pause", Past: "paused", Short: "Pause an operation; what is done stays done", Do: (*client.Client).PauseOperation},
-		{Name: "resume", Past: "resumed", Short: "Resume a paused operation where it stood", Do: (*client.Client).ResumeOperation},
-		{Name: "cancel", Past: "cancelled", Short: "Cancel an operation; errors without a result are as before", Do: (*client.Client).CancelOperation},
+		{Name: "pause", Past: "paused", Short: "Pause an operation; what is done stays done", Do: func(c *client.Client) command.ForReason[recoup.Operation] { return c.Operations.Pause }},
+		{Name: "resume", Past: "resumed", Short: "Resume a paused operation where it stood", Do: func(c *client.Client) command.ForReason[recoup.Operation] { return c.Operations.Resume }},
+		{Name: "cancel", Past: "cancelled", Short: "Cancel an operation; errors without a result are as before", Do: func(c *client.Client) command.ForReason[recoup.Operation] { return c.Operations.Cancel }},
 	} {
 		act.Of, act.Line = recoup.OperationIDs, operationLine
 		cmd.AddCommand(act.Command(streams))
@@ -66,7 +66,7 @@ func operationsList(streams command.Streams) *cobra.Command {
 			return err
 		},
 		Fetch: func(ctx context.Context, s *command.Session, p client.Page) ([]recoup.Operation, string, error) {
-			page, err := s.Operations(ctx, state, p)
+			page, err := s.Operations.List(ctx, state, p)
 			return page.Operations, page.Next, err
 		},
 		Row: func(_ *command.Session, o *recoup.Operation) command.Cells {
@@ -95,7 +95,7 @@ func operationsShow(streams command.Streams) *cobra.Command {
 		if err != nil {
 			return err
 		}
-		o, err := s.Operation(ctx, id)
+		o, err := s.Operations.Get(ctx, id)
 		switch {
 		case err != nil:
 			return err
@@ -114,9 +114,9 @@ func operationsShow(streams command.Streams) *cobra.Command {
 }
 
 func printMembers(ctx context.Context, s *command.Session, id recoup.ID, result string) error {
-	items := client.OperationItems{Items: []recoup.OperationItem{}}
+	items := recoup.OperationItems{Items: []recoup.OperationItem{}}
 	for more := true; more; {
-		part, err := s.OperationItems(ctx, id, result, items.Next, command.MaxRows)
+		part, err := s.Operations.Items(ctx, id, result, items.Next, command.MaxRows)
 		if err != nil {
 			return err
 		}
@@ -137,7 +137,7 @@ func printMembers(ctx context.Context, s *command.Session, id recoup.ID, result 
 }
 
 func operationsConfirm(streams command.Streams) *cobra.Command {
-	var said client.Act
+	var said recoup.Act
 	var id recoup.ID
 	cmd := &cobra.Command{
 		Use:     "confirm ID",
@@ -153,7 +153,7 @@ func operationsConfirm(streams command.Streams) *cobra.Command {
 			return err
 		},
 		Call: func(ctx context.Context, s *command.Session, _ []string) (recoup.Operation, error) {
-			return s.ConfirmOperation(ctx, id, said)
+			return s.Operations.Confirm(ctx, id, said)
 		},
 		Say: func(s *command.Session, o recoup.Operation) { s.Sayf("%s confirmed; %s", o.ID, operationLine(&o)) },
 	}.Command(streams, cmd)

@@ -8,6 +8,7 @@ import (
 
 	"github.com/recoup-dev/recoup"
 	"github.com/recoup-dev/recoup/client"
+	"github.com/recoup-dev/recoup/server/internal/admin"
 	"github.com/recoup-dev/recoup/server/internal/cli/command"
 )
 
@@ -22,9 +23,9 @@ func promotion(streams command.Streams) *cobra.Command {
 func checkPromotion(streams command.Streams) *cobra.Command {
 	return command.Act[recoup.Gate]{
 		Call: func(ctx context.Context, s *command.Session, args []string) (recoup.Gate, error) {
-			g, err := s.Gate(ctx, args[0])
+			g, err := s.CheckPromotion(ctx, args[0])
 			if err == nil && !g.Blocked {
-				g.Unknown, err = s.UnknownEntity(ctx, args[0])
+				g.Unknown, err = admin.New(s.Client).System.EntityUnknown(ctx, args[0])
 			}
 			return g, err
 		},

@@ -18,7 +18,7 @@ func show(streams command.Streams) *cobra.Command {
 		Example: `  recoup errors show ` + command.AnID + `
   recoup errors show ` + command.AnID + ` --json`,
 	}, recoup.ErrorIDs, func(ctx context.Context, s *command.Session, id recoup.ID) (recoup.Error, error) {
-		return s.Error(ctx, id)
+		return s.Errors.Get(ctx, id)
 	},
 		func(s *command.Session, p *command.Page, e *recoup.Error) { describe(s.Streams, p, e) })
 }

@@ -22,7 +22,7 @@ type archive struct {
 	filter store.EventFilter
 }
 
-func openArchive(ctx context.Context, address string, now func() time.Time, f client.EventFilter) (*archive, error) {
+func openArchive(ctx context.Context, address string, now func() time.Time, f recoup.EventFilter) (*archive, error) {
 	if f.Tenant != "" {
 		return nil, command.Usagef("--tenant cannot be used with --from-archive: the files have hashes of tenants, and the server alone has the keys")
 	}

@@ -29,9 +29,9 @@ func (f *filter) addSpan(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&f.to, "to", "", "only before this `TIME`, or an age such as 2h")
 }
 
-func (f *filter) read(now time.Time) (client.EventFilter, error) {
+func (f *filter) read(now time.Time) (recoup.EventFilter, error) {
 	from, to, err := command.Span(now, "from", f.from, "to", f.to)
-	out := client.EventFilter{Service: f.service, Code: f.code, Tenant: f.tenant, From: from, To: to}
+	out := recoup.EventFilter{Service: f.service, Code: f.code, Tenant: f.tenant, From: from, To: to}
 	if err == nil && f.correlation != "" {
 		out.CorrelationID, err = command.FlagID("correlation-id", f.correlation)
 	}
@@ -61,7 +61,7 @@ AWS_SECRET_ACCESS_KEY and AWS_REGION, and AWS_ENDPOINT_URL_S3 for another server
 	cmd.Flags().StringVar(&place, "from-archive", "", "read the Parquet files in this `FOLDER`, or in s3://BUCKET/PREFIX, instead of a server")
 	flags.addSpan(cmd)
 	cmd.AddCommand(send(streams))
-	var f client.EventFilter
+	var f recoup.EventFilter
 	var files *archive
 	return command.List[recoup.StoredEvent]{
 		Noun: "event", Key: "events",
@@ -79,7 +79,7 @@ AWS_SECRET_ACCESS_KEY and AWS_REGION, and AWS_ENDPOINT_URL_S3 for another server
 			if files != nil {
 				return files.page(ctx, p)
 			}
-			page, err := s.Events(ctx, f, p)
+			page, err := s.Events.List(ctx, f, p)
 			return page.Events, page.Next, err
 		},
 		Row: func(_ *command.Session, e *recoup.StoredEvent) command.Cells {
@@ -105,7 +105,7 @@ func top(streams command.Streams) *cobra.Command {
 	}
 	cmd.Flags().IntVar(&hours, "hours", 24, "of the last `N` hours")
 	cmd.Flags().IntVar(&limit, "limit", 20, "at most `N` codes")
-	var found client.TopCodes
+	var found recoup.TopCodes
 	return command.List[recoup.CodeCount]{
 		Noun: "code", Whole: true, Empty: "No failure in these hours.",
 		Columns: []command.Column{{Name: "CODE"}, {Name: "EVENTS"}},
@@ -113,7 +113,7 @@ func top(streams command.Streams) *cobra.Command {
 			return cmp.Or(command.Within("hours", hours, 1, maxHours), command.Within("limit", limit, 1, command.MaxRows))
 		},
 		Fetch: func(ctx context.Context, s *command.Session, _ client.Page) (_ []recoup.CodeCount, _ string, err error) {
-			found, err = s.TopCodes(ctx, hours, limit)
+			found, err = s.Events.TopCodes(ctx, hours, limit)
 			return found.Codes, "", err
 		},
 		JSON: func(list []recoup.CodeCount) any {

@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/recoup-dev/recoup/client"
+	"github.com/recoup-dev/recoup"
 	"github.com/recoup-dev/recoup/server/internal/cli/clitest"
 	"github.com/recoup-dev/recoup/server/internal/cli/command"
 	"github.com/recoup-dev/recoup/server/internal/cli/events"
@@ -88,7 +88,7 @@ func sendMany(t *testing.T, n *clitest.Node) {
 		t.Errorf("status %d: %+v, %s", r.Status, got, r.Err)
 	}
 	n.Wait(time.Minute) // an export ends before now
-	var page client.EventPage
+	var page recoup.EventPage
 	clitest.Parse(t, n.Must("events", "--service", "many", "--all", "--json"), &page)
 	rows, err := csv.NewReader(strings.NewReader(n.Must("export", "events", "--service", "many", "--rows"))).ReadAll()
 	if err != nil || len(rows) != events.BatchSize+6 || len(page.Events) != events.BatchSize+5 {

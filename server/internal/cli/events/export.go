@@ -10,7 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/recoup-dev/recoup/client"
+	"github.com/recoup-dev/recoup"
 	"github.com/recoup-dev/recoup/server/internal/cli/command"
 )
 
@@ -61,7 +61,7 @@ needs a key with the role admin. The server audits every export.`,
 		if err != nil {
 			return err
 		}
-		days := client.Days{From: from, To: to, Service: ask.service, Code: ask.code}
+		days := recoup.DayFilter{From: from, To: to, Service: ask.service, Code: ask.code}
 		if ask.rows {
 			return exportRows(ctx, s, days, format)
 		}
@@ -69,8 +69,8 @@ needs a key with the role admin. The server audits every export.`,
 	})
 }
 
-func exportCounts(ctx context.Context, s *command.Session, d client.Days, format string) error {
-	counts, err := s.ExportCounts(ctx, d)
+func exportCounts(ctx context.Context, s *command.Session, d recoup.DayFilter, format string) error {
+	counts, err := s.Events.ExportCounts(ctx, d)
 	if err != nil {
 		return err
 	}
@@ -84,13 +84,13 @@ func exportCounts(ctx context.Context, s *command.Session, d client.Days, format
 
 // exportRows writes page by page. An export that fails in the middle is not
 // closed, so that nobody takes it for a whole one.
-func exportRows(ctx context.Context, s *command.Session, d client.Days, format string) error {
+func exportRows(ctx context.Context, s *command.Session, d recoup.DayFilter, format string) error {
 	w := newWriter(s, format, "events", "event_id", "ts", "code", "reported_code", "service", "endpoint", "http_status",
 		"external_service", "region", "correlation_id", "tenant_hash", "tenant_key", "details")
 	advance, end := s.ShowProgress("exporting")
 	defer end()
 	n := 0
-	for e, err := range s.ExportEvents(ctx, d) {
+	for e, err := range s.Events.Export(ctx, d) {
 		if err != nil {
 			return err
 		}

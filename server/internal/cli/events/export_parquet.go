@@ -7,10 +7,10 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/recoup-dev/recoup"
 	"github.com/recoup-dev/recoup/server/internal/app"
 	"github.com/recoup-dev/recoup/server/internal/cli/command"
 	"github.com/recoup-dev/recoup/server/internal/eventfile"
+	"github.com/recoup-dev/recoup/server/internal/wire"
 )
 
 func exportParquet(streams command.Streams) *cobra.Command {
@@ -85,7 +85,7 @@ type ExportedFiles struct {
 
 // ExportedFile is one of them.
 type ExportedFile struct {
-	recoup.EventFile
+	wire.EventFile
 	Changed bool `json:"changed"`
 }
 

@@ -12,7 +12,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/recoup-dev/recoup"
-	"github.com/recoup-dev/recoup/client"
 	"github.com/recoup-dev/recoup/fault"
 	"github.com/recoup-dev/recoup/server/internal/cli/command"
 )
@@ -78,7 +77,7 @@ func sendAll(ctx context.Context, s *command.Session) (sent, error) {
 	}
 }
 
-func (sum *sent) add(done client.EventsAccepted, lines []int) {
+func (sum *sent) add(done recoup.EventsAccepted, lines []int) {
 	sum.Accepted += done.Accepted
 	sum.Refused += done.NRefused
 	for _, r := range done.Refused {

@@ -13,7 +13,7 @@ import (
 )
 
 func recoveries(streams command.Streams, which, name, short string) *cobra.Command {
-	filter := client.RecoveryFilter{List: which}
+	filter := recoup.RecoveryFilter{List: which}
 	cmd := &cobra.Command{
 		Use: name, Short: short,
 		Example: "  recoup gate-zero " + name + "\n  recoup gate-zero " + name + " --batch spring-import --json",
@@ -26,7 +26,7 @@ func recoveries(streams command.Streams, which, name, short string) *cobra.Comma
 			{Name: "SINCE", Drop: 2}, {Name: "STATUS", Drop: 1, State: true},
 		},
 		Fetch: func(ctx context.Context, s *command.Session, p client.Page) ([]recoup.Recovery, string, error) {
-			page, err := s.Recoveries(ctx, filter, p)
+			page, err := s.GateZero.Recoveries(ctx, filter, p)
 			return page.Recoveries, page.Next, err
 		},
 		Row: func(s *command.Session, r *recoup.Recovery) command.Cells {
@@ -47,11 +47,11 @@ func recoveries(streams command.Streams, which, name, short string) *cobra.Comma
 }
 
 func complete(streams command.Streams) *cobra.Command {
-	var act client.BatchAct
+	var act recoup.IntakeBatchAct
 	return command.Act[recoup.IntakeBatch]{
 		Reason: &act.Reason,
 		Call: func(ctx context.Context, s *command.Session, args []string) (recoup.IntakeBatch, error) {
-			return s.CompleteIntakeBatch(ctx, args[0], act)
+			return s.GateZero.CompleteBatch(ctx, args[0], act)
 		},
 		Say: func(s *command.Session, b recoup.IntakeBatch) {
 			s.Sayf("%s is complete; it freezes at %s", command.Printable(b.ID), s.When(b.FreezeAt))
@@ -68,17 +68,17 @@ begins: when it is over, the batch is frozen. Completing it again changes nothin
 
 // killed is a kill switch, and whether this call has turned it.
 type killed struct {
-	client.KillSwitch
+	recoup.KillSwitch
 	before bool
 }
 
 func kill(streams command.Streams) *cobra.Command {
-	var act client.BatchAct
+	var act recoup.IntakeBatchAct
 	return command.Act[killed]{
 		Reason: &act.Reason, Need: true,
 		Call: func(ctx context.Context, s *command.Session, args []string) (k killed, err error) {
-			before, _ := s.KillSwitch(ctx, args[0]) // only to say whether this is new: what fails here fails the kill too
-			k.KillSwitch, err = s.Client.Kill(ctx, args[0], act)
+			before, _ := s.GateZero.KillSwitch(ctx, args[0]) // only to say whether this is new: what fails here fails the kill too
+			k.KillSwitch, err = s.Client.GateZero.Kill(ctx, args[0], act)
 			k.before = before.Killed && before.KilledAt.Equal(k.KilledAt)
 			return k, err
 		},
@@ -101,13 +101,13 @@ it again changes nothing, neither who did it nor why.`,
 }
 
 func release(streams command.Streams) *cobra.Command {
-	var act client.BatchAct
-	return command.Act[client.KillSwitch]{
+	var act recoup.IntakeBatchAct
+	return command.Act[recoup.KillSwitch]{
 		Reason: &act.Reason,
-		Call: func(ctx context.Context, s *command.Session, args []string) (client.KillSwitch, error) {
-			return s.Release(ctx, args[0], act)
+		Call: func(ctx context.Context, s *command.Session, args []string) (recoup.KillSwitch, error) {
+			return s.GateZero.Release(ctx, args[0], act)
 		},
-		Say: func(s *command.Session, k client.KillSwitch) { s.Sayf("%s is released", command.Printable(k.BatchID)) },
+		Say: func(s *command.Session, k recoup.KillSwitch) { s.Sayf("%s is released", command.Printable(k.BatchID)) },
 	}.Command(streams, &cobra.Command{
 		Use:     "release BATCH",
 		Short:   "Release a batch that was killed",
@@ -127,7 +127,7 @@ func show(streams command.Streams) *cobra.Command {
 		if err != nil {
 			return err
 		}
-		story, err := s.IntakeStory(ctx, id)
+		story, err := s.GateZero.Intake(ctx, id)
 		switch {
 		case err != nil:
 			return err
@@ -139,7 +139,7 @@ func show(streams command.Streams) *cobra.Command {
 	})
 }
 
-func printStory(s *command.Session, story *client.IntakeStory) {
+func printStory(s *command.Session, story *recoup.IntakeStory) {
 	i := &story.Intake
 	p := command.Page{Width: s.Width}
 	p.Heading(command.Printable(i.CompanyName))

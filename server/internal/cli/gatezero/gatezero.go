@@ -28,8 +28,8 @@ exhausted.`,
   recoup gate-zero status
   recoup gate-zero verify`,
 	}, importCommand(streams), complete(streams), status(streams),
-		recoveries(streams, client.Eligible, "eligible", "List recoveries that are due for a retry, longest waiting first"),
-		recoveries(streams, client.Exhausted, "exhausted", "List recoveries that ended without success, last ended first"),
+		recoveries(streams, recoup.EligibleRecoveries, "eligible", "List recoveries that are due for a retry, longest waiting first"),
+		recoveries(streams, recoup.ExhaustedRecoveries, "exhausted", "List recoveries that ended without success, last ended first"),
 		kill(streams), release(streams), show(streams), verify(streams))}
 }
 
@@ -57,11 +57,11 @@ var batchColumns = []command.Column{
 }
 
 func showStatus(ctx context.Context, s *command.Session) error {
-	status, err := s.GateZeroStatus(ctx)
+	status, err := s.GateZero.Status(ctx)
 	if err != nil {
 		return err
 	}
-	batches, err := s.IntakeBatches(ctx, client.Page{Limit: 50})
+	batches, err := s.GateZero.Batches(ctx, client.Page{Limit: 50})
 	switch {
 	case err != nil:
 		return err
@@ -141,7 +141,7 @@ func reasonTable(s command.Streams, counts []recoup.RecoveryCount) *command.Tabl
 }
 
 func showBatch(ctx context.Context, s *command.Session, id string) error {
-	story, err := s.IntakeBatch(ctx, id)
+	story, err := s.GateZero.Batch(ctx, id)
 	switch {
 	case err != nil:
 		return err

@@ -35,7 +35,7 @@ func imports(n *clitest.Node, file string, args ...string) clitest.Result {
 func intakes(n *clitest.Node) map[string]string {
 	n.T.Helper()
 	c := n.Client()
-	page, err := c.Intakes(n.T.Context(), recoup.IntakeFilter{}, client.Page{})
+	page, err := c.GateZero.Intakes(n.T.Context(), recoup.IntakeFilter{}, client.Page{})
 	if err != nil {
 		n.T.Fatal(err)
 	}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io"
 
+	"github.com/recoup-dev/recoup"
 	"github.com/recoup-dev/recoup/client"
 	"github.com/recoup-dev/recoup/fault"
 	"github.com/recoup-dev/recoup/server/internal/app"
@@ -49,12 +50,12 @@ type remote struct {
 }
 
 func (r remote) begin(ctx context.Context, batch string) error {
-	_, err := r.CreateIntakeBatch(ctx, batch)
+	_, err := r.GateZero.CreateBatch(ctx, batch)
 	return err
 }
 
 func (r remote) complete(ctx context.Context, batch string) error {
-	_, err := r.CompleteIntakeBatch(ctx, batch, client.BatchAct{})
+	_, err := r.GateZero.CompleteBatch(ctx, batch, recoup.IntakeBatchAct{})
 	return err
 }
 
@@ -69,7 +70,7 @@ func (r remote) copy(ctx context.Context, batch string, rows *recovery.Rows, don
 			c.refuse(line, recovery.LongRow(line).Err)
 		}
 		if piece.Rows > 0 {
-			sent, err := r.ImportIntakeLines(ctx, batch, client.IntakeLines{Media: media, FirstLine: piece.Line, Data: piece.Data})
+			sent, err := r.GateZero.ImportFile(ctx, batch, client.IntakeLines{Media: media, FirstLine: piece.Line, Data: piece.Data})
 			if err != nil {
 				return err
 			}

@@ -102,7 +102,7 @@ type verified map[string]int
 func verifyAll(ctx context.Context, s *command.Session, f verifyFlags, look func(ctx context.Context, domain, company string) (verifier.Reason, error)) (verified, error) {
 	sum := verified{}
 	for {
-		work, err := s.ClaimGateZero(ctx, recoup.GateZeroClaim{Worker: f.worker, Limit: min(f.parallel*4, command.MaxRows), What: f.what})
+		work, err := s.GateZero.Claim(ctx, recoup.GateZeroClaim{Worker: f.worker, Limit: min(f.parallel*4, command.MaxRows), What: f.what})
 		if err != nil {
 			return sum, err
 		}
@@ -119,7 +119,7 @@ func verifyAll(ctx context.Context, s *command.Session, f verifyFlags, look func
 		if ctx.Err() != nil {
 			return sum, ctx.Err() // what a stop has interrupted is no result; the leases end
 		}
-		items, err := s.GateZeroResults(ctx, results)
+		items, err := s.GateZero.Results(ctx, results)
 		if err != nil {
 			return sum, err
 		}

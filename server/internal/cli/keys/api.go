@@ -12,6 +12,7 @@ import (
 	"github.com/recoup-dev/recoup/client"
 	"github.com/recoup-dev/recoup/server/internal/cli/command"
 	"github.com/recoup-dev/recoup/server/internal/httpapi"
+	"github.com/recoup-dev/recoup/server/internal/wire"
 )
 
 // The bounds of a key's life, in days, and of the hours that it lives on after
@@ -31,15 +32,15 @@ func list(streams command.Streams) *cobra.Command {
   recoup keys list --valid --json`,
 	}
 	cmd.Flags().BoolVar(&valid, "valid", false, "only keys that are neither revoked nor expired")
-	return command.List[recoup.Key]{
+	return command.List[wire.Key]{
 		On: on(&keys, false), Whole: true, Key: "keys", Empty: "There are no keys. 'recoup keys create --role ROLE --name NAME' creates one.",
 		Columns: []command.Column{
 			{Name: "ID"}, {Name: "NAME", Wrap: true}, {Name: "ROLE"}, {Name: "HUBS", Drop: 2, Wrap: true}, {Name: "PREFIX", Drop: 4}, {Name: "STATUS", State: true},
 			{Name: "EXPIRES", Drop: 1}, {Name: "LAST USED", Drop: 3}, {Name: "CREATED BY", Drop: 5},
 		},
-		Fetch: func(ctx context.Context, s *command.Session, _ client.Page) ([]recoup.Key, string, error) {
+		Fetch: func(ctx context.Context, s *command.Session, _ client.Page) ([]wire.Key, string, error) {
 			all, err := keys.List(ctx)
-			shown := []recoup.Key{}
+			shown := []wire.Key{}
 			for i := range all {
 				if !valid || status(s.Streams, &all[i]) == "valid" {
 					shown = append(shown, all[i])
@@ -47,17 +48,17 @@ func list(streams command.Streams) *cobra.Command {
 			}
 			return shown, "", err
 		},
-		Row: func(s *command.Session, k *recoup.Key) command.Cells {
+		Row: func(s *command.Session, k *wire.Key) command.Cells {
 			return command.Cells{k.ID, k.Name, k.Role, hubs(k, "all"), k.Hint + "…", status(s.Streams, k),
 				command.At(k.ExpiresAt), command.At(k.LastUsedAt).Or("never"), k.CreatedBy}
 		},
 	}.Command(streams, cmd)
 }
 
-func hubs(k *recoup.Key, all string) string { return cmp.Or(strings.Join(k.Hubs, ", "), all) }
+func hubs(k *wire.Key, all string) string { return cmp.Or(strings.Join(k.Hubs, ", "), all) }
 
 // status says whether a key can be used.
-func status(s command.Streams, k *recoup.Key) string {
+func status(s command.Streams, k *wire.Key) string {
 	switch {
 	case !k.RevokedAt.IsZero():
 		return "revoked"
@@ -69,7 +70,7 @@ func status(s command.Streams, k *recoup.Key) string {
 
 func create(streams command.Streams) *cobra.Command {
 	var keys keyring
-	var ask client.NewKey
+	var ask wire.NewKey
 	cmd := &cobra.Command{
 		Use:   "create --role ROLE --name NAME",
 		Short: "Create a key and print it, this once",
@@ -94,9 +95,9 @@ stored.`,
 		}
 		return command.Within("days", ask.Days, 1, maxDays)
 	}
-	return command.Act[recoup.Key]{
+	return command.Act[wire.Key]{
 		On: on(&keys, true), Reason: &ask.Reason, Say: saySecret,
-		Call: func(ctx context.Context, _ *command.Session, _ []string) (recoup.Key, error) {
+		Call: func(ctx context.Context, _ *command.Session, _ []string) (wire.Key, error) {
 			return keys.Create(ctx, ask)
 		},
 	}.Command(streams, cmd)
@@ -104,7 +105,7 @@ stored.`,
 
 // saySecret prints a new key. Standard output has the key and nothing else, so
 // that a script can put it where it belongs.
-func saySecret(s *command.Session, k recoup.Key) {
+func saySecret(s *command.Session, k wire.Key) {
 	s.Notef("Key %s: %s %s, for %s, until %s. It is shown this once:",
 		k.ID, k.Role, command.Printable(k.Name), command.Printable(hubs(&k, "all hubs")), k.ExpiresAt.UTC().Format(time.DateOnly))
 	s.Sayf("%s", k.Secret)
@@ -126,16 +127,16 @@ func byID(cmd *cobra.Command) *cobra.Command {
 func revoke(streams command.Streams) *cobra.Command {
 	var keys keyring
 	var reason string
-	return command.Act[recoup.Key]{
+	return command.Act[wire.Key]{
 		On: on(&keys, false), Reason: &reason,
-		Call: func(ctx context.Context, s *command.Session, args []string) (recoup.Key, error) {
+		Call: func(ctx context.Context, s *command.Session, args []string) (wire.Key, error) {
 			id, err := s.ID(recoup.KeyIDs, args)
 			if err != nil {
-				return recoup.Key{}, err
+				return wire.Key{}, err
 			}
 			return keys.Revoke(ctx, id, reason)
 		},
-		Say: func(s *command.Session, k recoup.Key) {
+		Say: func(s *command.Session, k wire.Key) {
 			s.Sayf("%s revoked: %s %s", k.ID, k.Role, command.Printable(k.Name))
 		},
 	}.Command(streams, byID(&cobra.Command{
@@ -149,7 +150,7 @@ nothing.`,
 
 func rotate(streams command.Streams) *cobra.Command {
 	var keys keyring
-	var ask client.KeyRotation
+	var ask wire.KeyRotation
 	cmd := byID(&cobra.Command{
 		Use:   "rotate ID",
 		Short: "Replace a key; the old one stays valid for a while",
@@ -163,12 +164,12 @@ ends now, long polls included.`,
 	cmd.PreRunE = func(cmd *cobra.Command, args []string) error {
 		return cmp.Or(command.Within("hours", *ask.Hours, 0, maxHours), read(cmd, args))
 	}
-	return command.Act[recoup.Key]{
+	return command.Act[wire.Key]{
 		On: on(&keys, false), Reason: &ask.Reason, Say: saySecret,
-		Call: func(ctx context.Context, s *command.Session, args []string) (recoup.Key, error) {
+		Call: func(ctx context.Context, s *command.Session, args []string) (wire.Key, error) {
 			id, err := s.ID(recoup.KeyIDs, args)
 			if err != nil {
-				return recoup.Key{}, err
+				return wire.Key{}, err
 			}
 			return keys.Rotate(ctx, id, ask)
 		},

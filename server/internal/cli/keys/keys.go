@@ -12,9 +12,11 @@ import (
 
 	"github.com/recoup-dev/recoup"
 	"github.com/recoup-dev/recoup/client"
+	"github.com/recoup-dev/recoup/server/internal/admin"
 	"github.com/recoup-dev/recoup/server/internal/app"
 	"github.com/recoup-dev/recoup/server/internal/cli/command"
 	"github.com/recoup-dev/recoup/server/internal/config"
+	"github.com/recoup-dev/recoup/server/internal/wire"
 )
 
 // Commands are those of this package.
@@ -35,11 +37,11 @@ commands of tenant and payload always ask a server.`,
 
 // keyring is where keys are kept: behind a server, or in a database.
 type keyring interface {
-	Create(ctx context.Context, k client.NewKey) (recoup.Key, error)
-	List(ctx context.Context) ([]recoup.Key, error)
-	Revoke(ctx context.Context, id recoup.ID, reason string) (recoup.Key, error)
-	Rotate(ctx context.Context, id recoup.ID, r client.KeyRotation) (recoup.Key, error)
-	Find(ctx context.Context, part string) (client.FoundIDs, error)
+	Create(ctx context.Context, k wire.NewKey) (wire.Key, error)
+	List(ctx context.Context) ([]wire.Key, error)
+	Revoke(ctx context.Context, id recoup.ID, reason string) (wire.Key, error)
+	Rotate(ctx context.Context, id recoup.ID, r wire.KeyRotation) (wire.Key, error)
+	Find(ctx context.Context, part string) (wire.FoundIDs, error)
 }
 
 // on is the [command.Runner] of commands that work on a keyring, which they find in
@@ -58,7 +60,7 @@ func on(keys *keyring, create bool) command.Runner {
 				return err
 			}
 			*keys = found
-			s.Find = func(_ recoup.IDKind, part string) (client.FoundIDs, error) { return found.Find(cmd.Context(), part) }
+			s.Find = func(_ recoup.IDKind, part string) (wire.FoundIDs, error) { return found.Find(cmd.Context(), part) }
 			return errors.Join(flags.Explain(cmd, args, run(cmd.Context(), s, args)), end())
 		}
 		return cmd
@@ -96,15 +98,15 @@ func find(cmd *cobra.Command, streams command.Streams, flags *command.ServerFlag
 // remote is a server's keyring.
 type remote struct{ *client.Client }
 
-func (r remote) Create(ctx context.Context, k client.NewKey) (recoup.Key, error) {
-	return r.CreateKey(ctx, k)
+func (r remote) Create(ctx context.Context, k wire.NewKey) (wire.Key, error) {
+	return admin.New(r.Client).Keys.Create(ctx, k)
 }
 
-func (r remote) List(ctx context.Context) ([]recoup.Key, error) {
-	keys := []recoup.Key{}
+func (r remote) List(ctx context.Context) ([]wire.Key, error) {
+	keys := []wire.Key{}
 	page := client.Page{Limit: command.MaxRows}
 	for {
-		list, err := r.Keys(ctx, page)
+		list, err := admin.New(r.Client).Keys.List(ctx, page)
 		if err != nil {
 			return nil, err
 		}
@@ -116,14 +118,14 @@ func (r remote) List(ctx context.Context) ([]recoup.Key, error) {
 	}
 }
 
-func (r remote) Find(ctx context.Context, part string) (client.FoundIDs, error) {
-	return r.FindIDs(ctx, recoup.KeyIDs, part)
+func (r remote) Find(ctx context.Context, part string) (wire.FoundIDs, error) {
+	return admin.New(r.Client).System.FindIDs(ctx, recoup.KeyIDs, part)
 }
 
-func (r remote) Revoke(ctx context.Context, id recoup.ID, reason string) (recoup.Key, error) {
-	return r.RevokeKey(ctx, id, reason)
+func (r remote) Revoke(ctx context.Context, id recoup.ID, reason string) (wire.Key, error) {
+	return admin.New(r.Client).Keys.Revoke(ctx, id, reason)
 }
 
-func (r remote) Rotate(ctx context.Context, id recoup.ID, k client.KeyRotation) (recoup.Key, error) {
-	return r.RotateKey(ctx, id, k)
+func (r remote) Rotate(ctx context.Context, id recoup.ID, k wire.KeyRotation) (wire.Key, error) {
+	return admin.New(r.Client).Keys.Rotate(ctx, id, k)
 }

@@ -6,9 +6,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/recoup-dev/recoup"
 	"github.com/recoup-dev/recoup/server/internal/cli/clitest"
 	"github.com/recoup-dev/recoup/server/internal/cli/command"
+	"github.com/recoup-dev/recoup/server/internal/wire"
 )
 
 // aKey is what keys create prints, and nothing else.
@@ -56,9 +56,9 @@ func TestKeys(t *testing.T) {
 }
 
 // keyNamed finds the oldest key of a name.
-func keyNamed(n *clitest.Node, name string) recoup.Key {
+func keyNamed(n *clitest.Node, name string) wire.Key {
 	n.T.Helper()
-	var list struct{ Keys []recoup.Key }
+	var list struct{ Keys []wire.Key }
 	clitest.Parse(n.T, n.Must("keys", "list", "--json"), &list)
 	for i := len(list.Keys) - 1; i >= 0; i-- {
 		if list.Keys[i].Name == name {
@@ -66,7 +66,7 @@ func keyNamed(n *clitest.Node, name string) recoup.Key {
 		}
 	}
 	n.T.Fatalf("no key is named %s", name)
-	return recoup.Key{}
+	return wire.Key{}
 }
 
 // Whoever has the database needs no server, and no key, to see and make keys.

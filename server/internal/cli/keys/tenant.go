@@ -7,7 +7,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/recoup-dev/recoup/client"
+	"github.com/recoup-dev/recoup/server/internal/admin"
 	"github.com/recoup-dev/recoup/server/internal/cli/command"
+	"github.com/recoup-dev/recoup/server/internal/wire"
 )
 
 func tenant(streams command.Streams) *cobra.Command {
@@ -26,7 +28,7 @@ crypto-shreds what it hashed: it can no longer be found by its tenant.`,
 var tenantColumns = []command.Column{{Name: "KEY"}, {Name: "CREATED"}, {Name: "USE"}}
 
 // tenantUse says what a key does.
-func tenantUse(_ *command.Session, k *client.TenantKey) command.Cells {
+func tenantUse(_ *command.Session, k *wire.TenantKey) command.Cells {
 	use := "finds older events"
 	if k.Current {
 		use = "hashes new events"
@@ -35,10 +37,10 @@ func tenantUse(_ *command.Session, k *client.TenantKey) command.Cells {
 }
 
 func tenantList(streams command.Streams) *cobra.Command {
-	return command.List[client.TenantKey]{
+	return command.List[wire.TenantKey]{
 		Noun: "tenant key", Key: "keys", Whole: true, Columns: tenantColumns, Row: tenantUse,
-		Fetch: func(ctx context.Context, s *command.Session, _ client.Page) ([]client.TenantKey, string, error) {
-			list, err := s.TenantKeys(ctx)
+		Fetch: func(ctx context.Context, s *command.Session, _ client.Page) ([]wire.TenantKey, string, error) {
+			list, err := admin.New(s.Client).TenantKeys.List(ctx)
 			return list.Keys, "", err
 		},
 	}.Command(streams, &cobra.Command{
@@ -50,12 +52,12 @@ func tenantList(streams command.Streams) *cobra.Command {
 
 func tenantRotate(streams command.Streams) *cobra.Command {
 	var reason string
-	return command.Act[client.TenantKey]{
+	return command.Act[wire.TenantKey]{
 		Reason: &reason,
-		Call: func(ctx context.Context, s *command.Session, _ []string) (client.TenantKey, error) {
-			return s.RotateTenantKey(ctx, reason)
+		Call: func(ctx context.Context, s *command.Session, _ []string) (wire.TenantKey, error) {
+			return admin.New(s.Client).TenantKeys.Rotate(ctx, reason)
 		},
-		Say: func(s *command.Session, k client.TenantKey) { s.Sayf("Tenants are hashed with %s from now on.", k.ID) },
+		Say: func(s *command.Session, k wire.TenantKey) { s.Sayf("Tenants are hashed with %s from now on.", k.ID) },
 	}.Command(streams, &cobra.Command{
 		Use:   "rotate",
 		Short: "Hash tenants with a new key from now on",
@@ -67,15 +69,15 @@ older keys stay, so that what they hashed is still found.`,
 
 func tenantDelete(streams command.Streams) *cobra.Command {
 	var reason string
-	return command.Act[client.TenantKeyList]{
+	return command.Act[wire.TenantKeyList]{
 		Reason: &reason,
 		Ask: func(args []string) (question, answer string) {
 			return "Delete the tenant key " + command.Printable(args[0]) + "? What it hashed can never be found by its tenant again.", args[0]
 		},
-		Call: func(ctx context.Context, s *command.Session, args []string) (client.TenantKeyList, error) {
-			return s.DeleteTenantKey(ctx, args[0], reason)
+		Call: func(ctx context.Context, s *command.Session, args []string) (wire.TenantKeyList, error) {
+			return admin.New(s.Client).TenantKeys.Delete(ctx, args[0], reason)
 		},
-		Say: func(s *command.Session, left client.TenantKeyList) {
+		Say: func(s *command.Session, left wire.TenantKeyList) {
 			t := command.NewTable(s.Streams, tenantColumns...)
 			for i := range left.Keys {
 				t.Add(tenantUse(s, &left.Keys[i])...)
@@ -107,13 +109,13 @@ then new keys are encrypted with it, and wrap encrypts the others.`,
 }
 
 func payloadList(streams command.Streams) *cobra.Command {
-	return command.List[client.PayloadKey]{
+	return command.List[wire.PayloadKey]{
 		Noun: "payload key", Key: "keys", Whole: true, Columns: []command.Column{{Name: "KEY"}, {Name: "CREATED"}, {Name: "USE"}, {Name: "ENCRYPTED WITH", Wrap: true}},
-		Fetch: func(ctx context.Context, s *command.Session, _ client.Page) ([]client.PayloadKey, string, error) {
-			list, err := s.PayloadKeys(ctx)
+		Fetch: func(ctx context.Context, s *command.Session, _ client.Page) ([]wire.PayloadKey, string, error) {
+			list, err := admin.New(s.Client).PayloadKeys.List(ctx)
 			return list.Keys, "", err
 		},
-		Row: func(s *command.Session, k *client.PayloadKey) command.Cells {
+		Row: func(s *command.Session, k *wire.PayloadKey) command.Cells {
 			use := "decrypts older payloads"
 			if k.Current {
 				use = "encrypts new payloads"
@@ -129,12 +131,12 @@ func payloadList(streams command.Streams) *cobra.Command {
 
 func payloadRotate(streams command.Streams) *cobra.Command {
 	var reason string
-	return command.Act[client.PayloadKey]{
+	return command.Act[wire.PayloadKey]{
 		Reason: &reason,
-		Call: func(ctx context.Context, s *command.Session, _ []string) (client.PayloadKey, error) {
-			return s.RotatePayloadKey(ctx, reason)
+		Call: func(ctx context.Context, s *command.Session, _ []string) (wire.PayloadKey, error) {
+			return admin.New(s.Client).PayloadKeys.Rotate(ctx, reason)
 		},
-		Say: func(s *command.Session, k client.PayloadKey) {
+		Say: func(s *command.Session, k wire.PayloadKey) {
 			s.Sayf("Payloads are encrypted with %s from now on.", k.ID)
 		},
 	}.Command(streams, &cobra.Command{
@@ -148,12 +150,12 @@ older keys stay, so that what they encrypted can still be decrypted.`,
 
 func payloadWrap(streams command.Streams) *cobra.Command {
 	var reason string
-	return command.Act[client.KeysWrapped]{
+	return command.Act[wire.KeysWrapped]{
 		Reason: &reason,
-		Call: func(ctx context.Context, s *command.Session, _ []string) (client.KeysWrapped, error) {
-			return s.WrapKeys(ctx, reason)
+		Call: func(ctx context.Context, s *command.Session, _ []string) (wire.KeysWrapped, error) {
+			return admin.New(s.Client).PayloadKeys.Wrap(ctx, reason)
 		},
-		Say: func(s *command.Session, done client.KeysWrapped) {
+		Say: func(s *command.Session, done wire.KeysWrapped) {
 			s.Sayf("%s encrypted with the master key %s.", command.Count(done.Wrapped, "key"), done.WrappedBy)
 		},
 	}.Command(streams, &cobra.Command{

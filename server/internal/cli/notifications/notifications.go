@@ -9,7 +9,9 @@ import (
 
 	"github.com/recoup-dev/recoup"
 	"github.com/recoup-dev/recoup/client"
+	"github.com/recoup-dev/recoup/server/internal/admin"
 	"github.com/recoup-dev/recoup/server/internal/cli/command"
+	"github.com/recoup-dev/recoup/server/internal/wire"
 )
 
 // Commands are those of this package.
@@ -39,18 +41,18 @@ their secrets. Which team is notified of what, and through which channel, is in 
 }
 
 // selection adds the flags that select notifications.
-func selection(cmd *cobra.Command, f *recoup.NoticeFilter) {
+func selection(cmd *cobra.Command, f *wire.NoticeFilter) {
 	cmd.Flags().StringVar(&f.To, "to", "", "only to this `TEAM`")
-	cmd.Flags().StringVar((*string)(&f.Kind), "kind", "", "only of this `KIND`: "+command.Join(recoup.NoticeKinds()))
+	cmd.Flags().StringVar((*string)(&f.Kind), "kind", "", "only of this `KIND`: "+command.Join(wire.NoticeKinds()))
 }
 
 // states are how a notification can stand.
-func states() []recoup.NoticeState {
-	return []recoup.NoticeState{recoup.NoticeWaiting, recoup.NoticeDelivered, recoup.NoticeGivenUp}
+func states() []wire.NoticeState {
+	return []wire.NoticeState{wire.NoticeWaiting, wire.NoticeDelivered, wire.NoticeGivenUp}
 }
 
 func list(streams command.Streams) *cobra.Command {
-	var filter recoup.NoticeFilter
+	var filter wire.NoticeFilter
 	cmd := &cobra.Command{
 		Use:   "list",
 		Short: "List notifications, newest first",
@@ -59,7 +61,7 @@ func list(streams command.Streams) *cobra.Command {
 	}
 	cmd.Flags().StringVar((*string)(&filter.State), "state", "", "only those in this `STATE`: "+command.Join(states()))
 	selection(cmd, &filter)
-	return command.List[recoup.Notice]{
+	return command.List[wire.Notice]{
 		Noun: "notification", Key: "notices",
 		Columns: []command.Column{
 			{Name: "ID"}, {Name: "KIND", Drop: 1}, {Name: "TO"}, {Name: "STATE", Wrap: true, State: true}, {Name: "CREATED", Drop: 3}, {Name: "TRIES", Drop: 4},
@@ -67,17 +69,17 @@ func list(streams command.Streams) *cobra.Command {
 		},
 		Read: func(*command.Session, []string) (err error) {
 			if filter.State, err = command.OneOf("state", string(filter.State), states()); err == nil {
-				filter.Kind, err = command.OneOf("kind", string(filter.Kind), recoup.NoticeKinds())
+				filter.Kind, err = command.OneOf("kind", string(filter.Kind), wire.NoticeKinds())
 			}
 			return err
 		},
-		Fetch: func(ctx context.Context, s *command.Session, p client.Page) ([]recoup.Notice, string, error) {
-			page, err := s.Notices(ctx, filter, p)
+		Fetch: func(ctx context.Context, s *command.Session, p client.Page) ([]wire.Notice, string, error) {
+			page, err := admin.New(s.Client).Notifications.List(ctx, filter, p)
 			return page.Notices, page.Next, err
 		},
-		Row: func(s *command.Session, n *recoup.Notice) command.Cells {
+		Row: func(s *command.Session, n *wire.Notice) command.Cells {
 			state := string(n.State)
-			if n.State == recoup.NoticeWaiting {
+			if n.State == wire.NoticeWaiting {
 				state += ", due " + s.Relative(n.DueAt)
 			}
 			return command.Cells{n.ID, n.Kind, n.To, state, command.At(n.CreatedAt), n.Attempts, n.Channel, n.LastError}
@@ -86,8 +88,8 @@ func list(streams command.Streams) *cobra.Command {
 }
 
 func resend(streams command.Streams) *cobra.Command {
-	var filter recoup.NoticeFilter
-	var ask client.NoticeResend
+	var filter wire.NoticeFilter
+	var ask wire.NoticeResend
 	var givenUp bool
 	cmd := &cobra.Command{
 		Use:   "resend [ID…]",
@@ -100,7 +102,7 @@ asked for. If the new one is given up too, it can be requeued by its own id.`,
 	}
 	cmd.Flags().BoolVar(&givenUp, "given-up", false, "all that were given up, or those that --to and --kind select")
 	selection(cmd, &filter)
-	return command.Act[client.NoticeResent]{
+	return command.Act[wire.NoticeResent]{
 		Reason: &ask.Reason,
 		Check: func(s *command.Session, args []string) (err error) {
 			switch {
@@ -109,29 +111,29 @@ asked for. If the new one is given up too, it can be requeued by its own id.`,
 			case !givenUp && (filter.To != "" || filter.Kind != ""):
 				return command.Usagef("--to and --kind go with --given-up, and IDs are given")
 			}
-			if filter.Kind, err = command.OneOf("kind", string(filter.Kind), recoup.NoticeKinds()); err == nil {
+			if filter.Kind, err = command.OneOf("kind", string(filter.Kind), wire.NoticeKinds()); err == nil {
 				ask.IDs, err = s.IDs(recoup.NoticeIDs, args...)
 			}
-			filter.State = recoup.NoticeGivenUp
+			filter.State = wire.NoticeGivenUp
 			return err
 		},
-		Call: func(ctx context.Context, s *command.Session, _ []string) (client.NoticeResent, error) {
+		Call: func(ctx context.Context, s *command.Session, _ []string) (wire.NoticeResent, error) {
 			if len(ask.IDs) > 0 {
-				return s.ResendNotices(ctx, ask)
+				return admin.New(s.Client).Notifications.Resend(ctx, ask)
 			}
 			return resendAll(ctx, s, ask, filter)
 		},
-		Say: func(s *command.Session, done client.NoticeResent) {
+		Say: func(s *command.Session, done wire.NoticeResent) {
 			s.Sayf("%s requeued", command.Count(done.Resent, "notification"))
 		},
 	}.Command(streams, cmd)
 }
 
 // resendAll requeues all that a filter selects, a page at a time.
-func resendAll(ctx context.Context, s *command.Session, ask client.NoticeResend, filter recoup.NoticeFilter) (total client.NoticeResent, err error) {
+func resendAll(ctx context.Context, s *command.Session, ask wire.NoticeResend, filter wire.NoticeFilter) (total wire.NoticeResent, err error) {
 	page := client.Page{Limit: command.MaxRows}
 	for {
-		list, err := s.Notices(ctx, filter, page)
+		list, err := admin.New(s.Client).Notifications.List(ctx, filter, page)
 		if err != nil || len(list.Notices) == 0 {
 			return total, err
 		}
@@ -139,7 +141,7 @@ func resendAll(ctx context.Context, s *command.Session, ask client.NoticeResend,
 		for i := range list.Notices {
 			ask.IDs = append(ask.IDs, list.Notices[i].ID)
 		}
-		done, err := s.ResendNotices(ctx, ask)
+		done, err := admin.New(s.Client).Notifications.Resend(ctx, ask)
 		if total.Resent += done.Resent; err != nil || list.Next == "" {
 			return total, err
 		}

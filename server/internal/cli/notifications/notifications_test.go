@@ -5,13 +5,12 @@ import (
 	"testing"
 	"time"
 
-	"github.com/recoup-dev/recoup"
-	"github.com/recoup-dev/recoup/client"
 	"github.com/recoup-dev/recoup/server/internal/app"
 	"github.com/recoup-dev/recoup/server/internal/cli/clitest"
 	"github.com/recoup-dev/recoup/server/internal/cli/command"
 	"github.com/recoup-dev/recoup/server/internal/notify"
 	"github.com/recoup-dev/recoup/server/internal/store"
+	"github.com/recoup-dev/recoup/server/internal/wire"
 )
 
 // giveUp puts notices into the node's database of which all are given up, without a
@@ -22,9 +21,9 @@ func giveUp(n *clitest.Node, keys ...string) {
 	if err != nil {
 		n.T.Fatal(err)
 	}
-	var list []recoup.Notice
+	var list []wire.Notice
 	for _, key := range keys {
-		list = append(list, recoup.Notice{Kind: recoup.NoticeAlert, To: "platform-team", Key: key})
+		list = append(list, wire.Notice{Kind: wire.NoticeAlert, To: "platform-team", Key: key})
 	}
 	_, err = s.AddNotices(n.T.Context(), n.Now(), list)
 	if err != nil {
@@ -55,7 +54,7 @@ func TestNotices(t *testing.T) {
 	if strings.Count(said, "GIVEN_UP") != 2 || !strings.Contains(said, "platform-team") || !strings.Contains(said, "chat: answered with status 400") {
 		t.Errorf("the list is\n%s", said)
 	}
-	var page client.NoticePage
+	var page wire.NoticePage
 	clitest.Parse(t, n.Must("notifications", "list", "--state", "given_up", "--limit", "1", "--json"), &page)
 	if len(page.Notices) != 1 || page.Next == "" {
 		t.Fatalf("the page is %+v", page)
@@ -100,7 +99,7 @@ func TestChannelsTest(t *testing.T) {
 	if r := broken.Run("channels", "test", "chat"); r.Status != command.ExitRefused || r.Err != "chat did not accept a test message: it refuses connections\n" {
 		t.Errorf("a channel that fails: %+v", r)
 	}
-	var test client.ChannelTest
+	var test wire.ChannelTest
 	if r := broken.Run("channels", "test", "chat", "--json"); r.Status != command.ExitRefused {
 		t.Errorf("a channel that fails: %+v", r)
 	} else if clitest.Parse(t, r.Out, &test); test.Accepted || test.Reason == "" {

@@ -9,9 +9,10 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/recoup-dev/recoup"
 	"github.com/recoup-dev/recoup/client"
+	"github.com/recoup-dev/recoup/server/internal/admin"
 	"github.com/recoup-dev/recoup/server/internal/cli/command"
+	"github.com/recoup-dev/recoup/server/internal/wire"
 )
 
 func receivers(streams command.Streams) *cobra.Command {
@@ -27,22 +28,22 @@ configuration file, or by environment variables such as RECOUP_RECEIVER_RENDER_U
 }
 
 func receiversList(streams command.Streams) *cobra.Command {
-	var whole client.Receivers
-	return command.List[recoup.Receiver]{
+	var whole wire.Receivers
+	return command.List[wire.Receiver]{
 		Noun: "receiver", Empty: "This node pushes no work. Workers claim it.", Whole: true,
 		Columns: []command.Column{
 			{Name: "RECEIVER"}, {Name: "KIND", Drop: 3}, {Name: "OF", Drop: 1, Wrap: true}, {Name: "IN FLIGHT"}, {Name: "DELIVERED", Drop: 2, Wrap: true},
 			{Name: "STATE", Wrap: true, State: true}, {Name: "LAST ERROR", Wrap: true},
 		},
-		Fetch: func(ctx context.Context, s *command.Session, _ client.Page) (_ []recoup.Receiver, _ string, err error) {
-			whole, err = s.Receivers(ctx)
+		Fetch: func(ctx context.Context, s *command.Session, _ client.Page) (_ []wire.Receiver, _ string, err error) {
+			whole, err = admin.New(s.Client).Notifications.Receivers(ctx)
 			return whole.Receivers, "", err
 		},
-		JSON: func(list []recoup.Receiver) any {
+		JSON: func(list []wire.Receiver) any {
 			whole.Receivers = list
 			return whole
 		},
-		Row: func(s *command.Session, r *recoup.Receiver) command.Cells {
+		Row: func(s *command.Session, r *wire.Receiver) command.Cells {
 			failed := ""
 			if r.LastError != "" {
 				failed = r.LastError + " (" + s.Relative(r.LastErrorAt) + ")"
@@ -60,7 +61,7 @@ own. One that fails is left alone for a while, and what was delivered goes back 
 }
 
 // workOf says which work a receiver gets.
-func workOf(r *recoup.Receiver) string {
+func workOf(r *wire.Receiver) string {
 	var lanes []string
 	for _, l := range r.Lanes {
 		lanes = append(lanes, l.Pipeline+"/"+l.Stage)
@@ -75,7 +76,7 @@ func workOf(r *recoup.Receiver) string {
 }
 
 // delivered counts deliveries by their outcome, as far as there are any.
-func delivered(r *recoup.Receiver) string {
+func delivered(r *wire.Receiver) string {
 	var parts []string
 	for _, outcome := range slices.Sorted(maps.Keys(r.Deliveries)) {
 		if n := r.Deliveries[outcome]; n > 0 {
@@ -88,9 +89,9 @@ func delivered(r *recoup.Receiver) string {
 	return strings.Join(parts, ", ")
 }
 
-func receiverState(s *command.Session, r *recoup.Receiver) string {
+func receiverState(s *command.Session, r *wire.Receiver) string {
 	state := "up"
-	if r.State == recoup.ReceiverBackingOff {
+	if r.State == wire.ReceiverBackingOff {
 		state = "backing off"
 		if !r.Until.IsZero() {
 			state += ", retried " + s.Relative(r.Until)

@@ -6,12 +6,12 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/recoup-dev/recoup/client"
 	"github.com/recoup-dev/recoup/server/internal/app"
 	"github.com/recoup-dev/recoup/server/internal/cli/clitest"
 	"github.com/recoup-dev/recoup/server/internal/cli/command"
 	"github.com/recoup-dev/recoup/server/internal/push"
 	"github.com/recoup-dev/recoup/server/internal/recovery"
+	"github.com/recoup-dev/recoup/server/internal/wire"
 )
 
 // The receivers are listed with what they get and how it goes.
@@ -22,7 +22,7 @@ func TestReceivers(t *testing.T) {
 	n.Serve(false, func(o *app.Options) {
 		o.Receivers = []push.Config{{Name: "verify", Kind: recovery.ReceiverKind, Values: values}}
 	})
-	var listed client.Receivers
+	var listed wire.Receivers
 	clitest.Parse(t, n.Must("receivers", "list", "--json"), &listed)
 	table := n.Must("receivers", "list")
 	if len(listed.Receivers) != 1 || listed.Receivers[0].Name != "verify" || strings.Contains(table, "hunter2") ||

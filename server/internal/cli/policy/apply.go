@@ -8,8 +8,10 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/recoup-dev/recoup/client"
+	"github.com/recoup-dev/recoup/server/internal/admin"
 	"github.com/recoup-dev/recoup/server/internal/cli/command"
 	"github.com/recoup-dev/recoup/server/internal/engine"
+	"github.com/recoup-dev/recoup/server/internal/wire"
 )
 
 // applyRequest is the change of a policy as the flags describe it.
@@ -32,12 +34,12 @@ is asked for. An invalid file is refused, and the old policy stays in force.`,
 	}
 	cmd.Flags().BoolVar(&ask.rebase, "rebase", false, "apply it to open errors too, as the plan shows")
 	command.YesFlag(cmd, &ask.yes)
-	return command.Act[client.PolicyApplied]{
+	return command.Act[wire.PolicyApplied]{
 		On: command.Slow(planTime), Reason: &ask.reason, Need: true,
-		Call: func(ctx context.Context, s *command.Session, args []string) (client.PolicyApplied, error) {
+		Call: func(ctx context.Context, s *command.Session, args []string) (wire.PolicyApplied, error) {
 			text, err := readPolicy(args[0])
 			if err != nil {
-				return client.PolicyApplied{}, err
+				return wire.PolicyApplied{}, err
 			}
 			return ask.apply(ctx, s, text)
 		},
@@ -45,7 +47,7 @@ is asked for. An invalid file is refused, and the old policy stays in force.`,
 	}.Command(streams, cmd)
 }
 
-func (a *applyRequest) apply(ctx context.Context, s *command.Session, text string) (done client.PolicyApplied, err error) {
+func (a *applyRequest) apply(ctx context.Context, s *command.Session, text string) (done wire.PolicyApplied, err error) {
 	if err := s.Askable(a.yes); err != nil {
 		return done, err
 	}
@@ -60,7 +62,7 @@ func (a *applyRequest) apply(ctx context.Context, s *command.Session, text strin
 			return done, err
 		}
 	}
-	return s.ApplyPolicy(ctx, client.PolicyChange{Text: text, Rebase: a.rebase, Reason: a.reason}, client.NoRetry())
+	return admin.New(s.Client).Policy.Apply(ctx, wire.PolicyChange{Text: text, Rebase: a.rebase, Reason: a.reason}, client.NoRetry())
 }
 
 // question says in numbers what is about to happen.
@@ -73,7 +75,7 @@ func (a *applyRequest) question(p *engine.Plan) (question, answer string) {
 		"yes"
 }
 
-func sayApplied(s *command.Session, done client.PolicyApplied) {
+func sayApplied(s *command.Session, done wire.PolicyApplied) {
 	verb := "in force now"
 	if !done.Added {
 		verb = "in force already"

@@ -5,10 +5,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/recoup-dev/recoup/client"
 	"github.com/recoup-dev/recoup/server/internal/cli/clitest"
 	"github.com/recoup-dev/recoup/server/internal/cli/command"
 	"github.com/recoup-dev/recoup/server/internal/engine"
+	"github.com/recoup-dev/recoup/server/internal/wire"
 )
 
 // A plan says what would change; applying it changes that, and nothing without
@@ -47,7 +47,7 @@ func TestPolicyApply(t *testing.T) {
 		t.Errorf("open errors changed without --rebase:\n%s", after)
 	}
 	r := n.Run("policy", "apply", file, "--reason", "shorter", "--rebase", "--yes", "--json")
-	var done client.PolicyApplied
+	var done wire.PolicyApplied
 	clitest.Parse(t, r.Out, &done)
 	var rebased engine.RebaseResult
 	clitest.Parse(t, string(done.Rebased), &rebased)

@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/recoup-dev/recoup/client"
+	"github.com/recoup-dev/recoup/server/internal/admin"
 	"github.com/recoup-dev/recoup/server/internal/cli/command"
 	"github.com/recoup-dev/recoup/server/internal/engine"
 )
@@ -53,7 +54,7 @@ func readPolicy(file string) (string, error) {
 
 func fetchPlan(ctx context.Context, s *command.Session, text string) (engine.Plan, error) {
 	var plan engine.Plan
-	answer, err := s.PlanPolicy(ctx, text, client.NoRetry())
+	answer, err := admin.New(s.Client).Policy.Plan(ctx, text, client.NoRetry())
 	if err != nil {
 		return plan, err
 	}

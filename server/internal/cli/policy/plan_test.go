@@ -16,7 +16,7 @@ import (
 func TestPolicyTakesOverCodes(t *testing.T) {
 	t.Parallel()
 	n := clitest.Start(t, false)
-	if _, err := n.Client().PutCode(t.Context(), fault.Definition{
+	if _, err := n.Client().Codes.Put(t.Context(), fault.Definition{
 		Code: "CARD_DECLINED", Origin: "me", Domain: "data", Class: recoup.ClassFatal, Category: recoup.Structural, Severity: recoup.Medium, HTTPStatus: 402,
 		Description: "The bank refuses the card.", Causes: []string{"c"}, Resolution: []string{"r"}, Aliases: []recoup.Code{"CARD_REFUSED", "CARD_NO"},
 	}); err != nil {

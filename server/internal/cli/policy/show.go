@@ -12,6 +12,7 @@ import (
 	"github.com/recoup-dev/recoup"
 	"github.com/recoup-dev/recoup/server/internal/cli/command"
 	"github.com/recoup-dev/recoup/server/internal/policy"
+	"github.com/recoup-dev/recoup/server/internal/wire"
 )
 
 func show(streams command.Streams) *cobra.Command {
@@ -244,7 +245,7 @@ func showNotifications(b *command.Page, p *policy.Policy) {
 	}
 	add("all others", p.Notifications.Default)
 	b.Grid(rows...)
-	for _, kind := range recoup.NoticeKinds() {
+	for _, kind := range wire.NoticeKinds() {
 		if every := p.Notifications.Digests[kind]; every > 0 {
 			b.Text(fmt.Sprintf("%s notifies in digests, every %s.", kind, policy.FormatDuration(every)))
 		}

@@ -5,6 +5,7 @@ import (
 
 	"github.com/recoup-dev/recoup"
 	"github.com/recoup-dev/recoup/server/internal/policy"
+	"github.com/recoup-dev/recoup/server/internal/wire"
 )
 
 // What `recoup policy --json` prints. Scripts rely on these names; durations
@@ -33,7 +34,7 @@ type tableView struct {
 	Allowed        []recoup.Action                   `json:"allowed"`
 	Archive        string                            `json:"archive,omitempty"`
 	Retention      string                            `json:"retention,omitempty"`
-	Source         *recoup.SourceRules               `json:"source,omitempty"`
+	Source         *wire.SourceRules                 `json:"source,omitempty"`
 	Owners         []string                          `json:"owners"` // by tier, the system first
 	BySeverity     map[recoup.Severity]effectiveView `json:"by_severity"`
 }
@@ -71,13 +72,13 @@ type rungView struct {
 }
 
 type alertView struct {
-	Name     string               `json:"name"`
-	When     string               `json:"when"`
-	Per      policy.Scope         `json:"per"`
-	Hub      string               `json:"hub,omitempty"`
-	Severity recoup.AlertSeverity `json:"severity"`
-	Action   recoup.AlertAction   `json:"action"`
-	Repeat   string               `json:"repeat"`
+	Name     string             `json:"name"`
+	When     string             `json:"when"`
+	Per      policy.Scope       `json:"per"`
+	Hub      string             `json:"hub,omitempty"`
+	Severity wire.AlertSeverity `json:"severity"`
+	Action   wire.AlertAction   `json:"action"`
+	Repeat   string             `json:"repeat"`
 }
 
 type providerView struct {
@@ -87,15 +88,15 @@ type providerView struct {
 }
 
 type notificationView struct {
-	Default []routeView                  `json:"default"`
-	Teams   map[string][]routeView       `json:"teams"`
-	Digests map[recoup.NoticeKind]string `json:"digests"`
+	Default []routeView                `json:"default"`
+	Teams   map[string][]routeView     `json:"teams"`
+	Digests map[wire.NoticeKind]string `json:"digests"`
 }
 
 type routeView struct {
-	Channel string              `json:"channel"`
-	From    policy.Urgency      `json:"from"`
-	Kinds   []recoup.NoticeKind `json:"kinds,omitempty"` // none: all
+	Channel string            `json:"channel"`
+	From    policy.Urgency    `json:"from"`
+	Kinds   []wire.NoticeKind `json:"kinds,omitempty"` // none: all
 }
 
 func viewPolicy(p *policy.Policy) policyView {
@@ -123,7 +124,7 @@ func viewPolicy(p *policy.Policy) policyView {
 }
 
 func viewNotifications(n *policy.Notifications) notificationView {
-	v := notificationView{viewRoutes(n.Default), map[string][]routeView{}, map[recoup.NoticeKind]string{}}
+	v := notificationView{viewRoutes(n.Default), map[string][]routeView{}, map[wire.NoticeKind]string{}}
 	for _, t := range n.Teams {
 		v.Teams[t.Team] = viewRoutes(t.Routes)
 	}

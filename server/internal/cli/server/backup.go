@@ -8,9 +8,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/recoup-dev/recoup"
 	"github.com/recoup-dev/recoup/server/internal/app"
 	"github.com/recoup-dev/recoup/server/internal/cli/command"
+	"github.com/recoup-dev/recoup/server/internal/wire"
 )
 
 // copied is what a backup or a restore has written.
@@ -18,7 +18,7 @@ type copied struct {
 	File  string `json:"file"`
 	Bytes int64  `json:"bytes"`
 
-	Findings []recoup.Finding `json:"findings,omitempty"` // about the guards of a restored database
+	Findings []wire.Finding `json:"findings,omitempty"` // about the guards of a restored database
 }
 
 func backup(streams command.Streams) *cobra.Command {

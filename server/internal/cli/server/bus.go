@@ -8,9 +8,10 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/recoup-dev/recoup"
 	"github.com/recoup-dev/recoup/client"
+	"github.com/recoup-dev/recoup/server/internal/admin"
 	"github.com/recoup-dev/recoup/server/internal/cli/command"
+	"github.com/recoup-dev/recoup/server/internal/wire"
 )
 
 func busCommand(streams command.Streams) *cobra.Command {
@@ -39,10 +40,12 @@ func busStatus(streams command.Streams) *cobra.Command {
 		Example: `  recoup bus status
   recoup bus status --json`,
 		Args: command.NoArgs,
-	}, func(ctx context.Context, s *command.Session, _ []string) (recoup.Bus, error) { return s.Bus(ctx) }, describeBus)
+	}, func(ctx context.Context, s *command.Session, _ []string) (wire.Bus, error) {
+		return admin.New(s.Client).Bus.Status(ctx)
+	}, describeBus)
 }
 
-func describeBus(s *command.Session, p *command.Page, b *recoup.Bus) {
+func describeBus(s *command.Session, p *command.Page, b *wire.Bus) {
 	if !b.Enabled {
 		p.Text("The node has no bus: events go to the database directly. 'recoup serve --bus nats://…' gives it one.")
 		return
@@ -76,7 +79,7 @@ func describeBus(s *command.Session, p *command.Page, b *recoup.Bus) {
 	}
 }
 
-func replicas(b *recoup.BusStream) string {
+func replicas(b *wire.BusStream) string {
 	text := strconv.Itoa(b.Replicas)
 	if b.Leader != "" {
 		text += ", led by " + command.Printable(b.Leader)
@@ -93,14 +96,14 @@ func replicas(b *recoup.BusStream) string {
 }
 
 func quarantineList(streams command.Streams) *cobra.Command {
-	return command.List[recoup.QuarantinedBatch]{
+	return command.List[wire.QuarantinedBatch]{
 		Noun: "batch", Key: "batches", Empty: "No batch is in quarantine.",
 		Columns: []command.Column{{Name: "NUMBER"}, {Name: "EVENTS"}, {Name: "SINCE"}, {Name: "REASON", Wrap: true}, {Name: "SEQUENCE", Drop: 1}, {Name: "BATCH", Drop: 2}},
-		Fetch: func(ctx context.Context, s *command.Session, p client.Page) ([]recoup.QuarantinedBatch, string, error) {
-			page, err := s.Quarantine(ctx, p.Cursor)
+		Fetch: func(ctx context.Context, s *command.Session, p client.Page) ([]wire.QuarantinedBatch, string, error) {
+			page, err := admin.New(s.Client).Bus.Quarantine(ctx, p.Cursor)
 			return page.Batches, page.Next, err
 		},
-		Row: func(_ *command.Session, q *recoup.QuarantinedBatch) command.Cells {
+		Row: func(_ *command.Session, q *wire.QuarantinedBatch) command.Cells {
 			events := strconv.Itoa(q.Events)
 			if !q.Readable {
 				events = "unreadable"
@@ -116,15 +119,15 @@ func quarantineList(streams command.Streams) *cobra.Command {
 }
 
 func quarantineRetry(streams command.Streams) *cobra.Command {
-	var act client.QuarantineAct
-	return command.Act[client.QuarantineDone]{
+	var act wire.QuarantineAct
+	return command.Act[wire.QuarantineDone]{
 		Reason: &act.Reason,
 		Check:  func(_ *command.Session, args []string) (err error) { act.Numbers, err = batchNumbers(args); return err },
-		Call: func(ctx context.Context, s *command.Session, _ []string) (client.QuarantineDone, error) {
-			return s.RetryQuarantined(ctx, act)
+		Call: func(ctx context.Context, s *command.Session, _ []string) (wire.QuarantineDone, error) {
+			return admin.New(s.Client).Bus.RetryQuarantined(ctx, act)
 		},
 		Say:    sayQuarantine(&act, "written"),
-		Failed: func(done client.QuarantineDone) bool { return len(done.Batches) < len(act.Numbers) },
+		Failed: func(done wire.QuarantineDone) bool { return len(done.Batches) < len(act.Numbers) },
 	}.Command(streams, &cobra.Command{
 		Use:     "retry NUMBER…",
 		Short:   "Write batches in quarantine to the ledger",
@@ -134,18 +137,18 @@ func quarantineRetry(streams command.Streams) *cobra.Command {
 }
 
 func quarantineDrop(streams command.Streams) *cobra.Command {
-	var act client.QuarantineAct
-	return command.Act[client.QuarantineDone]{
+	var act wire.QuarantineAct
+	return command.Act[wire.QuarantineDone]{
 		Reason: &act.Reason, Need: true,
 		Check: func(_ *command.Session, args []string) (err error) { act.Numbers, err = batchNumbers(args); return err },
 		Ask: func(args []string) (question, answer string) {
 			return "Delete " + command.Count(len(args), "batch") + " and their events for good?", strconv.Itoa(len(args))
 		},
-		Call: func(ctx context.Context, s *command.Session, _ []string) (client.QuarantineDone, error) {
-			return s.DropQuarantined(ctx, act)
+		Call: func(ctx context.Context, s *command.Session, _ []string) (wire.QuarantineDone, error) {
+			return admin.New(s.Client).Bus.DropQuarantined(ctx, act)
 		},
 		Say:    sayQuarantine(&act, "dropped"),
-		Failed: func(done client.QuarantineDone) bool { return len(done.Batches) < len(act.Numbers) },
+		Failed: func(done wire.QuarantineDone) bool { return len(done.Batches) < len(act.Numbers) },
 	}.Command(streams, &cobra.Command{
 		Use:     "drop NUMBER…",
 		Short:   "Delete batches in quarantine, and their events",
@@ -155,13 +158,13 @@ func quarantineDrop(streams command.Streams) *cobra.Command {
 }
 
 // sayQuarantine says what was done to batches, and which are not there.
-func sayQuarantine(act *client.QuarantineAct, past string) func(*command.Session, client.QuarantineDone) {
-	return func(s *command.Session, done client.QuarantineDone) {
+func sayQuarantine(act *wire.QuarantineAct, past string) func(*command.Session, wire.QuarantineDone) {
+	return func(s *command.Session, done wire.QuarantineDone) {
 		for _, q := range done.Batches {
 			s.Sayf("batch %d %s: %s", q.Number, past, command.Count(q.Events, "event"))
 		}
 		for _, n := range act.Numbers {
-			if !slices.ContainsFunc(done.Batches, func(q recoup.QuarantinedBatch) bool { return q.Number == int64(n) }) {
+			if !slices.ContainsFunc(done.Batches, func(q wire.QuarantinedBatch) bool { return q.Number == int64(n) }) {
 				s.Notef("batch %d is not in quarantine; 'recoup bus quarantine list' shows those that are", n)
 			}
 		}

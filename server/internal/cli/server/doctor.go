@@ -9,10 +9,11 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/recoup-dev/recoup"
+	"github.com/recoup-dev/recoup/server/internal/admin"
 	"github.com/recoup-dev/recoup/server/internal/app"
 	"github.com/recoup-dev/recoup/server/internal/cli/command"
 	"github.com/recoup-dev/recoup/server/internal/config"
+	"github.com/recoup-dev/recoup/server/internal/wire"
 )
 
 // examination is how a doctor is asked: what it may do, and where.
@@ -73,7 +74,7 @@ func (e *examination) there(cmd *cobra.Command, args []string, s *command.Sessio
 		return err
 	}
 	defer c.Close()
-	found, err := c.Doctor(cmd.Context())
+	found, err := admin.New(c).System.Doctor(cmd.Context())
 	if err != nil {
 		return e.flags.Explain(cmd, args, err)
 	}
@@ -105,7 +106,7 @@ func (e *examination) here(ctx context.Context, s *command.Session) error {
 }
 
 // confirm asks before something is changed, if there is something to change.
-func (e *examination) confirm(s *command.Session, found recoup.Diagnosis) error {
+func (e *examination) confirm(s *command.Session, found wire.Diagnosis) error {
 	var safe []string
 	for i := range found.Findings {
 		if found.Findings[i].Safe {
@@ -122,24 +123,24 @@ func (e *examination) confirm(s *command.Session, found recoup.Diagnosis) error 
 }
 
 // fix fixes what is safe, and looks again: what is left is reported.
-func fix(ctx context.Context, s *command.Session, d *app.Doctor, o app.Options) (recoup.Diagnosis, error) {
+func fix(ctx context.Context, s *command.Session, d *app.Doctor, o app.Options) (wire.Diagnosis, error) {
 	fixed, err := d.Fix(ctx)
 	for i := range fixed {
 		s.Notef("fixed: %s", command.Printable(fixed[i].Subject))
 	}
 	if err != nil {
-		return recoup.Diagnosis{}, err
+		return wire.Diagnosis{}, err
 	}
 	again, err := app.OpenDoctor(ctx, o)
 	if err != nil {
-		return recoup.Diagnosis{}, err
+		return wire.Diagnosis{}, err
 	}
 	left, err := again.Examine(ctx)
 	return left, errors.Join(err, again.Close())
 }
 
 // report prints findings, and ends with status 1 if one is worse than a note.
-func report(s *command.Session, found recoup.Diagnosis) error {
+func report(s *command.Session, found wire.Diagnosis) error {
 	if s.Machine() {
 		if err := s.Print(found); err != nil {
 			return err
@@ -154,7 +155,7 @@ func report(s *command.Session, found recoup.Diagnosis) error {
 }
 
 // written are findings for people. Commands are not wrapped: they are there to be pasted.
-func written(s *command.Session, found recoup.Diagnosis) string {
+func written(s *command.Session, found wire.Diagnosis) string {
 	p := command.Page{Width: cmp.Or(s.Width, command.HelpWidth)}
 	for i := range found.Findings {
 		f := &found.Findings[i]
@@ -176,11 +177,11 @@ func written(s *command.Session, found recoup.Diagnosis) string {
 }
 
 // summary is the last line.
-func summary(found recoup.Diagnosis) string {
+func summary(found wire.Diagnosis) string {
 	if len(found.Findings) == 0 {
 		return fmt.Sprintf("%s: nothing found.", command.Count(found.Checks, "check"))
 	}
-	worst, safe := map[recoup.FindingSeverity]int{}, 0
+	worst, safe := map[wire.FindingSeverity]int{}, 0
 	for i := range found.Findings {
 		worst[found.Findings[i].Severity]++
 		if found.Findings[i].Safe {
@@ -188,7 +189,7 @@ func summary(found recoup.Diagnosis) string {
 		}
 	}
 	var parts []string
-	for _, severity := range recoup.FindingSeverities() {
+	for _, severity := range wire.FindingSeverities() {
 		if n := worst[severity]; n > 0 {
 			parts = append(parts, fmt.Sprintf("%d %s", n, severity))
 		}

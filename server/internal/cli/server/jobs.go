@@ -6,9 +6,10 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/recoup-dev/recoup"
 	"github.com/recoup-dev/recoup/client"
+	"github.com/recoup-dev/recoup/server/internal/admin"
 	"github.com/recoup-dev/recoup/server/internal/cli/command"
+	"github.com/recoup-dev/recoup/server/internal/wire"
 )
 
 func jobs(streams command.Streams) *cobra.Command {
@@ -24,25 +25,25 @@ takes over within seconds.`,
 }
 
 func jobsList(streams command.Streams) *cobra.Command {
-	var whole client.Jobs
-	return command.List[recoup.Job]{
+	var whole wire.Jobs
+	return command.List[wire.Job]{
 		Noun: "job", Whole: true,
 		Columns: []command.Column{
 			{Name: "JOB"}, {Name: "EVERY", Drop: 2}, {Name: "LAST RUN"}, {Name: "BEHIND", Drop: 1}, {Name: "ROWS", Drop: 4}, {Name: "RUNS", Drop: 5},
 			{Name: "FAILED", Drop: 3}, {Name: "STATUS", Wrap: true, State: true},
 		},
-		Fetch: func(ctx context.Context, s *command.Session, _ client.Page) (_ []recoup.Job, _ string, err error) {
-			whole, err = s.Jobs(ctx)
+		Fetch: func(ctx context.Context, s *command.Session, _ client.Page) (_ []wire.Job, _ string, err error) {
+			whole, err = admin.New(s.Client).Jobs.List(ctx)
 			return whole.Jobs, "", err
 		},
-		JSON: func(list []recoup.Job) any {
+		JSON: func(list []wire.Job) any {
 			whole.Jobs = list
 			return whole
 		},
-		Row: func(_ *command.Session, j *recoup.Job) command.Cells {
+		Row: func(_ *command.Session, j *wire.Job) command.Cells {
 			return command.Cells{j.Name, command.Seconds(j.Every), command.At(j.FinishedAt).Or("never"), command.Seconds(j.Lag), j.Rows, j.Runs, j.Failures, status(j)}
 		},
-		After: func(s *command.Session, _ []recoup.Job) {
+		After: func(s *command.Session, _ []wire.Job) {
 			if whole.Leader == "" {
 				s.Notef("No node is the leader at the moment, so no job runs.")
 			}
@@ -55,7 +56,7 @@ func jobsList(streams command.Streams) *cobra.Command {
 	})
 }
 
-func status(j *recoup.Job) string {
+func status(j *wire.Job) string {
 	switch {
 	case j.Error != "":
 		return "fails: " + j.Error
@@ -66,7 +67,7 @@ func status(j *recoup.Job) string {
 }
 
 func jobsRun(streams command.Streams) *cobra.Command {
-	var ask client.JobRun
+	var ask wire.JobRun
 	cmd := &cobra.Command{
 		Use:   "run NAME",
 		Short: "Run a job now, until nothing is left to do",
@@ -77,12 +78,12 @@ runs. With --dry-run it counts what there is to do, and changes nothing.`,
 		Args: command.ExactArgs("NAME"),
 	}
 	cmd.Flags().BoolVar(&ask.DryRun, "dry-run", false, "count what it would change, and change nothing")
-	return command.Act[recoup.JobRan]{
+	return command.Act[wire.JobRan]{
 		On: command.Slow(time.Minute), Reason: &ask.Reason,
-		Call: func(ctx context.Context, s *command.Session, args []string) (recoup.JobRan, error) {
+		Call: func(ctx context.Context, s *command.Session, args []string) (wire.JobRan, error) {
 			return runJob(ctx, s, args[0], ask)
 		},
-		Say: func(s *command.Session, ran recoup.JobRan) {
+		Say: func(s *command.Session, ran wire.JobRan) {
 			name, rows := command.Printable(ran.Name), command.Count(ran.Rows, "row")
 			switch {
 			case !ran.DryRun:
@@ -100,11 +101,11 @@ runs. With --dry-run it counts what there is to do, and changes nothing.`,
 
 // runJob asks again until nothing is left, and shows how far it has come. What
 // there is to do is counted first, as far as it can be.
-func runJob(ctx context.Context, s *command.Session, name string, ask client.JobRun) (recoup.JobRan, error) {
+func runJob(ctx context.Context, s *command.Session, name string, ask wire.JobRun) (wire.JobRan, error) {
 	if ask.DryRun {
-		return s.RunJob(ctx, name, ask)
+		return admin.New(s.Client).Jobs.Run(ctx, name, ask)
 	}
-	would, err := s.RunJob(ctx, name, client.JobRun{DryRun: true})
+	would, err := admin.New(s.Client).Jobs.Run(ctx, name, wire.JobRun{DryRun: true})
 	if err != nil {
 		return would, err
 	}
@@ -114,9 +115,9 @@ func runJob(ctx context.Context, s *command.Session, name string, ask client.Job
 	}
 	advance, end := s.ShowProgress(name)
 	defer end()
-	done := recoup.JobRan{Name: name, More: true}
+	done := wire.JobRan{Name: name, More: true}
 	for done.More {
-		ran, err := s.RunJob(ctx, name, ask)
+		ran, err := admin.New(s.Client).Jobs.Run(ctx, name, ask)
 		if err != nil {
 			return done, err
 		}

@@ -7,17 +7,16 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/recoup-dev/recoup"
-	"github.com/recoup-dev/recoup/client"
 	"github.com/recoup-dev/recoup/server/internal/cli/clitest"
 	"github.com/recoup-dev/recoup/server/internal/cli/command"
+	"github.com/recoup-dev/recoup/server/internal/wire"
 )
 
 // The jobs are listed as they go, and run until nothing is left to do.
 func TestJobs(t *testing.T) {
 	t.Parallel()
 	n := clitest.Start(t, false)
-	var listed client.Jobs
+	var listed wire.Jobs
 	clitest.Parse(t, n.Must("jobs", "list", "--json"), &listed)
 	table := n.Must("jobs", "list")
 	if len(listed.Jobs) == 0 || strings.Count(table, "\n") != len(listed.Jobs)+1 {
@@ -46,18 +45,18 @@ func TestJobs(t *testing.T) {
 // A server does a few seconds' worth of a job at a time; the command asks again.
 func TestJobsRunAgain(t *testing.T) {
 	t.Parallel()
-	var asked []client.JobRun
+	var asked []wire.JobRun
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		var ask client.JobRun
+		var ask wire.JobRun
 		_ = json.NewDecoder(r.Body).Decode(&ask)
 		asked = append(asked, ask)
-		ran := recoup.JobRan{Name: "ttl", DryRun: ask.DryRun, Rows: 1000, More: len(asked) < 4}
+		ran := wire.JobRan{Name: "ttl", DryRun: ask.DryRun, Rows: 1000, More: len(asked) < 4}
 		_ = json.NewEncoder(w).Encode(ran)
 	}))
 	defer server.Close()
 	n := clitest.At(t, server.URL)
 	r := n.As(command.Streams{Terminal: true}, n.Key, "jobs", "run", "ttl", "--reason", "make room")
-	if r.Status != command.ExitDone || r.Out != "ttl: 3000 rows changed\n" || len(asked) != 4 || !asked[0].DryRun || asked[3] != (client.JobRun{Reason: "make room"}) {
+	if r.Status != command.ExitDone || r.Out != "ttl: 3000 rows changed\n" || len(asked) != 4 || !asked[0].DryRun || asked[3] != (wire.JobRun{Reason: "make room"}) {
 		t.Errorf("ends with %d: %q %q after %+v", r.Status, r.Out, r.Err, asked)
 	}
 }

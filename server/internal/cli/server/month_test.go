@@ -8,12 +8,14 @@ import (
 
 	"github.com/recoup-dev/recoup"
 	"github.com/recoup-dev/recoup/client"
+	"github.com/recoup-dev/recoup/server/internal/admin"
 	"github.com/recoup-dev/recoup/server/internal/app"
 	"github.com/recoup-dev/recoup/server/internal/cli/clitest"
 	"github.com/recoup-dev/recoup/server/internal/demo"
 	"github.com/recoup-dev/recoup/server/internal/notify"
 	"github.com/recoup-dev/recoup/server/internal/test/live"
 	"github.com/recoup-dev/recoup/server/internal/test/node"
+	"github.com/recoup-dev/recoup/server/internal/wire"
 )
 
 // A demo has a month behind it: alerts that fire and that are over, errors in every
@@ -31,21 +33,21 @@ func TestDemoMonth(t *testing.T) {
 		t.Errorf("%d days were played, and it is %s", days, clock.Now())
 	}
 	c, whole := n.Client(), client.Page{Limit: 1000}
-	alerts, err := c.Alerts(t.Context(), client.AlertFilter{}, whole)
+	alerts, err := admin.New(c).Alerts.List(t.Context(), wire.AlertFilter{}, whole)
 	if err != nil {
 		t.Fatal(err)
 	}
-	states := map[recoup.AlertState]int{}
+	states := map[wire.AlertState]int{}
 	for _, a := range alerts.Alerts {
 		states[a.State]++
 		if a.Rule == "nobody-claims" {
 			t.Error("nobody claimed while the month was played")
 		}
 	}
-	if states[recoup.AlertFiring] == 0 || states[recoup.AlertResolved] < 2 {
+	if states[wire.AlertFiring] == 0 || states[wire.AlertResolved] < 2 {
 		t.Errorf("the alerts are %v", states)
 	}
-	counts, err := c.Counts(t.Context())
+	counts, err := c.Errors.Counts(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -58,11 +60,11 @@ func TestDemoMonth(t *testing.T) {
 			t.Errorf("no error is %s: %v", state, open)
 		}
 	}
-	parked, err := c.Parked(t.Context(), client.ParkedFilter{}, whole)
+	parked, err := c.Errors.Parked(t.Context(), recoup.ParkedFilter{}, whole)
 	if err != nil || tuesday.Sub(parked.Errors[0].ParkedAt) < 14*24*time.Hour || tuesday.Sub(parked.Errors[len(parked.Errors)-1].ParkedAt) > time.Hour {
 		t.Errorf("what is parked is not between minutes and weeks old: %v", err)
 	}
-	archived, err := c.Archived(t.Context(), "outreach.dol_errors", whole)
+	archived, err := c.Errors.Archived(t.Context(), "outreach.dol_errors", whole)
 	if err != nil || len(archived.Errors) < 20 {
 		t.Errorf("%d errors are in the archive: %v", len(archived.Errors), err)
 	}

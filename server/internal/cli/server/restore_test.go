@@ -7,9 +7,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/recoup-dev/recoup"
 	"github.com/recoup-dev/recoup/server/internal/cli/clitest"
 	"github.com/recoup-dev/recoup/server/internal/cli/command"
+	"github.com/recoup-dev/recoup/server/internal/wire"
 )
 
 // planted changes a database by plain SQL.
@@ -60,7 +60,7 @@ func TestRestoreReportsTriggers(t *testing.T) {
 	if r.Status != command.ExitRefused || !strings.Contains(r.Out, "WARNING: trigger schema_version (triggers)") || !strings.Contains(r.Out, `drop trigger "schema_version"`) {
 		t.Errorf("a planted trigger: status %d: %s%s", r.Status, r.Out, r.Err)
 	}
-	var got struct{ Findings []recoup.Finding }
+	var got struct{ Findings []wire.Finding }
 	r = n.Direct("restore", backup, "--yes", "--json")
 	if clitest.Parse(t, r.Out, &got); r.Status != command.ExitRefused || len(got.Findings) != 1 {
 		t.Errorf("a planted trigger as JSON: status %d: %s%s", r.Status, r.Out, r.Err)

@@ -12,11 +12,13 @@ import (
 
 	"github.com/recoup-dev/recoup"
 	"github.com/recoup-dev/recoup/client"
+	"github.com/recoup-dev/recoup/server/internal/admin"
 	"github.com/recoup-dev/recoup/server/internal/cli/command"
+	"github.com/recoup-dev/recoup/server/internal/wire"
 )
 
 func audit(streams command.Streams) *cobra.Command {
-	var f recoup.AuditFilter
+	var f wire.AuditFilter
 	var from, to string
 	cmd := &cobra.Command{
 		Use:   "audit",
@@ -31,7 +33,7 @@ read payloads, or acted on many errors at once. What happened to one error is in
 	cmd.Flags().StringVar(&f.Target, "target", "", "only acts on this `TARGET`")
 	cmd.Flags().StringVar(&from, "from", "", "only from this `TIME` on: an age such as 48h, a day or a time")
 	cmd.Flags().StringVar(&to, "to", "", "only before this `TIME`")
-	return command.List[recoup.AuditEntry]{
+	return command.List[wire.AuditEntry]{
 		Noun: "act", Key: "entries",
 		Columns: []command.Column{
 			{Name: "TIME (UTC)"}, {Name: "ACTOR"}, {Name: "ACT"}, {Name: "TARGET", Drop: 2, Wrap: true},
@@ -41,11 +43,11 @@ read payloads, or acted on many errors at once. What happened to one error is in
 			f.From, f.To, err = command.Span(s.Clock(), "from", from, "to", to)
 			return err
 		},
-		Fetch: func(ctx context.Context, s *command.Session, p client.Page) ([]recoup.AuditEntry, string, error) {
-			page, err := s.Audit(ctx, f, p)
+		Fetch: func(ctx context.Context, s *command.Session, p client.Page) ([]wire.AuditEntry, string, error) {
+			page, err := admin.New(s.Client).Audit.List(ctx, f, p)
 			return page.Entries, page.Next, err
 		},
-		Row: func(_ *command.Session, e *recoup.AuditEntry) command.Cells {
+		Row: func(_ *command.Session, e *wire.AuditEntry) command.Cells {
 			return command.Cells{command.Exactly(e.At), e.Actor, e.Act, e.Target, details(e.Details), e.Reason}
 		},
 	}.Command(streams, cmd)

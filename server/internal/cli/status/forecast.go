@@ -7,15 +7,16 @@ import (
 	"strings"
 	"time"
 
-	"github.com/recoup-dev/recoup/client"
+	"github.com/recoup-dev/recoup/server/internal/admin"
 	"github.com/recoup-dev/recoup/server/internal/cli/command"
 	"github.com/recoup-dev/recoup/server/internal/cli/stream"
+	"github.com/recoup-dev/recoup/server/internal/wire"
 )
 
 // forecast asks once for what several lines need.
-func (r *report) forecast(ctx context.Context, s *command.Session) (*client.Forecast, error) {
+func (r *report) forecast(ctx context.Context, s *command.Session) (*wire.Forecast, error) {
 	if r.outlook == nil {
-		f, err := s.Forecast(ctx)
+		f, err := admin.New(s.Client).System.Forecast(ctx)
 		if err != nil {
 			return nil, err
 		}
@@ -32,14 +33,14 @@ func pace(ctx context.Context, s *command.Session, r *report) (line, error) {
 	if err != nil {
 		return l, err
 	}
-	waiting := slices.DeleteFunc(slices.Clone(f.Queues), func(q client.QueueForecast) bool { return q.Waiting == 0 && q.Due == 0 })
-	grows := slices.DeleteFunc(slices.Clone(waiting), func(q client.QueueForecast) bool { return q.Verdict != "will_not_drain" })
+	waiting := slices.DeleteFunc(slices.Clone(f.Queues), func(q wire.QueueForecast) bool { return q.Waiting == 0 && q.Due == 0 })
+	grows := slices.DeleteFunc(slices.Clone(waiting), func(q wire.QueueForecast) bool { return q.Verdict != "will_not_drain" })
 	switch {
 	case len(waiting) == 0:
 	case len(grows) > 0:
 		l.State = fmt.Sprintf("%d will not drain", len(grows))
-		l.Needs = slices.ContainsFunc(grows, func(q client.QueueForecast) bool { return q.Due > 0 })
-		l.Detail = some(grows, func(q *client.QueueForecast) string {
+		l.Needs = slices.ContainsFunc(grows, func(q wire.QueueForecast) bool { return q.Due > 0 })
+		l.Detail = some(grows, func(q *wire.QueueForecast) string {
 			return fmt.Sprintf("%s: %d wait, %.1f come and %.1f leave a minute", q.Name(), q.Waiting, q.NewPerMinute, q.DonePerMinute)
 		})
 	default:
@@ -49,9 +50,9 @@ func pace(ctx context.Context, s *command.Session, r *report) (line, error) {
 }
 
 // outlook is when the last of queues is empty that do not grow.
-func outlook(now time.Time, waiting []client.QueueForecast) (state, detail string) {
+func outlook(now time.Time, waiting []wire.QueueForecast) (state, detail string) {
 	var last time.Time
-	var unsure []client.QueueForecast
+	var unsure []wire.QueueForecast
 	for i := range waiting {
 		if q := &waiting[i]; q.EmptyBy.After(last) {
 			last = q.EmptyBy
@@ -60,13 +61,13 @@ func outlook(now time.Time, waiting []client.QueueForecast) (state, detail strin
 		}
 	}
 	if len(unsure) > 0 {
-		return fmt.Sprintf("%d waiting", len(waiting)), "too soon to tell: " + some(unsure, func(q *client.QueueForecast) string { return fmt.Sprintf("%s with %d", q.Name(), q.Waiting) })
+		return fmt.Sprintf("%d waiting", len(waiting)), "too soon to tell: " + some(unsure, func(q *wire.QueueForecast) string { return fmt.Sprintf("%s with %d", q.Name(), q.Waiting) })
 	}
-	return "clear in " + stream.Age(last.Sub(now)), some(waiting, func(q *client.QueueForecast) string { return fmt.Sprintf("%s with %d", q.Name(), q.Waiting) })
+	return "clear in " + stream.Age(last.Sub(now)), some(waiting, func(q *wire.QueueForecast) string { return fmt.Sprintf("%s with %d", q.Name(), q.Waiting) })
 }
 
 // overdue is how many reviews are overdue in all park queues, and since when the first is.
-func overdue(f *client.Forecast) (n int64, since time.Time) {
+func overdue(f *wire.Forecast) (n int64, since time.Time) {
 	for i := range f.Park {
 		p := &f.Park[i]
 		if n += p.Overdue; p.Overdue > 0 && (since.IsZero() || p.OverdueSince.Before(since)) {
@@ -83,7 +84,7 @@ func deadlines(ctx context.Context, s *command.Session, r *report) (line, error)
 	if err != nil {
 		return l, err
 	}
-	var missed, unknown []client.ParkForecast
+	var missed, unknown []wire.ParkForecast
 	certain := false
 	for i := range f.Park {
 		p := &f.Park[i]
@@ -102,10 +103,10 @@ func deadlines(ctx context.Context, s *command.Session, r *report) (line, error)
 		if l.State, l.Needs = "may be missed", certain; certain {
 			l.State = "will be missed"
 		}
-		l.Detail = some(missed, func(p *client.ParkForecast) string { return p.Table + ": " + missing(f.At, p) })
+		l.Detail = some(missed, func(p *wire.ParkForecast) string { return p.Table + ": " + missing(f.At, p) })
 	case len(unknown) > 0:
 		l.State = "too little data"
-		l.Detail = some(unknown, func(p *client.ParkForecast) string {
+		l.Detail = some(unknown, func(p *wire.ParkForecast) string {
 			return fmt.Sprintf("%s: %s and %d expiring ahead", p.Table, command.Count(int(p.Reviews.Of), "review"), p.Expiries.Of)
 		})
 	}
@@ -113,7 +114,7 @@ func deadlines(ctx context.Context, s *command.Session, r *report) (line, error)
 }
 
 // missing says of a park queue what is missed.
-func missing(now time.Time, p *client.ParkForecast) string {
+func missing(now time.Time, p *wire.ParkForecast) string {
 	var parts []string
 	if d := &p.Reviews; d.Most > 0 {
 		parts = append(parts, fmt.Sprintf("%s of %s not in time, the first due in %s", span(d), command.Count(int(d.Of), "review"), stream.Age(d.First.Sub(now))))
@@ -125,7 +126,7 @@ func missing(now time.Time, p *client.ParkForecast) string {
 }
 
 // span is a range of numbers.
-func span(d *client.DeadlineForecast) string {
+func span(d *wire.DeadlineForecast) string {
 	switch {
 	case d.Fewest == d.Most:
 		return fmt.Sprint(d.Most)

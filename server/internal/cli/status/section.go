@@ -9,8 +9,10 @@ import (
 
 	"github.com/recoup-dev/recoup"
 	"github.com/recoup-dev/recoup/client"
+	"github.com/recoup-dev/recoup/server/internal/admin"
 	"github.com/recoup-dev/recoup/server/internal/cli/command"
 	"github.com/recoup-dev/recoup/server/internal/cli/stream"
+	"github.com/recoup-dev/recoup/server/internal/wire"
 )
 
 // whole is a page as large as the server gives.
@@ -18,14 +20,14 @@ var whole = client.Page{Limit: command.MaxRows}
 
 func alerts(ctx context.Context, s *command.Session, _ *report) (line, error) {
 	l := line{What: "alerts", State: "none firing", Way: "recoup alerts list"}
-	page, err := s.Alerts(ctx, client.AlertFilter{State: recoup.AlertFiring}, whole)
-	loud := slices.DeleteFunc(page.Alerts, func(a recoup.Alert) bool { return a.Silenced })
+	page, err := admin.New(s.Client).Alerts.List(ctx, wire.AlertFilter{State: wire.AlertFiring}, whole)
+	loud := slices.DeleteFunc(page.Alerts, func(a wire.Alert) bool { return a.Silenced })
 	if silenced := len(page.Alerts) - len(loud); len(loud) == 0 && silenced > 0 {
 		l.State = fmt.Sprintf("%d firing, silenced", silenced)
 	}
 	if len(loud) > 0 {
 		l.State, l.Needs = fmt.Sprintf("%d firing", len(loud)), true
-		l.Detail = some(loud, func(a *recoup.Alert) string {
+		l.Detail = some(loud, func(a *wire.Alert) string {
 			if a.Scope == "" {
 				return fmt.Sprintf("%s for %s", a.Rule, s.Ago(a.FiredAt))
 			}
@@ -37,7 +39,7 @@ func alerts(ctx context.Context, s *command.Session, _ *report) (line, error) {
 
 func parked(ctx context.Context, s *command.Session, r *report) (line, error) {
 	l := line{What: "park queue", State: "empty", Way: "recoup errors list --parked"}
-	counts, err := s.Counts(ctx)
+	counts, err := s.Errors.Counts(ctx)
 	if err != nil {
 		return l, err
 	}
@@ -67,7 +69,7 @@ func parked(ctx context.Context, s *command.Session, r *report) (line, error) {
 
 func deadLetters(ctx context.Context, s *command.Session, _ *report) (line, error) {
 	l := line{What: "dead letters", State: "none open", Way: "recoup dead-letters groups"}
-	page, err := s.DeadLetterGroups(ctx, client.DeadLetterGroupFilter{}, whole)
+	page, err := s.DeadLetterGroups.List(ctx, client.DeadLetterGroupFilter{}, whole)
 	open := slices.DeleteFunc(page.Groups, func(g recoup.DeadLetterGroup) bool { return g.Open == 0 })
 	if len(open) == 0 {
 		return l, err
@@ -87,7 +89,7 @@ func replays(ctx context.Context, s *command.Session, _ *report) (line, error) {
 	l := line{What: "replays", State: "none under way", Way: "recoup replays list"}
 	var under, paused []recoup.Replay
 	for _, state := range []recoup.ReplayState{recoup.ReplayCollecting, recoup.ReplayRunning, recoup.ReplayPaused} {
-		page, err := s.Replays(ctx, string(state), whole)
+		page, err := s.Replays.List(ctx, string(state), whole)
 		if err != nil {
 			return l, err
 		}
@@ -114,7 +116,7 @@ func operations(ctx context.Context, s *command.Session, _ *report) (line, error
 	l := line{What: "operations", State: "none under way", Way: "recoup operations list"}
 	var under, paused []recoup.Operation
 	for _, state := range []recoup.OperationState{recoup.OperationRunning, recoup.OperationPaused} {
-		page, err := s.Operations(ctx, string(state), whole)
+		page, err := s.Operations.List(ctx, string(state), whole)
 		if err != nil {
 			return l, err
 		}
@@ -135,18 +137,18 @@ func operations(ctx context.Context, s *command.Session, _ *report) (line, error
 
 func jobs(ctx context.Context, s *command.Session, r *report) (line, error) {
 	l := line{What: "jobs", State: "on time", Way: "recoup jobs list"}
-	found, err := s.Jobs(ctx)
+	found, err := admin.New(s.Client).Jobs.List(ctx)
 	if err == nil {
 		r.Leader = cmp.Or(found.Leader, "none")
 	}
-	late := slices.DeleteFunc(found.Jobs, func(j recoup.Job) bool { return !j.Late && j.Error == "" })
+	late := slices.DeleteFunc(found.Jobs, func(j wire.Job) bool { return !j.Late && j.Error == "" })
 	switch {
 	case err != nil:
 	case found.Leader == "":
 		l.State, l.Needs, l.Detail = "none runs", true, "no node is the leader"
 	case len(late) > 0:
 		l.State, l.Needs = fmt.Sprintf("%d late or failing", len(late)), true
-		l.Detail = some(late, func(j *recoup.Job) string {
+		l.Detail = some(late, func(j *wire.Job) string {
 			return fmt.Sprintf("%s %s behind", j.Name, stream.Age(time.Duration(j.Lag)*time.Second))
 		})
 	}
@@ -155,8 +157,8 @@ func jobs(ctx context.Context, s *command.Session, r *report) (line, error) {
 
 func notices(ctx context.Context, s *command.Session, _ *report) (line, error) {
 	l := line{What: "notifications", State: "delivered", Way: "recoup notifications list --state GIVEN_UP"}
-	page, err := s.Notices(ctx, recoup.NoticeFilter{State: "GIVEN_UP"}, whole)
-	recent := slices.DeleteFunc(page.Notices, func(n recoup.Notice) bool { return s.Clock().Sub(n.GivenUpAt) > 24*time.Hour })
+	page, err := admin.New(s.Client).Notifications.List(ctx, wire.NoticeFilter{State: "GIVEN_UP"}, whole)
+	recent := slices.DeleteFunc(page.Notices, func(n wire.Notice) bool { return s.Clock().Sub(n.GivenUpAt) > 24*time.Hour })
 	if len(recent) > 0 {
 		l.State, l.Needs = fmt.Sprintf("%d given up", len(recent)), true
 		l.Detail = fmt.Sprintf("since yesterday; the last for %s: %s", recent[0].To, recent[0].LastError)
@@ -166,12 +168,12 @@ func notices(ctx context.Context, s *command.Session, _ *report) (line, error) {
 
 func channels(ctx context.Context, s *command.Session, _ *report) (line, error) {
 	l := line{What: "channels", State: "up", Way: "recoup channels list"}
-	found, err := s.Channels(ctx)
-	down := slices.DeleteFunc(found.Channels, func(c recoup.Channel) bool { return !c.Down() })
+	found, err := admin.New(s.Client).Notifications.Channels(ctx)
+	down := slices.DeleteFunc(found.Channels, func(c wire.Channel) bool { return !c.Down() })
 	if len(down) > 0 {
 		l.State, l.Needs = fmt.Sprintf("%d failing or missing", len(down)), true
-		l.Detail = some(down, func(c *recoup.Channel) string {
-			if c.State == recoup.ChannelMissing {
+		l.Detail = some(down, func(c *wire.Channel) string {
+			if c.State == wire.ChannelMissing {
 				return c.Name + " is not configured on " + found.Node
 			}
 			return fmt.Sprintf("%s for %s with %d undelivered: %s", c.Name, s.Ago(c.FailingSince), c.Undelivered, c.LastFailure)
@@ -182,14 +184,14 @@ func channels(ctx context.Context, s *command.Session, _ *report) (line, error) 
 
 func tables(ctx context.Context, s *command.Session, _ *report) (line, error) {
 	l := line{What: "tables", State: "all adopted", Way: "recoup doctor"}
-	found, err := s.Tables(ctx)
-	var taken []recoup.TableName
+	found, err := admin.New(s.Client).System.Tables(ctx)
+	var taken []wire.TableName
 	for i := range found {
-		taken = append(taken, slices.DeleteFunc(found[i].Names, func(n recoup.TableName) bool { return n.Adopted() })...)
+		taken = append(taken, slices.DeleteFunc(found[i].Names, func(n wire.TableName) bool { return n.Adopted() })...)
 	}
 	if len(taken) > 0 {
 		l.State, l.Needs = fmt.Sprintf("%s not adopted", command.Count(len(taken), "name")), true
-		l.Detail = some(taken, func(n *recoup.TableName) string {
+		l.Detail = some(taken, func(n *wire.TableName) string {
 			if n.Owner == "" {
 				return n.Name + ": " + n.Obstacle()
 			}
@@ -202,11 +204,11 @@ func tables(ctx context.Context, s *command.Session, _ *report) (line, error) {
 // adoptions looks at adopted tables some of whose partitions have no triggers.
 func adoptions(ctx context.Context, s *command.Session, _ *report) (line, error) {
 	l := line{What: "adoptions", State: "governed", Way: "recoup doctor"}
-	found, err := s.Adoptions(ctx)
-	bare := slices.DeleteFunc(found.Adoptions, func(a recoup.Adoption) bool { return len(a.Unseen) == 0 })
+	found, err := admin.New(s.Client).Adoption.List(ctx)
+	bare := slices.DeleteFunc(found.Adoptions, func(a wire.Adoption) bool { return len(a.Unseen) == 0 })
 	if len(bare) > 0 {
 		l.State, l.Needs = fmt.Sprintf("%d partly governed", len(bare)), true
-		l.Detail = some(bare, func(a *recoup.Adoption) string {
+		l.Detail = some(bare, func(a *wire.Adoption) string {
 			return fmt.Sprintf("%d of %d partitions of %s have no triggers since %s: run recoup adopt %[3]s --apply", len(a.Unseen), a.Partitions, a.Source, stream.Stamp(a.UnseenSince))
 		})
 	}

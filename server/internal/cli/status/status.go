@@ -11,10 +11,11 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/recoup-dev/recoup"
-	"github.com/recoup-dev/recoup/client"
 	"github.com/recoup-dev/recoup/fault"
+	"github.com/recoup-dev/recoup/server/internal/admin"
 	"github.com/recoup-dev/recoup/server/internal/cli/command"
 	"github.com/recoup-dev/recoup/server/internal/cli/stream"
+	"github.com/recoup-dev/recoup/server/internal/wire"
 )
 
 func status(streams command.Streams) *cobra.Command {
@@ -64,13 +65,13 @@ type report struct {
 	Needs  bool   `json:"needs_a_person"`
 	Lines  []line `json:"lines"`
 
-	outlook *client.Forecast // asked for once
+	outlook *wire.Forecast // asked for once
 }
 
 // look asks the server for everything. What the key may not see is said, and no reason
 // to leave out the rest.
 func look(ctx context.Context, s *command.Session) (r report, err error) {
-	current, err := s.Policy(ctx)
+	current, err := admin.New(s.Client).Policy.Current(ctx)
 	if err != nil {
 		return r, err
 	}

@@ -7,20 +7,21 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/recoup-dev/recoup"
 	"github.com/recoup-dev/recoup/client"
+	"github.com/recoup-dev/recoup/server/internal/admin"
 	"github.com/recoup-dev/recoup/server/internal/cli/command"
+	"github.com/recoup-dev/recoup/server/internal/wire"
 )
 
 func workers(streams command.Streams) *cobra.Command {
-	return command.List[recoup.WorkerQueue]{
+	return command.List[wire.WorkerQueue]{
 		Noun: "queue", Key: "queues",
 		Columns: []command.Column{{Name: "TABLE OR LANE"}, {Name: "DUE"}, {Name: "OLDEST"}, {Name: "WORKERS"}, {Name: "LAST CLAIM", Drop: 1}},
-		Fetch: func(ctx context.Context, s *command.Session, _ client.Page) ([]recoup.WorkerQueue, string, error) {
-			queues, err := s.Workers(ctx)
+		Fetch: func(ctx context.Context, s *command.Session, _ client.Page) ([]wire.WorkerQueue, string, error) {
+			queues, err := admin.New(s.Client).System.Workers(ctx)
 			return queues, "", err
 		},
-		Row: func(s *command.Session, q *recoup.WorkerQueue) command.Cells {
+		Row: func(s *command.Session, q *wire.WorkerQueue) command.Cells {
 			oldest, last := "", "not in 7 days"
 			if q.Due > 0 {
 				oldest = s.Ago(q.DueSince)
@@ -45,8 +46,8 @@ long poll is alive.`,
 // claiming says whether what is due is claimed.
 func claiming(ctx context.Context, s *command.Session, _ *report) (line, error) {
 	l := line{What: "workers", State: "nothing is due", Way: "recoup workers"}
-	queues, err := s.Workers(ctx)
-	due := slices.DeleteFunc(queues, func(q recoup.WorkerQueue) bool { return q.Due == 0 })
+	queues, err := admin.New(s.Client).System.Workers(ctx)
+	due := slices.DeleteFunc(queues, func(q wire.WorkerQueue) bool { return q.Due == 0 })
 	if err != nil || len(due) == 0 {
 		return l, err
 	}
@@ -60,10 +61,10 @@ func claiming(ctx context.Context, s *command.Session, _ *report) (line, error) 
 	}
 	l.State = fmt.Sprintf("%d due and unclaimed", n)
 	l.Detail = fmt.Sprintf("the oldest for %s; workers are alive", s.Ago(oldest))
-	idle := slices.DeleteFunc(due, func(q recoup.WorkerQueue) bool { return !q.Unattended })
+	idle := slices.DeleteFunc(due, func(q wire.WorkerQueue) bool { return !q.Unattended })
 	if len(idle) > 0 {
 		l.Needs = true
-		l.Detail = fmt.Sprintf("the oldest for %s; no worker claims %s", s.Ago(oldest), some(idle, func(q *recoup.WorkerQueue) string { return q.Name() }))
+		l.Detail = fmt.Sprintf("the oldest for %s; no worker claims %s", s.Ago(oldest), some(idle, func(q *wire.WorkerQueue) string { return q.Name() }))
 	}
 	return l, err
 }

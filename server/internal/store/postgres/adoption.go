@@ -13,6 +13,7 @@ import (
 
 	"github.com/recoup-dev/recoup"
 	"github.com/recoup-dev/recoup/server/internal/store"
+	"github.com/recoup-dev/recoup/server/internal/wire"
 )
 
 // behind selects the first $3 rows of adoption $1 in the order of a key, as a condition has them. All tables
@@ -189,7 +190,7 @@ const (
 )
 
 // SourceRows implements [store.Adopter].
-func (s *Store) SourceRows(ctx context.Context, adoption int, keys []string, rules recoup.SourceRules) ([]store.SourceRow, error) {
+func (s *Store) SourceRows(ctx context.Context, adoption int, keys []string, rules wire.SourceRules) ([]store.SourceRow, error) {
 	return rowsAtSource(ctx, s, "read an adopted table", adoption, "read", len(keys), func(row pgx.CollectableRow) (store.SourceRow, error) {
 		r, _, columns, err := scanSource(row)
 		if err != nil || columns == nil {

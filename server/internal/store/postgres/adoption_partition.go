@@ -8,9 +8,9 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 
-	"github.com/recoup-dev/recoup"
 	"github.com/recoup-dev/recoup/server/internal/pgsession"
 	"github.com/recoup-dev/recoup/server/internal/store"
+	"github.com/recoup-dev/recoup/server/internal/wire"
 )
 
 // selectPartitions lists the partitions of a source, those that a node saw when it last looked, those
@@ -57,7 +57,7 @@ func (s *Store) TendPartitions(ctx context.Context, turn store.Turn) error {
 			where adoption_id = $1`, turn.Adoption, now, append([]string{}, found.unseen...), found.why)
 		if found.filled {
 			t.queue("update recoup.adoption set state = $2, scanned_to = null, scan_end = null, scanned = 0 where adoption_id = $1 and state in ($2, $3)",
-				turn.Adoption, recoup.AdoptionBackfilling, recoup.AdoptionGoverned)
+				turn.Adoption, wire.AdoptionBackfilling, wire.AdoptionGoverned)
 		}
 		return nil
 	})

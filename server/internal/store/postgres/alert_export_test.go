@@ -9,6 +9,7 @@ import (
 	"github.com/recoup-dev/recoup/server/internal/store/sqldb"
 	"github.com/recoup-dev/recoup/server/internal/store/sqlops"
 	"github.com/recoup-dev/recoup/server/internal/test/queryrecorder"
+	"github.com/recoup-dev/recoup/server/internal/wire"
 )
 
 // FoldCountsSQL is what FoldCounts runs.
@@ -25,21 +26,21 @@ func PlannedAlerts(now time.Time, size int) []Planned {
 	cursor := sqldb.Cursor{At: now.Add(-24 * time.Hour), ID: recoup.ID{1}}
 	for at, page := range map[string]sqldb.Page{"": {Limit: size}, ", further on": {Limit: size, Cursor: cursor}} {
 		for name, f := range map[string]store.AlertFilter{
-			"all": {}, "rule": {Rule: "r1"}, "scope": {Scope: "s1"}, "state": {States: []recoup.AlertState{recoup.AlertFiring}},
-			"resolved": {States: []recoup.AlertState{recoup.AlertResolved}},
-			"notified": {States: []recoup.AlertState{recoup.AlertResolved}, Rule: "r1", Scope: "s1", Notified: true},
+			"all": {}, "rule": {Rule: "r1"}, "scope": {Scope: "s1"}, "state": {States: []wire.AlertState{wire.AlertFiring}},
+			"resolved": {States: []wire.AlertState{wire.AlertResolved}},
+			"notified": {States: []wire.AlertState{wire.AlertResolved}, Rule: "r1", Scope: "s1", Notified: true},
 		} {
 			list = append(list, planned("alerts by "+name+at, func(v sqlops.Ops) { _, _, _ = v.Alerts(context.Background(), f, page) }))
 		}
-		for name, f := range map[string]recoup.NoticeFilter{
-			"all": {}, "waiting": {State: recoup.NoticeWaiting}, "delivered": {State: recoup.NoticeDelivered},
-			"given up": {State: recoup.NoticeGivenUp}, "given up, to one": {State: recoup.NoticeGivenUp, To: "t1"},
+		for name, f := range map[string]wire.NoticeFilter{
+			"all": {}, "waiting": {State: wire.NoticeWaiting}, "delivered": {State: wire.NoticeDelivered},
+			"given up": {State: wire.NoticeGivenUp}, "given up, to one": {State: wire.NoticeGivenUp, To: "t1"},
 		} {
 			list = append(list, planned("notices by "+name+at, func(v sqlops.Ops) { _, _, _ = v.Notices(context.Background(), f, page) }))
 		}
 	}
 	for name, errors := range map[string][]recoup.ID{"of errors": {{1}, {2}}, "of no error": nil} {
-		list = append(list, planned("what waits "+name, func(v sqlops.Ops) { _, _ = v.WaitingNotices(context.Background(), recoup.NoticeAlert, errors) }))
+		list = append(list, planned("what waits "+name, func(v sqlops.Ops) { _, _ = v.WaitingNotices(context.Background(), wire.NoticeAlert, errors) }))
 	}
 	return list
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/recoup-dev/recoup"
 	"github.com/recoup-dev/recoup/server/internal/store"
+	"github.com/recoup-dev/recoup/server/internal/wire"
 )
 
 // WriteEventBatches adds the events of batches that were not written yet, and notes the
@@ -131,12 +132,12 @@ select stream, below + 1, first_seq - 1, written_at from (
 where first_seq > below + 1 and written_at < $1 order by written_at, stream, first_seq limit $2`
 
 // BusGaps returns the gaps that have been known since before a time.
-func (s *Store) BusGaps(ctx context.Context, before time.Time, limit int) ([]recoup.BusGap, error) {
+func (s *Store) BusGaps(ctx context.Context, before time.Time, limit int) ([]wire.BusGap, error) {
 	rows, err := s.pool.Query(ctx, gapsQuery, before, limit)
 	if err != nil {
 		return nil, failure("list gaps of the bus", err)
 	}
-	list, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (g recoup.BusGap, err error) {
+	list, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (g wire.BusGap, err error) {
 		err = row.Scan(&g.Stream, &g.First, &g.Last, &g.Since)
 		g.Since = g.Since.UTC()
 		return g, err

@@ -11,6 +11,7 @@ import (
 	"github.com/recoup-dev/recoup/server/internal/store/postgres"
 	"github.com/recoup-dev/recoup/server/internal/store/postgres/pgtest"
 	"github.com/recoup-dev/recoup/server/internal/test/conformance"
+	"github.com/recoup-dev/recoup/server/internal/wire"
 )
 
 // A node that was taken over holds the database's own clock and the policy on record
@@ -161,7 +162,7 @@ func TestSyncTableGoesByTheRecord(t *testing.T) {
 	t.Parallel()
 	s, _, app := governed(t)
 	p := policy.Default()
-	_, _, err := s.AddPolicy(t.Context(), recoup.PolicyVersion{Version: p.Version, Text: p.Text()}, store.Act{By: "ada", At: conformance.Epoch()})
+	_, _, err := s.AddPolicy(t.Context(), wire.PolicyVersion{Version: p.Version, Text: p.Text()}, store.Act{By: "ada", At: conformance.Epoch()})
 	must(t, err)
 	must(t, s.SyncTables(t.Context(), p))
 	sync := func(set string) string {
@@ -213,7 +214,7 @@ func TestSyncTableGoesByTheRecord(t *testing.T) {
 // noNullPolicy tries what a policy that is missing, or a part of it, would undo.
 func noNullPolicy(t *testing.T, s *postgres.Store, app prompt) {
 	t.Helper()
-	_, _, err := s.AddPolicy(t.Context(), recoup.PolicyVersion{Version: "2.0.0", Text: "x"}, store.Act{By: "ada", At: conformance.Epoch()})
+	_, _, err := s.AddPolicy(t.Context(), wire.PolicyVersion{Version: "2.0.0", Text: "x"}, store.Act{By: "ada", At: conformance.Epoch()})
 	must(t, err)
 	for _, sql := range []string{
 		"select recoup.sync_ledger(null, '1 microsecond', '1 microsecond')", "select cl.sync_gate(null, '{00:00:01}', '{TIMEOUT}', '1 second')",

@@ -16,6 +16,7 @@ import (
 	"github.com/recoup-dev/recoup/server/internal/store/postgres/pgtest"
 	"github.com/recoup-dev/recoup/server/internal/store/sqldb"
 	"github.com/recoup-dev/recoup/server/internal/test/conformance"
+	"github.com/recoup-dev/recoup/server/internal/wire"
 )
 
 // A role that may only connect cannot hold up nodes: every advisory lock that it can name is
@@ -55,7 +56,7 @@ func TestOutsidersCannotHoldLocks(t *testing.T) {
 	}
 	b.Add(b.Event("mail", "NETWORK_TIMEOUT", conformance.Epoch().AddDate(0, 1, 0)))
 	must(t, s.SyncTables(t.Context(), policy.Default()))
-	_, err = s.CreateFirstKey(t.Context(), recoup.Key{ID: recoup.ID{1}, Name: "a", Role: "admin"}, store.Act{By: "ada", At: conformance.Epoch()})
+	_, err = s.CreateFirstKey(t.Context(), wire.Key{ID: recoup.ID{1}, Name: "a", Role: "admin"}, store.Act{By: "ada", At: conformance.Epoch()})
 	must(t, err)
 	must(t, postgres.Migrate(t.Context(), ownerURL))
 }

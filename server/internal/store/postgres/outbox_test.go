@@ -10,6 +10,7 @@ import (
 	"github.com/recoup-dev/recoup/server/internal/store"
 	"github.com/recoup-dev/recoup/server/internal/store/postgres/pgtest"
 	"github.com/recoup-dev/recoup/server/internal/test/conformance"
+	"github.com/recoup-dev/recoup/server/internal/wire"
 )
 
 // A node of the version before ends one notification of a message at a time. When it ends
@@ -19,7 +20,7 @@ func TestMessageLosesItsHead(t *testing.T) {
 	_, url := pgtest.Migrated(t)
 	s := pgtest.OpenURL(t, url)
 	now := conformance.Epoch()
-	if _, err := s.AddNotices(t.Context(), now, []recoup.Notice{{Kind: "ALERT", To: "ops", Key: "a", Body: recoup.JSON(`{}`)}, {Kind: "ALERT", To: "ops", Key: "b", Body: recoup.JSON(`{}`)}}); err != nil {
+	if _, err := s.AddNotices(t.Context(), now, []wire.Notice{{Kind: "ALERT", To: "ops", Key: "a", Body: recoup.JSON(`{}`)}, {Kind: "ALERT", To: "ops", Key: "b", Body: recoup.JSON(`{}`)}}); err != nil {
 		t.Fatal(err)
 	}
 	list, err := s.ClaimNotices(t.Context(), now, time.Minute, 10)

@@ -13,6 +13,7 @@ import (
 	"github.com/recoup-dev/recoup/server/internal/store/postgres/pgtest"
 	"github.com/recoup-dev/recoup/server/internal/store/sqldb"
 	"github.com/recoup-dev/recoup/server/internal/test/conformance"
+	"github.com/recoup-dev/recoup/server/internal/wire"
 )
 
 // Two requests with one receipt that have both found none: the second to write
@@ -66,7 +67,7 @@ func TestFirstKeyWaitsForOthers(t *testing.T) {
 		values ({id}, 'a', 'admin', decode(repeat('ab', 32), 'hex'), {time}, 'ada')`)
 	answer := make(chan error, 1)
 	go func() {
-		created, err := s.CreateFirstKey(t.Context(), recoup.Key{ID: recoup.ID{1}, Name: "b", Role: "admin"}, store.Act{By: "bob", At: conformance.Epoch()})
+		created, err := s.CreateFirstKey(t.Context(), wire.Key{ID: recoup.ID{1}, Name: "b", Role: "admin"}, store.Act{By: "bob", At: conformance.Epoch()})
 		if created {
 			err = errors.New("it was made beside another")
 		}

@@ -13,6 +13,7 @@ import (
 	"github.com/recoup-dev/recoup/server/internal/store"
 	"github.com/recoup-dev/recoup/server/internal/store/sqldb"
 	"github.com/recoup-dev/recoup/server/internal/store/sqlops"
+	"github.com/recoup-dev/recoup/server/internal/wire"
 )
 
 // database implements [sqlops.DB].
@@ -264,7 +265,7 @@ func (a *act) SaveErrors(w *store.UnitOfWork) error {
 }
 
 // addNotices queues notices for an operation of this package.
-func addNotices(t *tx, now time.Time, notices []recoup.Notice) {
+func addNotices(t *tx, now time.Time, notices []wire.Notice) {
 	b := batchOf(sqlops.NoticeBatch(now, notices))
 	t.queue(b.insert(store.Notices.Name)+" on conflict do nothing", b.args...)
 	t.wake(store.WakeNotices)

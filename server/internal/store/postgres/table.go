@@ -12,6 +12,7 @@ import (
 	"github.com/recoup-dev/recoup"
 	"github.com/recoup-dev/recoup/server/internal/policy"
 	"github.com/recoup-dev/recoup/server/internal/store"
+	"github.com/recoup-dev/recoup/server/internal/wire"
 )
 
 // turnTables keeps nodes from renewing views at the same time. It is a number of
@@ -70,12 +71,12 @@ func (s *Store) syncTables(ctx context.Context, p *policy.Policy) error {
 
 // TableNames lists the names of the policy's tables and archives, and what each is in
 // the database.
-func (s *Store) TableNames(ctx context.Context) ([]recoup.TableName, error) {
+func (s *Store) TableNames(ctx context.Context) ([]wire.TableName, error) {
 	rows, err := s.pool.Query(ctx, `select name, table_name, archive, standing, coalesce(kind, ''), coalesce(owner, '') from recoup.names()`)
 	if err != nil {
 		return nil, failure("list the names of tables", err)
 	}
-	list, err := pgx.CollectRows(rows, pgx.RowToStructByPos[recoup.TableName])
+	list, err := pgx.CollectRows(rows, pgx.RowToStructByPos[wire.TableName])
 	return list, failure("list the names of tables", err)
 }
 

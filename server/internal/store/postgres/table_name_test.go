@@ -7,10 +7,10 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/recoup-dev/recoup"
 	"github.com/recoup-dev/recoup/server/internal/policy"
 	"github.com/recoup-dev/recoup/server/internal/store/postgres"
 	"github.com/recoup-dev/recoup/server/internal/store/postgres/pgtest"
+	"github.com/recoup-dev/recoup/server/internal/wire"
 )
 
 // notAdopted lists the names that something else has, as "name kind owner".
@@ -138,8 +138,8 @@ func TestNameOfAHandMadeView(t *testing.T) {
 	owner.run("create schema outreach; create view outreach.dol_errors as select code, 1 as one from recoup.error")
 	must(t, s.SyncTables(t.Context(), policy.Default()))
 	names, err := s.TableNames(t.Context())
-	taken := slices.DeleteFunc(names, func(n recoup.TableName) bool { return n.Adopted() })
-	if err != nil || len(taken) != 1 || taken[0].Name != dol || taken[0].Standing != recoup.NameTaken {
+	taken := slices.DeleteFunc(names, func(n wire.TableName) bool { return n.Adopted() })
+	if err != nil || len(taken) != 1 || taken[0].Name != dol || taken[0].Standing != wire.NameTaken {
 		t.Errorf("taken are %+v, %v", taken, err)
 	}
 	owner.run("drop view outreach.dol_errors")

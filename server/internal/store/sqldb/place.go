@@ -5,23 +5,24 @@ import (
 	"time"
 
 	"github.com/recoup-dev/recoup"
+	"github.com/recoup-dev/recoup/server/internal/wire"
 )
 
 // Place is a table in which ids are found by a part of them: by their end, of which the
 // table has an index, or by their beginning, by which its key is sorted.
 type Place struct {
-	rows         Repository[recoup.FoundID]
+	rows         Repository[wire.FoundID]
 	ends, begins string
 }
 
 // NewPlace returns a place of a table: the index of the ends of ids, the column of the
 // id, and the columns that describe a row and have its time.
 func NewPlace(table, index, key, of, what, at string) Place {
-	t := Table[recoup.FoundID]{Name: table, Columns: []Column[recoup.FoundID]{
-		ID(key, func(f *recoup.FoundID) *recoup.ID { return &f.ID }),
-		Text(of, func(f *recoup.FoundID) *string { return &f.Of }),
-		Text(what, func(f *recoup.FoundID) *string { return &f.What }),
-		Time(at, func(f *recoup.FoundID) *time.Time { return &f.At }),
+	t := Table[wire.FoundID]{Name: table, Columns: []Column[wire.FoundID]{
+		ID(key, func(f *wire.FoundID) *recoup.ID { return &f.ID }),
+		Text(of, func(f *wire.FoundID) *string { return &f.Of }),
+		Text(what, func(f *wire.FoundID) *string { return &f.What }),
+		Time(at, func(f *wire.FoundID) *time.Time { return &f.At }),
 	}}
 	return Place{
 		rows:   NewRepository(t, "id"),
@@ -32,7 +33,7 @@ func NewPlace(table, index, key, of, what, at string) Place {
 
 // Find returns rows whose id ends or begins with a part, at most limit of each. A row
 // may be returned twice, and an id may match only in its indexed part.
-func (p Place) Find(ctx context.Context, db Reader, part recoup.IDPart, limit int) (found []recoup.FoundID, err error) {
+func (p Place) Find(ctx context.Context, db Reader, part recoup.IDPart, limit int) (found []wire.FoundID, err error) {
 	const doing = "look for an id"
 	first, last := part.Span()
 	for _, q := range []*Query{

@@ -11,6 +11,7 @@ import (
 	"github.com/recoup-dev/recoup/server/internal/store/sqldb"
 	"github.com/recoup-dev/recoup/server/internal/store/sqlops"
 	"github.com/recoup-dev/recoup/server/internal/test/queryrecorder"
+	"github.com/recoup-dev/recoup/server/internal/wire"
 )
 
 // Questions about alerts and the outbox are answered from indexes that have the
@@ -23,10 +24,10 @@ func TestAlertPlans(t *testing.T) {
 	alerts := func(f store.AlertFilter) string {
 		return asked(func(v sqlops.Ops) { _, _, _ = v.Alerts(t.Context(), f, page) })
 	}
-	notices := func(f recoup.NoticeFilter) string {
+	notices := func(f wire.NoticeFilter) string {
 		return asked(func(v sqlops.Ops) { _, _, _ = v.Notices(t.Context(), f, page) })
 	}
-	waiting := func(kind recoup.NoticeKind, ids ...recoup.ID) string {
+	waiting := func(kind wire.NoticeKind, ids ...recoup.ID) string {
 		return asked(func(v sqlops.Ops) { _, _ = v.WaitingNotices(t.Context(), kind, ids) })
 	}
 	silences := func(at time.Time) string {
@@ -37,15 +38,15 @@ func TestAlertPlans(t *testing.T) {
 		"alerts":           alerts(store.AlertFilter{}),
 		"alerts/rule":      alerts(store.AlertFilter{Rule: "r"}),
 		"alerts/scope":     alerts(store.AlertFilter{Scope: "s"}),
-		"alerts/firing":    alerts(store.AlertFilter{States: []recoup.AlertState{recoup.AlertFiring}, Rule: "r"}),
-		"alerts/notified":  alerts(store.AlertFilter{States: []recoup.AlertState{recoup.AlertResolved}, Rule: "r", Notified: true}),
-		"notices/page":     waiting(recoup.NoticePage, recoup.ID{1}, recoup.ID{2}),
-		"notices/alert":    waiting(recoup.NoticeAlert),
+		"alerts/firing":    alerts(store.AlertFilter{States: []wire.AlertState{wire.AlertFiring}, Rule: "r"}),
+		"alerts/notified":  alerts(store.AlertFilter{States: []wire.AlertState{wire.AlertResolved}, Rule: "r", Notified: true}),
+		"notices/page":     waiting(wire.NoticePaged, recoup.ID{1}, recoup.ID{2}),
+		"notices/alert":    waiting(wire.NoticeAlert),
 		"alerts/purge":     purgeAlerts,
 		"silences":         silences(time.Time{}),
-		"notices":          notices(recoup.NoticeFilter{}),
-		"notices/waiting":  notices(recoup.NoticeFilter{State: recoup.NoticeWaiting}),
-		"notices/given up": notices(recoup.NoticeFilter{State: recoup.NoticeGivenUp, To: "x"}),
+		"notices":          notices(wire.NoticeFilter{}),
+		"notices/waiting":  notices(wire.NoticeFilter{State: wire.NoticeWaiting}),
+		"notices/given up": notices(wire.NoticeFilter{State: wire.NoticeGivenUp, To: "x"}),
 		"outbox":           asked(func(v sqlops.Ops) { _, _ = v.OutboxLevels(t.Context()) }),
 		"events":           asked(func(v sqlops.Ops) { _, _ = v.RecentEvents(t.Context(), day, []recoup.Code{"C"}) }),
 		"activity":         asked(func(v sqlops.Ops) { _, _ = v.Activity(t.Context(), day) }),

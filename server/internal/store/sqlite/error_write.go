@@ -6,6 +6,7 @@ import (
 	"github.com/recoup-dev/recoup"
 	"github.com/recoup-dev/recoup/server/internal/store"
 	"github.com/recoup-dev/recoup/server/internal/store/sqlops"
+	"github.com/recoup-dev/recoup/server/internal/wire"
 )
 
 // save writes what was decided, by whole batches. History comes before what it
@@ -46,7 +47,7 @@ func (t *tx) save(w *store.UnitOfWork) error {
 	return t.saveStreaks(w.Streaks())
 }
 
-func (t *tx) saveNotices(list []recoup.Notice) error {
+func (t *tx) saveNotices(list []wire.Notice) error {
 	_, err := sqlops.AddNotices(act{tx: t}, t.now, list)
 	return err
 }

@@ -4,10 +4,10 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/recoup-dev/recoup"
 	"github.com/recoup-dev/recoup/server/internal/policy"
 	"github.com/recoup-dev/recoup/server/internal/test/conformance"
 	"github.com/recoup-dev/recoup/server/internal/test/tool"
+	"github.com/recoup-dev/recoup/server/internal/wire"
 )
 
 // shell runs SQL in the sqlite3 program of the machine, as a person does. Debian's is
@@ -28,7 +28,7 @@ func TestOlderShell(t *testing.T) {
 	}
 	d := conformance.NewDriver(t, s)
 	stage(t, d, s.raw())
-	if err := s.AppendAudit(t.Context(), recoup.AuditEntry{At: d.Now(), Actor: "ada", Act: "looked"}); err != nil {
+	if err := s.AppendAudit(t.Context(), wire.AuditEntry{At: d.Now(), Actor: "ada", Act: "looked"}); err != nil {
 		t.Fatal(err)
 	}
 	for _, row := range []struct{ sql, want string }{

@@ -7,8 +7,8 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/recoup-dev/recoup"
 	"github.com/recoup-dev/recoup/server/internal/policy"
+	"github.com/recoup-dev/recoup/server/internal/wire"
 )
 
 // views are what has a name in the schema, and what is to become of the views. It is
@@ -139,8 +139,8 @@ const notOurs = `s.type <> 'view' or s.sql not like 'CREATE VIEW "%" as select %
 
 // TableNames lists the names of the policy's tables and archives, and what each is in
 // the file.
-func (s *Store) TableNames(ctx context.Context) ([]recoup.TableName, error) {
-	return query(ctx, s, func(n *recoup.TableName) []any { return []any{&n.Name, &n.Table, &n.Archive, &n.Standing, &n.Kind} }, `
+func (s *Store) TableNames(ctx context.Context) ([]wire.TableName, error) {
+	return query(ctx, s, func(n *wire.TableName) []any { return []any{&n.Name, &n.Table, &n.Archive, &n.Standing, &n.Kind} }, `
 		select p.name, p.table_name, p.archive,
 		  case when s.name is null then 'FREE' when `+notOurs+` then 'TAKEN' else 'VIEW' end,
 		  case when `+notOurs+` then s.type else '' end

@@ -9,6 +9,7 @@ import (
 	"github.com/recoup-dev/recoup"
 	"github.com/recoup-dev/recoup/server/internal/store"
 	"github.com/recoup-dev/recoup/server/internal/store/sqldb"
+	"github.com/recoup-dev/recoup/server/internal/wire"
 )
 
 var (
@@ -19,18 +20,18 @@ var (
 const openAlerts = "where state <> 'RESOLVED' order by rule, coalesce(scope, '') limit $1"
 
 // OpenAlerts returns the alerts that are not resolved, by rule and scope.
-func (v Ops) OpenAlerts(ctx context.Context) ([]recoup.Alert, error) {
+func (v Ops) OpenAlerts(ctx context.Context) ([]wire.Alert, error) {
 	return alerts.List(ctx, v.db, alerts.Select("read alerts", openAlerts, store.MaxOpenAlerts))
 }
 
 // Alert returns an alert.
-func (v Ops) Alert(ctx context.Context, id recoup.ID) (recoup.Alert, error) {
+func (v Ops) Alert(ctx context.Context, id recoup.ID) (wire.Alert, error) {
 	return alerts.Get(ctx, v.db, alerts.Select("read an alert", "where alert_id = $1", id), id.String())
 }
 
 // Alerts lists alerts, newest first.
-func (v Ops) Alerts(ctx context.Context, f store.AlertFilter, p sqldb.Page) ([]recoup.Alert, sqldb.Cursor, error) {
-	return alerts.Page(ctx, v.db, alertQuery(f, p), p, func(a *recoup.Alert) sqldb.Cursor { return sqldb.Cursor{At: a.PendingAt, ID: a.ID} })
+func (v Ops) Alerts(ctx context.Context, f store.AlertFilter, p sqldb.Page) ([]wire.Alert, sqldb.Cursor, error) {
+	return alerts.Page(ctx, v.db, alertQuery(f, p), p, func(a *wire.Alert) sqldb.Cursor { return sqldb.Cursor{At: a.PendingAt, ID: a.ID} })
 }
 
 // alertQuery reads from the index that has the order for the most selective of the
@@ -100,7 +101,7 @@ func holdTerm(tx Tx, term store.Term) error {
 
 // saveAlerts writes new versions of alerts, and the first of new ones: an episode
 // that ends makes room for the next.
-func saveAlerts(tx Tx, list []recoup.Alert) error {
+func saveAlerts(tx Tx, list []wire.Alert) error {
 	if len(list) == 0 {
 		return nil
 	}
@@ -114,25 +115,25 @@ func saveAlerts(tx Tx, list []recoup.Alert) error {
 	if err := tx.Query(q, sqldb.Into(&known, sqldb.IDColumn())); err != nil {
 		return err
 	}
-	isNew := func(a recoup.Alert) bool { return !slices.Contains(known, a.ID) }
+	isNew := func(a wire.Alert) bool { return !slices.Contains(known, a.ID) }
 	open, err := alerts.Find(tx, openAlerts, store.MaxOpenAlerts)
 	if err != nil {
 		return err
 	}
-	if i := slices.IndexFunc(list, func(a recoup.Alert) bool { return overtaken(a, isNew(a), open, ids) }); i >= 0 {
+	if i := slices.IndexFunc(list, func(a wire.Alert) bool { return overtaken(a, isNew(a), open, ids) }); i >= 0 {
 		return fmt.Errorf("%w: rule %s was evaluated by another run meanwhile", store.ErrConflict, list[i].Rule)
 	}
 	if err := alerts.Update(tx, slices.DeleteFunc(slices.Clone(list), isNew)...); err != nil {
 		return err
 	}
-	return alerts.Add(tx, slices.DeleteFunc(slices.Clone(list), func(a recoup.Alert) bool { return !isNew(a) })...)
+	return alerts.Add(tx, slices.DeleteFunc(slices.Clone(list), func(a wire.Alert) bool { return !isNew(a) })...)
 }
 
 // overtaken reports whether another evaluation has come first: an episode of the rule
 // and scope is open that this one, whose alerts have these ids, does not know of, or the
 // alert is further than it knows.
-func overtaken(a recoup.Alert, isNew bool, open []recoup.Alert, ids []recoup.ID) bool {
-	return slices.ContainsFunc(open, func(o recoup.Alert) bool {
+func overtaken(a wire.Alert, isNew bool, open []wire.Alert, ids []recoup.ID) bool {
+	return slices.ContainsFunc(open, func(o wire.Alert) bool {
 		if o.ID == a.ID {
 			return o.Notified > a.Notified || !o.FiredAt.IsZero() && !o.FiredAt.Equal(a.FiredAt)
 		}

@@ -4,15 +4,15 @@ import (
 	"context"
 	"time"
 
-	"github.com/recoup-dev/recoup"
 	"github.com/recoup-dev/recoup/server/internal/store"
 	"github.com/recoup-dev/recoup/server/internal/store/sqldb"
+	"github.com/recoup-dev/recoup/server/internal/wire"
 )
 
 var audits = sqldb.NewRepository(store.Audits, "audit")
 
 // AppendAudit writes down acts that no operation of the store writes.
-func (v Ops) AppendAudit(ctx context.Context, entries ...recoup.AuditEntry) error {
+func (v Ops) AppendAudit(ctx context.Context, entries ...wire.AuditEntry) error {
 	for _, e := range entries {
 		if err := e.Details.Check(); err != nil {
 			return err
@@ -22,15 +22,15 @@ func (v Ops) AppendAudit(ctx context.Context, entries ...recoup.AuditEntry) erro
 }
 
 // Audit lists acts, newest first.
-func (v Ops) Audit(ctx context.Context, f recoup.AuditFilter, after store.AuditCursor, limit int) ([]recoup.AuditEntry, store.AuditCursor, error) {
+func (v Ops) Audit(ctx context.Context, f wire.AuditFilter, after store.AuditCursor, limit int) ([]wire.AuditEntry, store.AuditCursor, error) {
 	size := sqldb.Page{Limit: limit}.Size()
 	list, err := audits.List(ctx, v.db, auditQuery(f, after, size))
-	return list, sqldb.Next(list, size, func(e *recoup.AuditEntry) store.AuditCursor { return store.AuditCursor{At: e.At, Seq: e.Seq} }), err
+	return list, sqldb.Next(list, size, func(e *wire.AuditEntry) store.AuditCursor { return store.AuditCursor{At: e.At, Seq: e.Seq} }), err
 }
 
 // auditQuery reads from the index that has the order for the most selective of the
 // filter's conditions.
-func auditQuery(f recoup.AuditFilter, after store.AuditCursor, size int) *sqldb.Query {
+func auditQuery(f wire.AuditFilter, after store.AuditCursor, size int) *sqldb.Query {
 	index := "at"
 	for _, c := range []struct{ column, value string }{{"act", f.Act}, {"actor", f.Actor}, {"target", f.Target}} {
 		if c.value != "" {

@@ -10,14 +10,15 @@ import (
 	"github.com/recoup-dev/recoup"
 	"github.com/recoup-dev/recoup/server/internal/store"
 	"github.com/recoup-dev/recoup/server/internal/store/sqldb"
+	"github.com/recoup-dev/recoup/server/internal/wire"
 )
 
 var keys = sqldb.NewRepository(store.Keys, "key")
 
 // CreateKey adds a key. Nobody who adds the first one can be at it meanwhile.
-func (v Ops) CreateKey(ctx context.Context, k recoup.Key, by store.Act) (recoup.Key, error) {
+func (v Ops) CreateKey(ctx context.Context, k wire.Key, by store.Act) (wire.Key, error) {
 	k = by.CreateKey(k)
-	return sqldb.Act(ctx, v.db, "create a key", func(tx Tx) (recoup.Key, error) {
+	return sqldb.Act(ctx, v.db, "create a key", func(tx Tx) (wire.Key, error) {
 		if err := tx.Acquire(lockFirstKey, true); err != nil {
 			return k, err
 		}
@@ -27,7 +28,7 @@ func (v Ops) CreateKey(ctx context.Context, k recoup.Key, by store.Act) (recoup.
 
 // addKey adds a key and records the act. An id or a secret that is known is in
 // conflict.
-func addKey(tx Tx, k recoup.Key, entry recoup.AuditEntry) error {
+func addKey(tx Tx, k wire.Key, entry wire.AuditEntry) error {
 	added, err := keys.InsertNew(tx, k)
 	if err != nil {
 		return err
@@ -39,7 +40,7 @@ func addKey(tx Tx, k recoup.Key, entry recoup.AuditEntry) error {
 }
 
 // CreateFirstKey adds a key if there is none at all.
-func (v Ops) CreateFirstKey(ctx context.Context, k recoup.Key, by store.Act) (created bool, err error) {
+func (v Ops) CreateFirstKey(ctx context.Context, k wire.Key, by store.Act) (created bool, err error) {
 	k = by.CreateKey(k)
 	return sqldb.Act(ctx, v.db, "create the first key", func(tx Tx) (bool, error) {
 		if err := tx.Acquire(lockFirstKey, false); err != nil {
@@ -54,22 +55,22 @@ func (v Ops) CreateFirstKey(ctx context.Context, k recoup.Key, by store.Act) (cr
 }
 
 // KeyByHash returns the key of a secret.
-func (v Ops) KeyByHash(ctx context.Context, hash [32]byte, known bool) (recoup.Key, error) {
+func (v Ops) KeyByHash(ctx context.Context, hash [32]byte, known bool) (wire.Key, error) {
 	q := keys.Select("read a key", "where key_hash = $1", hash)
 	q.Vital = known
 	return keys.Get(ctx, v.db, q, "")
 }
 
 // Keys lists keys, newest first.
-func (v Ops) Keys(ctx context.Context, p sqldb.Page) ([]recoup.Key, sqldb.Cursor, error) {
+func (v Ops) Keys(ctx context.Context, p sqldb.Page) ([]wire.Key, sqldb.Cursor, error) {
 	q := keys.Select("list keys", "where true").Newest("created_at", "key_id", p)
-	return keys.Page(ctx, v.db, q, p, func(k *recoup.Key) sqldb.Cursor { return sqldb.Cursor{At: k.CreatedAt, ID: k.ID} })
+	return keys.Page(ctx, v.db, q, p, func(k *wire.Key) sqldb.Cursor { return sqldb.Cursor{At: k.CreatedAt, ID: k.ID} })
 }
 
 // RevokeKey ends a key for good, and returns it. One that is revoked stays as it
 // is.
-func (v Ops) RevokeKey(ctx context.Context, id recoup.ID, by store.Act) (recoup.Key, error) {
-	return sqldb.Act(ctx, v.db, "revoke a key", func(tx Tx) (recoup.Key, error) {
+func (v Ops) RevokeKey(ctx context.Context, id recoup.ID, by store.Act) (wire.Key, error) {
+	return sqldb.Act(ctx, v.db, "revoke a key", func(tx Tx) (wire.Key, error) {
 		current, err := keys.Lock(tx, id, id.String())
 		if err != nil {
 			return current, err
@@ -86,9 +87,9 @@ func (v Ops) RevokeKey(ctx context.Context, id recoup.ID, by store.Act) (recoup.
 }
 
 // RotateKey adds a key that takes over from another, which lasts until a time.
-func (v Ops) RotateKey(ctx context.Context, old recoup.ID, next recoup.Key, oldEnds time.Time, by store.Act) (recoup.Key, error) {
+func (v Ops) RotateKey(ctx context.Context, old recoup.ID, next wire.Key, oldEnds time.Time, by store.Act) (wire.Key, error) {
 	next = by.CreateKey(next)
-	return sqldb.Act(ctx, v.db, "rotate a key", func(tx Tx) (recoup.Key, error) {
+	return sqldb.Act(ctx, v.db, "rotate a key", func(tx Tx) (wire.Key, error) {
 		current, err := keys.Lock(tx, old, old.String())
 		if err != nil {
 			return next, err

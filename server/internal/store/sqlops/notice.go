@@ -11,21 +11,22 @@ import (
 	"github.com/recoup-dev/recoup"
 	"github.com/recoup-dev/recoup/server/internal/store"
 	"github.com/recoup-dev/recoup/server/internal/store/sqldb"
+	"github.com/recoup-dev/recoup/server/internal/wire"
 )
 
 var (
 	notices = sqldb.NewRepository(store.Notices, "notice")
-	pending = sqldb.NewRepository(sqldb.Table[recoup.Notice]{Name: store.Notices.Name, Columns: store.PendingNotices}, "notice")
-	claimed = sqldb.NewRepository(sqldb.Table[recoup.Notice]{Name: store.Notices.Name, Columns: store.ClaimedNotices}, "notice")
+	pending = sqldb.NewRepository(sqldb.Table[wire.Notice]{Name: store.Notices.Name, Columns: store.PendingNotices}, "notice")
+	claimed = sqldb.NewRepository(sqldb.Table[wire.Notice]{Name: store.Notices.Name, Columns: store.ClaimedNotices}, "notice")
 )
 
 // PendingNotices returns notices that wait to be delivered, longest due first.
-func (v Ops) PendingNotices(ctx context.Context, limit int) ([]recoup.Notice, error) {
+func (v Ops) PendingNotices(ctx context.Context, limit int) ([]wire.Notice, error) {
 	return pending.List(ctx, v.db, pending.Select("read the outbox", "where due_at is not null order by due_at limit $1", sqldb.Clamp(limit)))
 }
 
 // AddNotices adds notices that no error causes.
-func (v Ops) AddNotices(ctx context.Context, now time.Time, list []recoup.Notice) (int, error) {
+func (v Ops) AddNotices(ctx context.Context, now time.Time, list []wire.Notice) (int, error) {
 	for _, n := range list {
 		if err := n.Body.Check(); err != nil {
 			return 0, err
@@ -38,7 +39,7 @@ func (v Ops) AddNotices(ctx context.Context, now time.Time, list []recoup.Notice
 }
 
 // AddNotices adds notices, but for those whose key is known, and returns how many.
-func AddNotices(tx Tx, now time.Time, list []recoup.Notice) (int, error) {
+func AddNotices(tx Tx, now time.Time, list []wire.Notice) (int, error) {
 	if len(list) == 0 {
 		return 0, nil
 	}
@@ -48,12 +49,12 @@ func AddNotices(tx Tx, now time.Time, list []recoup.Notice) (int, error) {
 
 // NoticeBatch is notices that are due at once. They go in by the order of their
 // keys, so that two nodes that add the same do not wait for each other crosswise.
-func NoticeBatch(now time.Time, list []recoup.Notice) sqldb.Batch {
+func NoticeBatch(now time.Time, list []wire.Notice) sqldb.Batch {
 	added := slices.Clone(list)
 	for i := range added {
 		added[i].CreatedAt, added[i].DueAt = now, now
 	}
-	slices.SortStableFunc(added, func(a, b recoup.Notice) int { return strings.Compare(a.Key, b.Key) })
+	slices.SortStableFunc(added, func(a, b wire.Notice) int { return strings.Compare(a.Key, b.Key) })
 	return notices.NewRows(added)
 }
 
@@ -64,14 +65,14 @@ const maxMessages = 50
 // ClaimNotices takes notices that are due, for as long as a lease. Rows that
 // another node takes at this moment are passed over. Of a message, the row that stands
 // for it is taken, and the others belong to whoever has that one.
-func (v Ops) ClaimNotices(ctx context.Context, now time.Time, lease time.Duration, limit int) ([]recoup.Notice, error) {
-	return sqldb.Act(ctx, v.db, "claim notices", func(tx Tx) ([]recoup.Notice, error) {
+func (v Ops) ClaimNotices(ctx context.Context, now time.Time, lease time.Duration, limit int) ([]wire.Notice, error) {
+	return sqldb.Act(ctx, v.db, "claim notices", func(tx Tx) ([]wire.Notice, error) {
 		list, err := claimed.Find(tx, "where due_at <= $1 and coalesce(message_id, notice_id) = notice_id order by due_at limit $2 for no key update skip locked", now, sqldb.Clamp(limit))
 		if err != nil || len(list) == 0 {
 			return nil, err
 		}
 		var ids, messages []recoup.ID
-		list = slices.DeleteFunc(list, func(n recoup.Notice) bool {
+		list = slices.DeleteFunc(list, func(n wire.Notice) bool {
 			if n.MessageID.IsZero() {
 				return false
 			}
@@ -124,14 +125,14 @@ func (v Ops) SaveMessage(ctx context.Context, m store.Message) error {
 
 // WaitingNotices returns the notices of a kind that wait, oldest first: those of some
 // errors, or those that no error causes.
-func (v Ops) WaitingNotices(ctx context.Context, kind recoup.NoticeKind, errors []recoup.ID) ([]recoup.Notice, error) {
+func (v Ops) WaitingNotices(ctx context.Context, kind wire.NoticeKind, errors []recoup.ID) ([]wire.Notice, error) {
 	list, err := pending.List(ctx, v.db, waitingQuery(kind, errors))
 	slices.SortFunc(list, store.OlderNotice)
 	return list, err
 }
 
 // waitingQuery names the kinds outright, so that their index can serve.
-func waitingQuery(kind recoup.NoticeKind, errors []recoup.ID) *sqldb.Query {
+func waitingQuery(kind wire.NoticeKind, errors []recoup.ID) *sqldb.Query {
 	q := pending.Select("read the outbox", `/*by outbox_span_idx*/
 		where due_at is not null and kind in ('PAGE', 'ALERT', 'JOB_LATE', 'JOB_RECOVERED') and kind = $1`, string(kind))
 	if len(errors) > 0 {
@@ -158,12 +159,12 @@ func (v Ops) FinishNotices(ctx context.Context, now time.Time, deliveries []stor
 		if err != nil {
 			return 0, err
 		}
-		held := map[store.ClaimedNotice]recoup.Notice{}
+		held := map[store.ClaimedNotice]wire.Notice{}
 		for _, n := range list {
 			held[store.ClaimedNotice{ID: n.ID, Attempt: n.Attempts}] = n
 		}
 		var each, rest [][]any
-		var copies []recoup.Notice
+		var copies []wire.Notice
 		for _, d := range deliveries {
 			attempt := store.ClaimedNotice{ID: d.ID, Attempt: d.Attempt}
 			n, ok := held[attempt]
@@ -225,19 +226,19 @@ func (v Ops) purge(ctx context.Context, doing, sql string, args ...any) (int, er
 }
 
 // Notices lists notices, newest first.
-func (v Ops) Notices(ctx context.Context, f recoup.NoticeFilter, p sqldb.Page) ([]recoup.Notice, sqldb.Cursor, error) {
-	return notices.Page(ctx, v.db, noticeQuery(f, p), p, func(n *recoup.Notice) sqldb.Cursor { return sqldb.Cursor{At: n.CreatedAt, ID: n.ID} })
+func (v Ops) Notices(ctx context.Context, f wire.NoticeFilter, p sqldb.Page) ([]wire.Notice, sqldb.Cursor, error) {
+	return notices.Page(ctx, v.db, noticeQuery(f, p), p, func(n *wire.Notice) sqldb.Cursor { return sqldb.Cursor{At: n.CreatedAt, ID: n.ID} })
 }
 
-func noticeQuery(f recoup.NoticeFilter, p sqldb.Page) *sqldb.Query {
+func noticeQuery(f wire.NoticeFilter, p sqldb.Page) *sqldb.Query {
 	index, where := "list", "true"
 	switch f.State {
 	case "":
-	case recoup.NoticeWaiting:
+	case wire.NoticeWaiting:
 		index, where = "waiting", "due_at is not null"
-	case recoup.NoticeDelivered:
+	case wire.NoticeDelivered:
 		where = "delivered_at is not null"
-	case recoup.NoticeGivenUp:
+	case wire.NoticeGivenUp:
 		index, where = "given_up", "given_up_at is not null"
 	default:
 		where = "false"
@@ -256,12 +257,12 @@ func (v Ops) ResendNotices(ctx context.Context, ids []recoup.ID, by store.Act) (
 	return sqldb.Act(ctx, v.db, "resend notices", func(tx Tx) (int, error) {
 		q := notices.Select("", "where given_up_at is not null")
 		q.AnyOf("notice_id", ids)
-		var old, again []recoup.Notice
+		var old, again []wire.Notice
 		if err := tx.Query(q.Add(" order by notice_id"), sqldb.Into(&old, notices.Columns)); err != nil || len(old) == 0 {
 			return 0, err
 		}
 		for _, n := range old {
-			again = append(again, recoup.Notice{
+			again = append(again, wire.Notice{
 				Kind: n.Kind, To: n.To, ErrorID: n.ErrorID, Body: n.Body, Key: store.ResendKey(n.ID), CreatedAt: by.At, DueAt: by.At, ResendOf: n.ID,
 			})
 		}
@@ -270,10 +271,10 @@ func (v Ops) ResendNotices(ctx context.Context, ids []recoup.ID, by store.Act) (
 }
 
 // resend adds notices, and records in the audit the id of each that is new.
-func resend(tx Tx, again []recoup.Notice, by store.Act) (int, error) {
+func resend(tx Tx, again []wire.Notice, by store.Act) (int, error) {
 	n := 0
 	for _, notice := range again {
-		added, err := tx.InsertNew(notices.NewRows([]recoup.Notice{notice}))
+		added, err := tx.InsertNew(notices.NewRows([]wire.Notice{notice}))
 		if err != nil {
 			return n, err
 		}

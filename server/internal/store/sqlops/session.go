@@ -5,9 +5,9 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/recoup-dev/recoup"
 	"github.com/recoup-dev/recoup/server/internal/store"
 	"github.com/recoup-dev/recoup/server/internal/store/sqldb"
+	"github.com/recoup-dev/recoup/server/internal/wire"
 )
 
 var sessions = sqldb.NewRepository(store.Sessions, "session")
@@ -16,7 +16,7 @@ var sessions = sqldb.NewRepository(store.Sessions, "session")
 // locked, so that no two sign-ins both are the last that it may have.
 func (v Ops) AddSession(ctx context.Context, s store.Session) error {
 	_, err := sqldb.Act(ctx, v.db, "add a session", func(tx Tx) (int, error) {
-		var of []recoup.Key
+		var of []wire.Key
 		if err := tx.Lock(keys.Select("", "where key_hash = $1 for no key update", s.KeyHash), sqldb.Into(&of, keys.Columns)); err != nil {
 			return 0, err
 		}

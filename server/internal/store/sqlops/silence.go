@@ -8,14 +8,15 @@ import (
 	"github.com/recoup-dev/recoup"
 	"github.com/recoup-dev/recoup/server/internal/store"
 	"github.com/recoup-dev/recoup/server/internal/store/sqldb"
+	"github.com/recoup-dev/recoup/server/internal/wire"
 )
 
 var silences = sqldb.NewRepository(store.Silences, "silence")
 
 // AddSilence adds a silence.
-func (v Ops) AddSilence(ctx context.Context, s recoup.Silence, by store.Act) (recoup.Silence, error) {
+func (v Ops) AddSilence(ctx context.Context, s wire.Silence, by store.Act) (wire.Silence, error) {
 	s = by.AddSilence(s)
-	return sqldb.Act(ctx, v.db, "add a silence", func(tx Tx) (recoup.Silence, error) {
+	return sqldb.Act(ctx, v.db, "add a silence", func(tx Tx) (wire.Silence, error) {
 		added, err := silences.InsertNew(tx, s)
 		if err == nil && !added {
 			err = fmt.Errorf("silence %v: %w", s.ID, store.ErrConflict)
@@ -28,8 +29,8 @@ func (v Ops) AddSilence(ctx context.Context, s recoup.Silence, by store.Act) (re
 }
 
 // EndSilence ends a silence before its time. One that is over stays as it is.
-func (v Ops) EndSilence(ctx context.Context, id recoup.ID, by store.Act) (recoup.Silence, error) {
-	return sqldb.Act(ctx, v.db, "end a silence", func(tx Tx) (recoup.Silence, error) {
+func (v Ops) EndSilence(ctx context.Context, id recoup.ID, by store.Act) (wire.Silence, error) {
+	return sqldb.Act(ctx, v.db, "end a silence", func(tx Tx) (wire.Silence, error) {
 		current, err := silences.Lock(tx, id, id.String())
 		if err != nil {
 			return current, err
@@ -46,8 +47,8 @@ func (v Ops) EndSilence(ctx context.Context, id recoup.ID, by store.Act) (recoup
 }
 
 // Silences lists the silences that hold at a time, or all, newest first.
-func (v Ops) Silences(ctx context.Context, activeAt time.Time, p sqldb.Page) ([]recoup.Silence, sqldb.Cursor, error) {
-	return silences.Page(ctx, v.db, silencesQuery(activeAt, p), p, func(s *recoup.Silence) sqldb.Cursor { return sqldb.Cursor{At: s.At, ID: s.ID} })
+func (v Ops) Silences(ctx context.Context, activeAt time.Time, p sqldb.Page) ([]wire.Silence, sqldb.Cursor, error) {
+	return silences.Page(ctx, v.db, silencesQuery(activeAt, p), p, func(s *wire.Silence) sqldb.Cursor { return sqldb.Cursor{At: s.At, ID: s.ID} })
 }
 
 func silencesQuery(activeAt time.Time, p sqldb.Page) *sqldb.Query {

@@ -7,14 +7,15 @@ import (
 	"github.com/recoup-dev/recoup"
 	"github.com/recoup-dev/recoup/server/internal/store"
 	"github.com/recoup-dev/recoup/server/internal/store/sqldb"
+	"github.com/recoup-dev/recoup/server/internal/wire"
 )
 
 var views = sqldb.NewRepository(store.Views, "view")
 
 // Views lists views, newest first. All that somebody can see are read: so many each owner
 // and hub has at most.
-func (v Ops) Views(ctx context.Context, key recoup.ID, hubs []string, p sqldb.Page) ([]recoup.View, sqldb.Cursor, error) {
-	return views.Page(ctx, v.db, viewsQuery(key, hubs, p), p, func(v *recoup.View) sqldb.Cursor { return sqldb.Cursor{At: v.CreatedAt, ID: v.ID} })
+func (v Ops) Views(ctx context.Context, key recoup.ID, hubs []string, p sqldb.Page) ([]wire.View, sqldb.Cursor, error) {
+	return views.Page(ctx, v.db, viewsQuery(key, hubs, p), p, func(v *wire.View) sqldb.Cursor { return sqldb.Cursor{At: v.CreatedAt, ID: v.ID} })
 }
 
 func viewsQuery(key recoup.ID, hubs []string, p sqldb.Page) *sqldb.Query {
@@ -52,8 +53,8 @@ func viewOwner(tx Tx, key recoup.ID) (recoup.ID, error) {
 }
 
 // AddView saves a view.
-func (v Ops) AddView(ctx context.Context, view recoup.View, by store.Act) (recoup.View, error) {
-	return sqldb.Act(ctx, v.db, "add a view", func(tx Tx) (recoup.View, error) {
+func (v Ops) AddView(ctx context.Context, view wire.View, by store.Act) (wire.View, error) {
+	return sqldb.Act(ctx, v.db, "add a view", func(tx Tx) (wire.View, error) {
 		owner, err := viewOwner(tx, by.Key)
 		if err != nil {
 			return view, err
@@ -67,8 +68,8 @@ func (v Ops) AddView(ctx context.Context, view recoup.View, by store.Act) (recou
 }
 
 // ChangeView saves a view that is there.
-func (v Ops) ChangeView(ctx context.Context, view recoup.View, may func(string) bool, by store.Act) (recoup.View, error) {
-	return sqldb.Act(ctx, v.db, "change a view", func(tx Tx) (recoup.View, error) {
+func (v Ops) ChangeView(ctx context.Context, view wire.View, may func(string) bool, by store.Act) (wire.View, error) {
+	return sqldb.Act(ctx, v.db, "change a view", func(tx Tx) (wire.View, error) {
 		next, owner, err := lockOwnView(tx, view.ID, may, by)
 		if err != nil {
 			return next, err
@@ -83,8 +84,8 @@ func (v Ops) ChangeView(ctx context.Context, view recoup.View, may func(string) 
 }
 
 // DeleteView deletes a view.
-func (v Ops) DeleteView(ctx context.Context, id recoup.ID, may func(string) bool, by store.Act) (recoup.View, error) {
-	return sqldb.Act(ctx, v.db, "delete a view", func(tx Tx) (recoup.View, error) {
+func (v Ops) DeleteView(ctx context.Context, id recoup.ID, may func(string) bool, by store.Act) (wire.View, error) {
+	return sqldb.Act(ctx, v.db, "delete a view", func(tx Tx) (wire.View, error) {
 		gone, _, err := lockOwnView(tx, id, may, by)
 		if err != nil {
 			return gone, err
@@ -96,7 +97,7 @@ func (v Ops) DeleteView(ctx context.Context, id recoup.ID, may func(string) bool
 }
 
 // lockOwnView locks a view that the act may change, and returns the owner of the act's key.
-func lockOwnView(tx Tx, id recoup.ID, may func(string) bool, by store.Act) (found recoup.View, owner recoup.ID, err error) {
+func lockOwnView(tx Tx, id recoup.ID, may func(string) bool, by store.Act) (found wire.View, owner recoup.ID, err error) {
 	if owner, err = viewOwner(tx, by.Key); err != nil {
 		return found, owner, err
 	}
@@ -110,7 +111,7 @@ func lockOwnView(tx Tx, id recoup.ID, may func(string) bool, by store.Act) (foun
 }
 
 // fitView looks at all views of an owner or a hub while nobody saves another.
-func fitView(tx Tx, view *recoup.View) error {
+func fitView(tx Tx, view *wire.View) error {
 	if err := tx.Acquire(lockView, false); err != nil {
 		return err
 	}

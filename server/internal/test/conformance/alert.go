@@ -10,6 +10,7 @@ import (
 	"github.com/recoup-dev/recoup"
 	"github.com/recoup-dev/recoup/server/internal/store"
 	"github.com/recoup-dev/recoup/server/internal/store/sqldb"
+	"github.com/recoup-dev/recoup/server/internal/wire"
 )
 
 // alertClause is one sentence about alerts, their figures and the outbox, and
@@ -63,27 +64,27 @@ func verdictClauses() []alertClause {
 }
 
 // alert is an alert that is pending.
-func (d *alertDriver) alert(rule, scope string) recoup.Alert {
-	return recoup.Alert{
-		ID: d.ids.New(d.now), Rule: rule, Scope: scope, State: recoup.AlertPending, Severity: recoup.AlertHigh, Action: recoup.NotifyHubTeam,
+func (d *alertDriver) alert(rule, scope string) wire.Alert {
+	return wire.Alert{
+		ID: d.ids.New(d.now), Rule: rule, Scope: scope, State: wire.AlertPending, Severity: wire.AlertHigh, Action: wire.NotifyHubTeam,
 		Condition: "error_rate > 5% over 24h", Value: 0.0625, Samples: 320, PendingAt: d.now,
 	}
 }
 
 // fires returns the alert as it is once people were notified.
-func (d *alertDriver) fires(a recoup.Alert) recoup.Alert {
-	a.State, a.FiredAt, a.NotifiedAt, a.Notified = recoup.AlertFiring, d.now, d.now, a.Notified+1
+func (d *alertDriver) fires(a wire.Alert) wire.Alert {
+	a.State, a.FiredAt, a.NotifiedAt, a.Notified = wire.AlertFiring, d.now, d.now, a.Notified+1
 	return a
 }
 
 // resolves returns the alert as it is once it is over.
-func (d *alertDriver) resolves(a recoup.Alert) recoup.Alert {
-	a.State, a.ResolvedAt = recoup.AlertResolved, d.now
+func (d *alertDriver) resolves(a wire.Alert) wire.Alert {
+	a.State, a.ResolvedAt = wire.AlertResolved, d.now
 	return a
 }
 
 // save saves alerts, as the leader of the first term.
-func (d *alertDriver) save(alerts ...recoup.Alert) error {
+func (d *alertDriver) save(alerts ...wire.Alert) error {
 	d.Helper()
 	return d.decides(store.Verdict{Alerts: alerts})
 }
@@ -95,7 +96,7 @@ func (d *alertDriver) decides(v store.Verdict) error {
 }
 
 // wantAlert says how the store must have an alert.
-func (d *alertDriver) wantAlert(want recoup.Alert) {
+func (d *alertDriver) wantAlert(want wire.Alert) {
 	d.Helper()
 	got, err := d.store.Alert(d.Context(), want.ID)
 	d.must(err)
@@ -103,7 +104,7 @@ func (d *alertDriver) wantAlert(want recoup.Alert) {
 }
 
 // wantOpen says which alerts must be open, in order.
-func (d *alertDriver) wantOpen(want ...recoup.Alert) {
+func (d *alertDriver) wantOpen(want ...wire.Alert) {
 	d.Helper()
 	got, err := d.store.OpenAlerts(d.Context())
 	d.must(err)
@@ -116,7 +117,7 @@ func alertKept(d *alertDriver) {
 	d.wantAlert(a)
 	d.wait(5 * time.Minute)
 	a = d.fires(a)
-	a.Value, a.Samples, a.Severity, a.Action, a.Condition = -1e-300, 1<<40, recoup.AlertCritical, recoup.PageOnCall, "error_rate > 6% over 24h"
+	a.Value, a.Samples, a.Severity, a.Action, a.Condition = -1e-300, 1<<40, wire.AlertCritical, wire.PageOnCall, "error_rate > 6% over 24h"
 	d.must(d.save(a))
 	d.wantAlert(a)
 	d.wait(4 * time.Hour)
@@ -144,7 +145,7 @@ func alertOpen(d *alertDriver) {
 }
 
 func alertListed(d *alertDriver) {
-	var all []recoup.Alert
+	var all []wire.Alert
 	for i := range 12 {
 		d.wait(time.Duration(i%3) * time.Second)
 		a := d.alert(fmt.Sprint("r", i%2), []string{"", "x", "y"}[i%3])
@@ -160,24 +161,24 @@ func alertListed(d *alertDriver) {
 		}
 		all = append(all, a)
 	}
-	slices.SortFunc(all, func(a, b recoup.Alert) int {
+	slices.SortFunc(all, func(a, b wire.Alert) int {
 		return -cmpCursor(sqldb.Cursor{At: a.PendingAt, ID: a.ID}, sqldb.Cursor{At: b.PendingAt, ID: b.ID})
 	})
 	for _, f := range []store.AlertFilter{
-		{}, {Rule: "r1"}, {Scope: "y"}, {Rule: "r0", Scope: "x"}, {Rule: "none"}, {States: []recoup.AlertState{recoup.AlertResolved}},
-		{States: []recoup.AlertState{recoup.AlertPending, recoup.AlertFiring}}, {States: []recoup.AlertState{recoup.AlertPending}, Scope: "x"},
-		{States: []recoup.AlertState{recoup.AlertFiring}}, {States: []recoup.AlertState{"?"}},
+		{}, {Rule: "r1"}, {Scope: "y"}, {Rule: "r0", Scope: "x"}, {Rule: "none"}, {States: []wire.AlertState{wire.AlertResolved}},
+		{States: []wire.AlertState{wire.AlertPending, wire.AlertFiring}}, {States: []wire.AlertState{wire.AlertPending}, Scope: "x"},
+		{States: []wire.AlertState{wire.AlertFiring}}, {States: []wire.AlertState{"?"}},
 		{Rule: "r0", Notified: true}, {Rule: "r0", Scope: "x", Notified: true}, {Rule: "r1", Notified: true},
-		{Rule: "r0", Scope: "y", Notified: true, States: []recoup.AlertState{recoup.AlertResolved}},
-		{Rule: "r0", Scope: "y", Notified: true, States: []recoup.AlertState{recoup.AlertFiring}},
+		{Rule: "r0", Scope: "y", Notified: true, States: []wire.AlertState{wire.AlertResolved}},
+		{Rule: "r0", Scope: "y", Notified: true, States: []wire.AlertState{wire.AlertFiring}},
 	} {
-		var want []recoup.Alert
+		var want []wire.Alert
 		for _, a := range all {
 			if (f.Rule == "" || f.Rule == a.Rule) && (f.Scope == "" && !f.Notified || f.Scope == a.Scope) && (!f.Notified || a.Notified > 0) && (f.States == nil || slices.Contains(f.States, a.State)) {
 				want = append(want, a)
 			}
 		}
-		got := walked(d.serviceDriver, func(c sqldb.Cursor) ([]recoup.Alert, sqldb.Cursor, error) {
+		got := walked(d.serviceDriver, func(c sqldb.Cursor) ([]wire.Alert, sqldb.Cursor, error) {
 			return d.store.Alerts(d.Context(), f, sqldb.Page{Cursor: c, Limit: 5})
 		}, sqldb.Cursor.IsZero)
 		wantSame(d.serviceDriver, got, want)
@@ -198,7 +199,7 @@ func alertOver(d *alertDriver) {
 	d.must(d.save(over))
 	changed := over
 	changed.Value = 7
-	for _, a := range []recoup.Alert{open, over, changed, d.fires(open)} {
+	for _, a := range []wire.Alert{open, over, changed, d.fires(open)} {
 		d.wantErr(d.save(a), store.ErrRefused)
 	}
 	d.wantErr(d.save(d.resolves(d.alert("r", "x"))), store.ErrRefused) // it never began
@@ -208,18 +209,18 @@ func alertOver(d *alertDriver) {
 func alertPermanent(d *alertDriver) {
 	a := d.fires(d.alert("r", "x"))
 	d.must(d.save(a))
-	for name, change := range map[string]func(*recoup.Alert){
-		"its rule":            func(a *recoup.Alert) { a.Rule = "other" },
-		"its scope":           func(a *recoup.Alert) { a.Scope = "" },
-		"its beginning":       func(a *recoup.Alert) { a.PendingAt = a.PendingAt.Add(-time.Hour) },
-		"when it fired":       func(a *recoup.Alert) { a.FiredAt = a.FiredAt.Add(time.Hour) },
-		"that it fired":       func(a *recoup.Alert) { a.State, a.FiredAt = recoup.AlertPending, time.Time{} },
-		"what was notified":   func(a *recoup.Alert) { a.Notified, a.NotifiedAt = 0, time.Time{} },
-		"a state of its own":  func(a *recoup.Alert) { a.State = "ODD" },
-		"an end too early":    func(a *recoup.Alert) { a.ResolvedAt = d.now },
-		"no end":              func(a *recoup.Alert) { a.State = recoup.AlertResolved },
-		"notified at no time": func(a *recoup.Alert) { a.NotifiedAt = time.Time{} },
-		"fewer than none":     func(a *recoup.Alert) { a.Samples = -1 },
+	for name, change := range map[string]func(*wire.Alert){
+		"its rule":            func(a *wire.Alert) { a.Rule = "other" },
+		"its scope":           func(a *wire.Alert) { a.Scope = "" },
+		"its beginning":       func(a *wire.Alert) { a.PendingAt = a.PendingAt.Add(-time.Hour) },
+		"when it fired":       func(a *wire.Alert) { a.FiredAt = a.FiredAt.Add(time.Hour) },
+		"that it fired":       func(a *wire.Alert) { a.State, a.FiredAt = wire.AlertPending, time.Time{} },
+		"what was notified":   func(a *wire.Alert) { a.Notified, a.NotifiedAt = 0, time.Time{} },
+		"a state of its own":  func(a *wire.Alert) { a.State = "ODD" },
+		"an end too early":    func(a *wire.Alert) { a.ResolvedAt = d.now },
+		"no end":              func(a *wire.Alert) { a.State = wire.AlertResolved },
+		"notified at no time": func(a *wire.Alert) { a.NotifiedAt = time.Time{} },
+		"fewer than none":     func(a *wire.Alert) { a.Samples = -1 },
 	} {
 		next := a
 		change(&next)
@@ -247,7 +248,7 @@ func alertRace(d *alertDriver) {
 	t := d.leads("n1", 1)
 	made := make([]bool, 8)
 	d.together(len(made), func(i int) error {
-		err := d.store.SaveAlerts(d.Context(), t, d.now, store.Verdict{Alerts: []recoup.Alert{d.alert("r", "x")}})
+		err := d.store.SaveAlerts(d.Context(), t, d.now, store.Verdict{Alerts: []wire.Alert{d.alert("r", "x")}})
 		if made[i] = err == nil; errors.Is(err, store.ErrConflict) {
 			return nil
 		}
@@ -263,8 +264,8 @@ func alertRace(d *alertDriver) {
 func (d *alertDriver) verdict(key string) store.Verdict {
 	a := d.fires(d.alert("provider-errors", "zerobounce"))
 	return store.Verdict{
-		Alerts:   []recoup.Alert{a},
-		Notices:  []recoup.Notice{{Kind: "ALERT", To: "platform-team", Key: key, Body: `{"rule":"provider-errors"}`}},
+		Alerts:   []wire.Alert{a},
+		Notices:  []wire.Notice{{Kind: "ALERT", To: "platform-team", Key: key, Body: `{"rule":"provider-errors"}`}},
 		Switches: []store.Switch{{Group: "email_validation", To: "zerobounce", AlertID: a.ID}},
 	}
 }
@@ -324,7 +325,7 @@ func verdictFenced(d *alertDriver) {
 	d.wantNothing()
 	d.must(d.store.SaveAlerts(d.Context(), awake, d.now, v))
 	d.must(d.store.Resign(d.Context(), awake))
-	d.wantErr(d.store.SaveAlerts(d.Context(), awake, d.now, store.Verdict{Alerts: []recoup.Alert{d.resolves(v.Alerts[0])}}), store.ErrRefused)
+	d.wantErr(d.store.SaveAlerts(d.Context(), awake, d.now, store.Verdict{Alerts: []wire.Alert{d.resolves(v.Alerts[0])}}), store.ErrRefused)
 	d.wantOpen(v.Alerts...)
 }
 
@@ -365,7 +366,7 @@ func verdictSwitches(d *alertDriver) {
 }
 
 func alertPurged(d *alertDriver) {
-	var over []recoup.Alert
+	var over []wire.Alert
 	for i := range 5 {
 		d.wait(time.Minute)
 		a := d.alert("r", fmt.Sprint(i))

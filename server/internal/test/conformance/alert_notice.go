@@ -8,6 +8,7 @@ import (
 	"github.com/recoup-dev/recoup"
 	"github.com/recoup-dev/recoup/server/internal/store"
 	"github.com/recoup-dev/recoup/server/internal/store/sqldb"
+	"github.com/recoup-dev/recoup/server/internal/wire"
 )
 
 func noticeClauses() []alertClause {
@@ -20,24 +21,24 @@ func noticeClauses() []alertClause {
 }
 
 // notices walks the list of notices.
-func (d *alertDriver) notices(f recoup.NoticeFilter, limit int) []recoup.Notice {
+func (d *alertDriver) notices(f wire.NoticeFilter, limit int) []wire.Notice {
 	d.Helper()
-	return walked(d.serviceDriver, func(c sqldb.Cursor) ([]recoup.Notice, sqldb.Cursor, error) {
+	return walked(d.serviceDriver, func(c sqldb.Cursor) ([]wire.Notice, sqldb.Cursor, error) {
 		return d.store.Notices(d.Context(), f, sqldb.Page{Cursor: c, Limit: limit})
 	}, sqldb.Cursor.IsZero)
 }
 
 // posted adds notices of which every third is delivered, every third given up
 // and every third waits, and returns all, newest first.
-func (d *alertDriver) posted(n int) []recoup.Notice {
+func (d *alertDriver) posted(n int) []wire.Notice {
 	d.Helper()
 	for i := range n {
-		kind, to := recoup.NoticeKind([]string{"ALERT", "PARKED"}[i%2]), []string{"ops", "team"}[i/2%2]
-		_, err := d.store.AddNotices(d.Context(), d.now, []recoup.Notice{{Kind: kind, To: to, Key: fmt.Sprint("k", i), Body: `{"a": 1}`}})
+		kind, to := wire.NoticeKind([]string{"ALERT", "PARKED"}[i%2]), []string{"ops", "team"}[i/2%2]
+		_, err := d.store.AddNotices(d.Context(), d.now, []wire.Notice{{Kind: kind, To: to, Key: fmt.Sprint("k", i), Body: `{"a": 1}`}})
 		d.must(err)
 		d.wait(time.Duration(i%3) * time.Second)
 	}
-	all := d.notices(recoup.NoticeFilter{}, sqldb.MaxPage)
+	all := d.notices(wire.NoticeFilter{}, sqldb.MaxPage)
 	slices.Reverse(all)
 	list, err := d.store.ClaimNotices(d.Context(), d.now, noticeLease, sqldb.MaxPage)
 	if d.must(err); len(list) != n || len(all) != n {
@@ -61,11 +62,11 @@ func (d *alertDriver) posted(n int) []recoup.Notice {
 
 func noticeListed(d *alertDriver) {
 	all := d.posted(20)
-	for _, f := range []recoup.NoticeFilter{
-		{}, {State: recoup.NoticeWaiting}, {State: recoup.NoticeDelivered}, {State: recoup.NoticeGivenUp}, {State: "ODD"},
-		{To: "ops"}, {Kind: "PARKED"}, {State: recoup.NoticeGivenUp, To: "team", Kind: "ALERT"}, {To: "nobody"},
+	for _, f := range []wire.NoticeFilter{
+		{}, {State: wire.NoticeWaiting}, {State: wire.NoticeDelivered}, {State: wire.NoticeGivenUp}, {State: "ODD"},
+		{To: "ops"}, {Kind: "PARKED"}, {State: wire.NoticeGivenUp, To: "team", Kind: "ALERT"}, {To: "nobody"},
 	} {
-		var want []recoup.Notice
+		var want []wire.Notice
 		for _, r := range all {
 			if (f.State == "" || f.State == r.Outcome()) && (f.To == "" || f.To == r.To) && (f.Kind == "" || f.Kind == r.Kind) {
 				want = append(want, r)
@@ -92,8 +93,8 @@ func noticeResent(d *alertDriver) {
 	d.resend(0)
 	d.resend(1, waits.ID, old.ID, delivered.ID, d.ids.New(d.now), old.ID)
 	d.resend(0, old.ID)
-	again := d.notices(recoup.NoticeFilter{}, 10)[0]
-	wantSame(d.serviceDriver, again, recoup.Notice{
+	again := d.notices(wire.NoticeFilter{}, 10)[0]
+	wantSame(d.serviceDriver, again, wire.Notice{
 		ID: again.ID, CreatedAt: d.now, DueAt: d.now, ResendOf: old.ID,
 		Kind: old.Kind, To: old.To, ErrorID: old.ErrorID, Body: old.Body, Key: store.ResendKey(old.ID),
 	})
@@ -104,7 +105,7 @@ func noticeResent(d *alertDriver) {
 		d.finish(1, store.Delivery{ID: n.ID, Attempt: n.Attempts})
 	}
 	d.resend(2, waits.ID, again.ID) // what is given up again is another notice that was given up
-	third := d.notices(recoup.NoticeFilter{State: recoup.NoticeWaiting}, 10)
+	third := d.notices(wire.NoticeFilter{State: wire.NoticeWaiting}, 10)
 	if len(third) != 2 || third[0].ResendOf != again.ID && third[1].ResendOf != again.ID {
 		d.Errorf("what waits is %+v", third)
 	}

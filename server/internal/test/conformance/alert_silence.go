@@ -10,6 +10,7 @@ import (
 	"github.com/recoup-dev/recoup"
 	"github.com/recoup-dev/recoup/server/internal/store"
 	"github.com/recoup-dev/recoup/server/internal/store/sqldb"
+	"github.com/recoup-dev/recoup/server/internal/wire"
 )
 
 func silenceClauses() []alertClause {
@@ -23,11 +24,11 @@ func silenceClauses() []alertClause {
 }
 
 // silence is a silence of some hours.
-func (d *alertDriver) silence(rule, scope string, hours int) recoup.Silence {
-	return recoup.Silence{ID: d.ids.New(d.now), Rule: rule, Scope: scope, Until: d.now.Add(time.Duration(hours) * time.Hour)}
+func (d *alertDriver) silence(rule, scope string, hours int) wire.Silence {
+	return wire.Silence{ID: d.ids.New(d.now), Rule: rule, Scope: scope, Until: d.now.Add(time.Duration(hours) * time.Hour)}
 }
 
-func (d *alertDriver) silenced(s recoup.Silence) recoup.Silence {
+func (d *alertDriver) silenced(s wire.Silence) wire.Silence {
 	d.Helper()
 	got, err := d.store.AddSilence(d.Context(), s, d.act("ada"))
 	d.must(err)
@@ -35,16 +36,16 @@ func (d *alertDriver) silenced(s recoup.Silence) recoup.Silence {
 }
 
 // wantSilences says which silences must hold at a time, or must be there at all.
-func (d *alertDriver) wantSilences(at time.Time, want ...recoup.Silence) {
+func (d *alertDriver) wantSilences(at time.Time, want ...wire.Silence) {
 	d.Helper()
-	got := walked(d.serviceDriver, func(c sqldb.Cursor) ([]recoup.Silence, sqldb.Cursor, error) {
+	got := walked(d.serviceDriver, func(c sqldb.Cursor) ([]wire.Silence, sqldb.Cursor, error) {
 		return d.store.Silences(d.Context(), at, sqldb.Page{Cursor: c, Limit: 2})
 	}, sqldb.Cursor.IsZero)
 	wantSame(d.serviceDriver, got, want)
 }
 
 func silencePurged(d *alertDriver) {
-	var all []recoup.Silence
+	var all []wire.Silence
 	for i := range 4 {
 		all = append(all, d.silenced(d.silence("r", fmt.Sprint(i), 4-i)))
 		d.wait(time.Minute)
@@ -68,7 +69,7 @@ func silencePurged(d *alertDriver) {
 }
 
 // ended is a silence that ada has ended just now.
-func (d *alertDriver) ended(s recoup.Silence) recoup.Silence {
+func (d *alertDriver) ended(s wire.Silence) wire.Silence {
 	s.EndedAt, s.EndedBy = d.now, "ada"
 	return s
 }
@@ -117,13 +118,13 @@ func silenceRefused(d *alertDriver) {
 	d.wantErr(err, store.ErrRefused)
 	d.wantActs()
 	s = d.silenced(s)
-	_, err = d.store.AddSilence(d.Context(), recoup.Silence{ID: s.ID, Until: s.Until.Add(day)}, d.act("eve"))
+	_, err = d.store.AddSilence(d.Context(), wire.Silence{ID: s.ID, Until: s.Until.Add(day)}, d.act("eve"))
 	d.wantErr(err, store.ErrConflict)
 	d.wantSilences(time.Time{}, s)
 }
 
 func silenceListed(d *alertDriver) {
-	var all []recoup.Silence
+	var all []wire.Silence
 	for i := range 7 {
 		d.wait(time.Duration(i%2) * time.Minute)
 		all = append(all, d.silenced(d.silence(fmt.Sprint("r", i), "", 1+i%3)))
@@ -131,13 +132,13 @@ func silenceListed(d *alertDriver) {
 	_, err := d.store.EndSilence(d.Context(), all[4].ID, d.act("bob"))
 	d.must(err)
 	all[4].EndedAt, all[4].EndedBy = d.now, "bob"
-	slices.SortFunc(all, func(a, b recoup.Silence) int {
+	slices.SortFunc(all, func(a, b wire.Silence) int {
 		return -cmpCursor(sqldb.Cursor{At: a.At, ID: a.ID}, sqldb.Cursor{At: b.At, ID: b.ID})
 	})
 	d.wantSilences(time.Time{}, all...)
 	for _, at := range []time.Time{d.now, d.now.Add(time.Hour), d.now.Add(2*time.Hour - time.Microsecond), d.now.Add(day)} {
-		anything := recoup.Alert{}
-		d.wantSilences(at, slices.DeleteFunc(slices.Clone(all), func(s recoup.Silence) bool {
+		anything := wire.Alert{}
+		d.wantSilences(at, slices.DeleteFunc(slices.Clone(all), func(s wire.Silence) bool {
 			s.Rule = ""
 			return !s.Covers(&anything, at)
 		})...)

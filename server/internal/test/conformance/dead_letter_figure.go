@@ -9,6 +9,7 @@ import (
 	"github.com/recoup-dev/recoup"
 	"github.com/recoup-dev/recoup/server/internal/lifecycle"
 	"github.com/recoup-dev/recoup/server/internal/store"
+	"github.com/recoup-dev/recoup/server/internal/wire"
 )
 
 func letterFigures() []letterClause {
@@ -173,8 +174,8 @@ func replayNotifies(d *letterDriver) {
 	}
 	notify := func(refuse error) store.DecideReplay {
 		return func(s store.ReplayStatus, _ time.Time) (recoup.Replay, store.ReplayEffects, error) {
-			return s.Replay, store.ReplayEffects{Notices: []recoup.Notice{{
-				Kind: recoup.NoticeReplayStopped, To: "team", Key: "replay:1", Body: `{"why": "x"}`}}}, refuse
+			return s.Replay, store.ReplayEffects{Notices: []wire.Notice{{
+				Kind: wire.NoticeReplayStopped, To: "team", Key: "replay:1", Body: `{"why": "x"}`}}}, refuse
 		}
 	}
 	if _, err := d.store.StepReplay(d.Context(), d.now, r.ID, notify(errNo)); err == nil || pending() != nil {
@@ -182,7 +183,7 @@ func replayNotifies(d *letterDriver) {
 	}
 	d.steps(r.ID, notify(nil))
 	d.steps(r.ID, notify(nil))
-	if got := pending(); len(got) != 1 || got[0] != fmt.Sprint(recoup.NoticeReplayStopped, "team", "replay:1", `{"why": "x"}`, true) {
+	if got := pending(); len(got) != 1 || got[0] != fmt.Sprint(wire.NoticeReplayStopped, "team", "replay:1", `{"why": "x"}`, true) {
 		d.Errorf("notified is %v", got)
 	}
 }

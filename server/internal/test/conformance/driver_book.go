@@ -9,12 +9,13 @@ import (
 	"github.com/recoup-dev/recoup/server/internal/lifecycle"
 	"github.com/recoup-dev/recoup/server/internal/store"
 	"github.com/recoup-dev/recoup/server/internal/store/sqldb"
+	"github.com/recoup-dev/recoup/server/internal/wire"
 )
 
 // book is everything that a store has acknowledged to a driver.
 type book struct {
 	errors  map[recoup.ID]*entry
-	notices []recoup.Notice
+	notices []wire.Notice
 }
 
 // entry is one error as it should be now, and its history.
@@ -46,7 +47,7 @@ func (b *book) note(f fact) {
 	}
 	b.set(f.Order, f.Error)
 	for _, n := range f.Notices {
-		b.notices = append(b.notices, recoup.Notice{Kind: n.Kind, To: n.To, ErrorID: f.Error.ID})
+		b.notices = append(b.notices, wire.Notice{Kind: n.Kind, To: n.To, ErrorID: f.Error.ID})
 	}
 }
 

@@ -13,6 +13,7 @@ import (
 	"github.com/recoup-dev/recoup/server/internal/lifecycle"
 	"github.com/recoup-dev/recoup/server/internal/store"
 	"github.com/recoup-dev/recoup/server/internal/store/sqldb"
+	"github.com/recoup-dev/recoup/server/internal/wire"
 )
 
 // Check holds the store to everything it has acknowledged: each error is in
@@ -184,7 +185,7 @@ func (d *Driver) checkNotices() {
 		digest := digestOf(d.TB, &n)
 		unnamed[lifecycle.Notice{Kind: n.Kind, To: n.To}] += digest.Count - len(digest.Errors)
 		for _, id := range digest.Errors {
-			i := slices.Index(want, recoup.Notice{Kind: n.Kind, To: n.To, ErrorID: id})
+			i := slices.Index(want, wire.Notice{Kind: n.Kind, To: n.To, ErrorID: id})
 			if i < 0 {
 				d.Errorf("the outbox holds %s to %s of %v, of which nobody was to be notified", n.Kind, n.To, id)
 				return
@@ -203,7 +204,7 @@ func (d *Driver) checkNotices() {
 }
 
 // digestOf returns the errors that a notice is about, as a digest.
-func digestOf(tb TB, n *recoup.Notice) (digest store.Digest) {
+func digestOf(tb TB, n *wire.Notice) (digest store.Digest) {
 	tb.Helper()
 	if n.Body == "" {
 		return store.Digest{Count: 1, Errors: []recoup.ID{n.ErrorID}}

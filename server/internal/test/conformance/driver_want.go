@@ -9,6 +9,7 @@ import (
 	"github.com/recoup-dev/recoup/server/internal/lifecycle"
 	"github.com/recoup-dev/recoup/server/internal/store"
 	"github.com/recoup-dev/recoup/server/internal/store/sqldb"
+	"github.com/recoup-dev/recoup/server/internal/wire"
 )
 
 const (
@@ -49,13 +50,13 @@ func (d *Driver) wantHistory(id recoup.ID, want ...string) {
 }
 
 // wantNotices says which notices about an error must wait.
-func (d *Driver) wantNotices(id recoup.ID, want ...recoup.NoticeKind) {
+func (d *Driver) wantNotices(id recoup.ID, want ...wire.NoticeKind) {
 	d.Helper()
 	pending, err := d.Store.PendingNotices(d.Context(), sqldb.MaxPage)
 	if err != nil {
 		d.Fatalf("notices: %v", err)
 	}
-	var got []recoup.NoticeKind
+	var got []wire.NoticeKind
 	for _, n := range pending {
 		if n.ErrorID == id {
 			got = append(got, n.Kind)

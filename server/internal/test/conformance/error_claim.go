@@ -8,6 +8,7 @@ import (
 	"github.com/recoup-dev/recoup"
 	"github.com/recoup-dev/recoup/server/internal/lifecycle"
 	"github.com/recoup-dev/recoup/server/internal/store"
+	"github.com/recoup-dev/recoup/server/internal/wire"
 )
 
 func claims() []clause {
@@ -170,7 +171,7 @@ func claimSpent(d *Driver) {
 	if got.State != recoup.Parked || got.ParkReason != recoup.MaxRetriesExceeded || got.RetryCount != got.MaxRetries {
 		d.Errorf("it is %s, %s, after %d of %d retries", got.State, got.ParkReason, got.RetryCount, got.MaxRetries)
 	}
-	d.wantNotices(e.ID, recoup.NoticeParked)
+	d.wantNotices(e.ID, wire.NoticeParked)
 	d.Check()
 }
 

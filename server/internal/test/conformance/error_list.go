@@ -10,6 +10,7 @@ import (
 	"github.com/recoup-dev/recoup/server/internal/lifecycle"
 	"github.com/recoup-dev/recoup/server/internal/store"
 	"github.com/recoup-dev/recoup/server/internal/store/sqldb"
+	"github.com/recoup-dev/recoup/server/internal/wire"
 )
 
 func lists() []clause {
@@ -170,7 +171,7 @@ func noticeOrder(d *Driver) {
 	}
 	for i, n := range first {
 		at := Epoch().Add(time.Duration(i) * time.Second)
-		if !n.DueAt.Equal(at) || !n.CreatedAt.Equal(at) || n.Attempts != 0 || n.Kind != recoup.NoticeParked || n.To != "dol-filings-team" {
+		if !n.DueAt.Equal(at) || !n.CreatedAt.Equal(at) || n.Attempts != 0 || n.Kind != wire.NoticeParked || n.To != "dol-filings-team" {
 			d.Errorf("notice %d is %+v", i, n)
 		}
 	}

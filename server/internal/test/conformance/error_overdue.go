@@ -6,6 +6,7 @@ import (
 	"github.com/recoup-dev/recoup"
 	"github.com/recoup-dev/recoup/server/internal/store"
 	"github.com/recoup-dev/recoup/server/internal/store/sqldb"
+	"github.com/recoup-dev/recoup/server/internal/wire"
 )
 
 func overdueClauses() []serviceClause {
@@ -70,7 +71,7 @@ func overdueCounts(d *serviceDriver) {
 }
 
 func overdueKept(d *serviceDriver) {
-	added, err := d.store.AddNotices(d.Context(), d.now, []recoup.Notice{{Kind: recoup.NoticePage, To: "team"}})
+	added, err := d.store.AddNotices(d.Context(), d.now, []wire.Notice{{Kind: wire.NoticePaged, To: "team"}})
 	if d.must(err); added != 1 {
 		d.Fatalf("%d added", added)
 	}

@@ -8,6 +8,7 @@ import (
 	"github.com/recoup-dev/recoup"
 	"github.com/recoup-dev/recoup/server/internal/lifecycle"
 	"github.com/recoup-dev/recoup/server/internal/store"
+	"github.com/recoup-dev/recoup/server/internal/wire"
 )
 
 func reports() []clause {
@@ -36,7 +37,7 @@ func firstReport(d *Driver) {
 	d.wantState(e.ID, recoup.RetryPending)
 	critical := d.Report(dol, "e2", "NETWORK_TIMEOUT", recoup.Critical)
 	d.wantState(critical.ID, recoup.Parked)
-	d.wantNotices(critical.ID, recoup.NoticeParked)
+	d.wantNotices(critical.ID, wire.NoticeParked)
 	d.Check()
 }
 

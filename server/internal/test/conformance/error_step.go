@@ -8,6 +8,7 @@ import (
 	"github.com/recoup-dev/recoup"
 	"github.com/recoup-dev/recoup/server/internal/lifecycle"
 	"github.com/recoup-dev/recoup/server/internal/store/sqldb"
+	"github.com/recoup-dev/recoup/server/internal/wire"
 )
 
 func steps() []clause {
@@ -29,7 +30,7 @@ type act struct {
 	input   func(e recoup.Error) lifecycle.Input
 	state   recoup.State
 	history []string
-	notices []recoup.NoticeKind
+	notices []wire.NoticeKind
 }
 
 func retrying(d *Driver) recoup.Error {
@@ -56,8 +57,8 @@ func given(in lifecycle.Input) func(recoup.Error) lifecycle.Input {
 }
 
 func acts() []act {
-	const parkNotice, escalated, expiring = recoup.NoticeParked, recoup.NoticeEscalated, recoup.NoticeExpiring
-	notices := func(list ...recoup.NoticeKind) []recoup.NoticeKind { return list }
+	const parkNotice, escalated, expiring = wire.NoticeParked, wire.NoticeEscalated, wire.NoticeExpiring
+	notices := func(list ...wire.NoticeKind) []wire.NoticeKind { return list }
 	history := func(list ...string) []string { return list }
 	reminder := func(e *recoup.Error) time.Time { return e.NextReminderAt }
 	expiry := func(e *recoup.Error) time.Time { return e.ExpiresAt }
@@ -74,13 +75,13 @@ func acts() []act {
 		{"escalate", parked, given(lifecycle.Escalate{By: "ada", Reason: "urgent"}),
 			recoup.Escalated, history("report", "park", "escalate"), notices(parkNotice, escalated)},
 		{"escalate by the clock", overdue(parked, ladder), given(lifecycle.Escalate{}),
-			recoup.Escalated, history("report", "park", "escalate"), notices(parkNotice, recoup.NoticeReviewMissed, escalated)},
+			recoup.Escalated, history("report", "park", "escalate"), notices(parkNotice, wire.NoticeReviewMissed, escalated)},
 		{"assign", parked, given(lifecycle.Assign{By: "ada", To: "bob"}),
 			recoup.Parked, history("report", "park", "assign"), notices(parkNotice)},
 		{"review", parked, given(lifecycle.Review{By: "ada"}),
 			recoup.Parked, history("report", "park", "review"), notices(parkNotice)},
 		{"remind of a missed review", overdue(parked, reminder), given(lifecycle.Remind{}),
-			recoup.Parked, history("report", "park", "remind"), notices(parkNotice, recoup.NoticeReviewMissed)},
+			recoup.Parked, history("report", "park", "remind"), notices(parkNotice, wire.NoticeReviewMissed)},
 		{"remind of an expiry", overdue(retrying, reminder), given(lifecycle.Remind{}),
 			recoup.RetryPending, history("report", "remind"), notices(expiring)},
 		{"archive", retrying, given(lifecycle.ArchiveNow{By: "ada", Reason: "enough"}),
@@ -88,7 +89,7 @@ func acts() []act {
 		{"archive what is resolved", resolved, given(lifecycle.ArchiveNow{}),
 			recoup.Archived, history("report", "resolve", "archive"), nil},
 		{"expire", overdue(retrying, expiry), given(lifecycle.Expire{}),
-			recoup.Archived, history("report", "expire"), notices(recoup.NoticeUnblocked)},
+			recoup.Archived, history("report", "expire"), notices(wire.NoticeUnblocked)},
 		{"close the window", overdue(retrying, window), given(lifecycle.CloseWindow{}),
 			recoup.Parked, history("report", "close_window"), notices(parkNotice)},
 		{"lapse", overdue(leased, lapse), given(lifecycle.Lapse{}),
@@ -102,7 +103,7 @@ func acts() []act {
 		}, recoup.RetryPending, history("report", "fail"), nil},
 		{"fail for good", leased, func(e recoup.Error) lifecycle.Input {
 			return lifecycle.Fail{Token: e.LeaseToken, Failure: Failure("RUNTIME_BUG")}
-		}, recoup.Parked, history("report", "fail"), notices(recoup.NoticePage, parkNotice)},
+		}, recoup.Parked, history("report", "fail"), notices(wire.NoticePaged, parkNotice)},
 	}
 }
 

@@ -13,6 +13,7 @@ import (
 	"github.com/recoup-dev/recoup/server/internal/lifecycle"
 	"github.com/recoup-dev/recoup/server/internal/policy"
 	"github.com/recoup-dev/recoup/server/internal/store"
+	"github.com/recoup-dev/recoup/server/internal/wire"
 )
 
 // Remembering is a store that applies a remembered decision to other errors.
@@ -213,7 +214,7 @@ func (p *pair) rebased() {
 	p.results(claimed[:1], 1, "like", succeedWith)
 	second, err := policy.Load("second", []byte(strings.Replace(policy.Default().Text(), policy.Default().Version, "2.0.0", 1)), fault.Default())
 	p.must(err)
-	_, _, err = p.store.AddPolicy(p.Context(), recoup.PolicyVersion{Version: second.Version, Text: second.Text()}, store.Act{By: "ada", Reason: "second", At: p.Now()})
+	_, _, err = p.store.AddPolicy(p.Context(), wire.PolicyVersion{Version: second.Version, Text: second.Text()}, store.Act{By: "ada", Reason: "second", At: p.Now()})
 	p.must(err)
 	from := p.Policy
 	p.Policy = second

@@ -9,6 +9,7 @@ import (
 	"github.com/recoup-dev/recoup/server/internal/lifecycle"
 	"github.com/recoup-dev/recoup/server/internal/store"
 	"github.com/recoup-dev/recoup/server/internal/store/sqldb"
+	"github.com/recoup-dev/recoup/server/internal/wire"
 )
 
 func writingMistakes() []mistake {
@@ -115,7 +116,7 @@ func (s shut) ApplySteps(ctx context.Context, now time.Time, steps []store.Step)
 
 type mute struct{ *memory }
 
-func (s mute) PendingNotices(context.Context, int) ([]recoup.Notice, error) { return nil, nil }
+func (s mute) PendingNotices(context.Context, int) ([]wire.Notice, error) { return nil, nil }
 
 // liar answers with something else than it stores.
 type liar struct{ *memory }

@@ -10,6 +10,7 @@ import (
 	"github.com/recoup-dev/recoup/server/internal/recovery"
 	"github.com/recoup-dev/recoup/server/internal/store"
 	"github.com/recoup-dev/recoup/server/internal/store/sqldb"
+	"github.com/recoup-dev/recoup/server/internal/wire"
 )
 
 func gateIntakeClaims() []gateClause {
@@ -309,19 +310,19 @@ func gateAudit(d *gateDriver) {
 	d.wait(14 * day)
 	d.freeze(10, 0)
 	d.freeze(10, 0)
-	rows, _, err := d.store.Audit(d.Context(), recoup.AuditFilter{Target: "b1"}, store.AuditCursor{}, 10)
+	rows, _, err := d.store.Audit(d.Context(), wire.AuditFilter{Target: "b1"}, store.AuditCursor{}, 10)
 	d.must(err)
-	var got []recoup.AuditEntry
+	var got []wire.AuditEntry
 	for _, r := range slices.Backward(rows) {
-		got = append(got, recoup.AuditEntry{At: r.At, Actor: r.Actor, Act: r.Act, Target: r.Target, Reason: r.Reason})
+		got = append(got, wire.AuditEntry{At: r.At, Actor: r.Actor, Act: r.Act, Target: r.Target, Reason: r.Reason})
 	}
 	at := []time.Time{Epoch(), Epoch().Add(minute), d.now}
-	want := []recoup.AuditEntry{
+	want := []wire.AuditEntry{
 		{At: at[0], Actor: "ada", Act: store.ActBatchKill, Target: "b1", Reason: "a bad file"},
 		{At: at[1], Actor: "bob", Act: store.ActBatchRelease, Target: "b1", Reason: "corrected"},
 		{At: at[2], Actor: recoup.System, Act: store.ActBatchFreeze, Target: "b1"},
 	}
-	if !slices.EqualFunc(got, want, func(a, b recoup.AuditEntry) bool {
+	if !slices.EqualFunc(got, want, func(a, b wire.AuditEntry) bool {
 		return a.At.Equal(b.At) && a.Actor == b.Actor && a.Act == b.Act && a.Target == b.Target && a.Reason == b.Reason
 	}) {
 		d.Errorf("the audit has %+v, want %+v", got, want)

@@ -11,6 +11,7 @@ import (
 	"github.com/recoup-dev/recoup"
 	"github.com/recoup-dev/recoup/server/internal/store"
 	"github.com/recoup-dev/recoup/server/internal/store/sqldb"
+	"github.com/recoup-dev/recoup/server/internal/wire"
 )
 
 func fileClauses() []ledgerClause {
@@ -78,7 +79,7 @@ func fileDayEnds(b *Bookkeeper) {
 
 // fileOf is the manifest's row of a day.
 func fileOf(of time.Time, rows int64, version int) store.EventFile {
-	return store.EventFile{Place: "/files", EventFile: recoup.EventFile{
+	return store.EventFile{Place: "/files", EventFile: wire.EventFile{
 		Day: of, Name: "events", Version: version, Rows: rows, Bytes: 1000, SHA256: strings.Repeat("0a", 32), First: of, Last: of.Add(time.Hour), WrittenAt: of.Add(2 * day),
 	}}
 }

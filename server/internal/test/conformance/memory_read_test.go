@@ -8,6 +8,7 @@ import (
 	"github.com/recoup-dev/recoup"
 	"github.com/recoup-dev/recoup/server/internal/store"
 	"github.com/recoup-dev/recoup/server/internal/store/sqldb"
+	"github.com/recoup-dev/recoup/server/internal/wire"
 )
 
 func (m *memory) Error(_ context.Context, id recoup.ID) (recoup.Error, error) {
@@ -125,7 +126,7 @@ func (m *memory) Unadmitted(_ context.Context, limit int) ([]recoup.Error, error
 	return values(list[:min(len(list), limit)]), nil
 }
 
-func (m *memory) PendingNotices(_ context.Context, limit int) ([]recoup.Notice, error) {
+func (m *memory) PendingNotices(_ context.Context, limit int) ([]wire.Notice, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return slices.Clone(m.outbox[:min(len(m.outbox), limit)]), nil

@@ -14,6 +14,7 @@ import (
 	"github.com/recoup-dev/recoup/server/internal/lifecycle"
 	"github.com/recoup-dev/recoup/server/internal/policy"
 	"github.com/recoup-dev/recoup/server/internal/store"
+	"github.com/recoup-dev/recoup/server/internal/wire"
 )
 
 // memory is the simplest store that keeps the contract: maps under one lock.
@@ -25,7 +26,7 @@ type memory struct {
 	archived map[recoup.ID]*recoup.Error
 	history  map[recoup.ID][]recoup.Transition
 	streaks  map[store.StreakKey]int
-	outbox   []recoup.Notice
+	outbox   []wire.Notice
 	gate     []store.GateEntry
 	receipts map[store.ReceiptKey]store.StoredReceipt
 

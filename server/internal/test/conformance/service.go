@@ -13,6 +13,7 @@ import (
 	"github.com/recoup-dev/recoup"
 	"github.com/recoup-dev/recoup/server/internal/store"
 	"github.com/recoup-dev/recoup/server/internal/store/sqldb"
+	"github.com/recoup-dev/recoup/server/internal/wire"
 )
 
 // serviceClause is one sentence about what the service keeps and how it is tried.
@@ -101,16 +102,16 @@ func (d *serviceDriver) together(n int, run func(i int) error) {
 }
 
 // acts returns the rows of the audit, oldest first.
-func (d *serviceDriver) acts() []recoup.AuditEntry {
+func (d *serviceDriver) acts() []wire.AuditEntry {
 	d.Helper()
-	list, _, err := d.store.Audit(d.Context(), recoup.AuditFilter{}, store.AuditCursor{}, sqldb.MaxPage)
+	list, _, err := d.store.Audit(d.Context(), wire.AuditFilter{}, store.AuditCursor{}, sqldb.MaxPage)
 	d.must(err)
 	slices.Reverse(list)
 	return list
 }
 
 // wantActs says which acts the audit must have, in order.
-func (d *serviceDriver) wantActs(want ...string) []recoup.AuditEntry {
+func (d *serviceDriver) wantActs(want ...string) []wire.AuditEntry {
 	d.Helper()
 	list := d.acts()
 	got := make([]string, len(list))

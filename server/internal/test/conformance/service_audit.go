@@ -7,6 +7,7 @@ import (
 
 	"github.com/recoup-dev/recoup"
 	"github.com/recoup-dev/recoup/server/internal/store"
+	"github.com/recoup-dev/recoup/server/internal/wire"
 )
 
 func auditClauses() []serviceClause {
@@ -17,7 +18,7 @@ func auditClauses() []serviceClause {
 }
 
 func auditKept(d *serviceDriver) {
-	entries := []recoup.AuditEntry{
+	entries := []wire.AuditEntry{
 		{At: d.now, Actor: "ada", Act: "export.events", Target: "billing", Reason: "asked by legal", Details: `{"rows": 12,  "ünï": [1.0, null]}`},
 		{At: d.now.Add(time.Second), Actor: "system", Act: "x"},
 	}
@@ -32,28 +33,28 @@ func auditKept(d *serviceDriver) {
 	}
 	wantSame(d, got, entries)
 
-	d.wantErr(d.store.AppendAudit(d.Context(), entries[0], recoup.AuditEntry{At: d.now, Actor: "ada", Act: "x", Details: "{"}), recoup.ErrBadJSON)
-	d.wantErr(d.store.AppendAudit(d.Context(), entries[0], recoup.AuditEntry{At: d.now, Act: "by nobody"}), store.ErrRefused)
+	d.wantErr(d.store.AppendAudit(d.Context(), entries[0], wire.AuditEntry{At: d.now, Actor: "ada", Act: "x", Details: "{"}), recoup.ErrBadJSON)
+	d.wantErr(d.store.AppendAudit(d.Context(), entries[0], wire.AuditEntry{At: d.now, Act: "by nobody"}), store.ErrRefused)
 	if n := len(d.acts()); n != 2 {
 		d.Errorf("what failed has left %d acts", n-2)
 	}
 }
 
 func auditList(d *serviceDriver) {
-	var all []recoup.AuditEntry
+	var all []wire.AuditEntry
 	for i := range 24 {
-		all = append(all, recoup.AuditEntry{At: d.now.Add(time.Duration(i/3) * time.Minute), Actor: []string{"ada", "bob"}[i%2],
+		all = append(all, wire.AuditEntry{At: d.now.Add(time.Duration(i/3) * time.Minute), Actor: []string{"ada", "bob"}[i%2],
 			Act: []string{"a", "b", "c"}[i%3], Target: []string{"", "t1", "t2", "t3"}[i%4]})
 	}
 	d.must(d.store.AppendAudit(d.Context(), all...))
 	all = d.acts()
 	slices.Reverse(all)
 	at := d.now.Add(3 * time.Minute)
-	for _, f := range []recoup.AuditFilter{
+	for _, f := range []wire.AuditFilter{
 		{}, {Actor: "ada"}, {Act: "b"}, {Target: "t2"}, {Target: "none"}, {From: at}, {To: at}, {From: at, To: at.Add(time.Minute)},
 		{Actor: "bob", Act: "a"}, {Actor: "bob", Target: "t1", From: at}, {Act: "c", Target: "t3", To: at}, {Actor: "ada", Act: "a", Target: "t2"},
 	} {
-		var want []recoup.AuditEntry
+		var want []wire.AuditEntry
 		for _, e := range all {
 			if (f.Actor == "" || f.Actor == e.Actor) && (f.Act == "" || f.Act == e.Act) && (f.Target == "" || f.Target == e.Target) &&
 				!e.At.Before(f.From) && (f.To.IsZero() || e.At.Before(f.To)) {
@@ -61,7 +62,7 @@ func auditList(d *serviceDriver) {
 			}
 		}
 		for _, size := range []int{1, 5, 100} {
-			got := walked(d, func(after store.AuditCursor) ([]recoup.AuditEntry, store.AuditCursor, error) {
+			got := walked(d, func(after store.AuditCursor) ([]wire.AuditEntry, store.AuditCursor, error) {
 				return d.store.Audit(d.Context(), f, after, size)
 			}, store.AuditCursor.IsZero)
 			if fmt.Sprint(got) != fmt.Sprint(want) {

@@ -5,6 +5,7 @@ import (
 
 	"github.com/recoup-dev/recoup"
 	"github.com/recoup-dev/recoup/server/internal/store"
+	"github.com/recoup-dev/recoup/server/internal/wire"
 )
 
 func changedClauses() []serviceClause {
@@ -15,7 +16,7 @@ func changedClauses() []serviceClause {
 }
 
 // changes reads what has happened since a mark, oldest first, without what was seen.
-func (d *serviceDriver) changes(mark store.ChangeMark, seen map[int64]bool) (fresh []recoup.Changed, next store.ChangeMark) {
+func (d *serviceDriver) changes(mark store.ChangeMark, seen map[int64]bool) (fresh []wire.Changed, next store.ChangeMark) {
 	d.Helper()
 	list, next, err := d.store.Changed(d.Context(), mark, []string{dol}, 100)
 	d.must(err)
@@ -39,18 +40,18 @@ func changedSince(d *serviceDriver) {
 
 	e := errors.Report(dol, "e1", "NETWORK_TIMEOUT", "")
 	fresh, mark = d.changes(mark, seen)
-	wantSame(d, fresh, []recoup.Changed{{ErrorID: e.ID, Table: dol, State: recoup.RetryPending}})
+	wantSame(d, fresh, []wire.Changed{{ErrorID: e.ID, Table: dol, State: recoup.RetryPending}})
 	fresh, mark = d.changes(mark, seen)
 	wantSame(d, fresh, nil)
 
 	errors.Wait(time.Hour)
 	errors.Park(e.ID, "DATA_QUALITY")
 	fresh, mark = d.changes(mark, seen)
-	wantSame(d, fresh, []recoup.Changed{{ErrorID: e.ID, Table: dol, State: recoup.Parked}})
+	wantSame(d, fresh, []wire.Changed{{ErrorID: e.ID, Table: dol, State: recoup.Parked}})
 	errors.Wait(time.Hour)
 	errors.Archive(e.ID)
 	fresh, mark = d.changes(mark, seen)
-	wantSame(d, fresh, []recoup.Changed{{ErrorID: e.ID, Table: dol, State: recoup.Archived}})
+	wantSame(d, fresh, []wire.Changed{{ErrorID: e.ID, Table: dol, State: recoup.Archived}})
 	errors.Wait(time.Hour)
 	fresh, _ = d.changes(mark, seen)
 	wantSame(d, fresh, nil)

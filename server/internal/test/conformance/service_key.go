@@ -9,6 +9,7 @@ import (
 	"github.com/recoup-dev/recoup"
 	"github.com/recoup-dev/recoup/server/internal/store"
 	"github.com/recoup-dev/recoup/server/internal/store/sqldb"
+	"github.com/recoup-dev/recoup/server/internal/wire"
 )
 
 func keyClauses() []serviceClause {
@@ -24,22 +25,22 @@ func keyClauses() []serviceClause {
 }
 
 // key is a key that does not exist yet.
-func (d *serviceDriver) key(name string) recoup.Key {
+func (d *serviceDriver) key(name string) wire.Key {
 	id := d.ids.New(d.now)
-	k := recoup.Key{ID: id, Name: name, Role: "worker", Hubs: []string{"DOL Filings", "Platform"}, Hint: "rdb_" + name, ExpiresAt: d.now.Add(90 * day)}
+	k := wire.Key{ID: id, Name: name, Role: "worker", Hubs: []string{"DOL Filings", "Platform"}, Hint: "rdb_" + name, ExpiresAt: d.now.Add(90 * day)}
 	copy(k.Hash[:], id[:])
 	return k
 }
 
 // created makes a key.
-func (d *serviceDriver) created(k recoup.Key) recoup.Key {
+func (d *serviceDriver) created(k wire.Key) wire.Key {
 	d.Helper()
 	made, err := d.store.CreateKey(d.Context(), k, d.act("ada"))
 	d.must(err)
 	return made
 }
 
-func (d *serviceDriver) keyOf(hash [32]byte) recoup.Key {
+func (d *serviceDriver) keyOf(hash [32]byte) wire.Key {
 	d.Helper()
 	k, err := d.store.KeyByHash(d.Context(), hash, true)
 	d.must(err)
@@ -50,12 +51,12 @@ func keyKept(d *serviceDriver) {
 	k := d.key("a")
 	k.LastUsedAt, k.RevokedAt, k.RevokedBy, k.RotatedTo, k.CreatedBy = d.now, d.now, "x", k.ID, "x" // none of it counts
 	made := d.created(k)
-	want := recoup.Key{ID: k.ID, Name: "a", Role: "worker", Hubs: k.Hubs, Hint: "rdb_a", Hash: k.Hash,
+	want := wire.Key{ID: k.ID, Name: "a", Role: "worker", Hubs: k.Hubs, Hint: "rdb_a", Hash: k.Hash,
 		CreatedAt: d.now, CreatedBy: "ada", ExpiresAt: d.now.Add(90 * day)}
 	wantSame(d, made, want)
 	wantSame(d, d.keyOf(k.Hash), want)
 
-	bare := recoup.Key{ID: d.ids.New(d.now), Name: "bare", Role: "admin", Hash: [32]byte{7}}
+	bare := wire.Key{ID: d.ids.New(d.now), Name: "bare", Role: "admin", Hash: [32]byte{7}}
 	d.created(bare)
 	bare.CreatedAt, bare.CreatedBy = d.now, "ada"
 	wantSame(d, d.keyOf(bare.Hash), bare)
@@ -63,7 +64,7 @@ func keyKept(d *serviceDriver) {
 	d.wantErr(err, sqldb.ErrNotFound)
 	d.wantActs("ada key.create "+k.ID.String(), "ada key.create "+bare.ID.String())
 
-	for _, wrong := range []recoup.Key{
+	for _, wrong := range []wire.Key{
 		{ID: d.ids.New(d.now), Name: "", Role: "admin"}, {ID: d.ids.New(d.now), Name: "x", Role: "king"}, {Name: "x", Role: "admin"},
 	} {
 		_, err := d.store.CreateKey(d.Context(), wrong, d.act("ada"))
@@ -76,7 +77,7 @@ func keyTaken(d *serviceDriver) {
 	first := d.created(d.key("a"))
 	sameID, sameHash := d.key("b"), d.key("c")
 	sameID.ID, sameHash.Hash = first.ID, first.Hash
-	for _, k := range []recoup.Key{first, sameID, sameHash} {
+	for _, k := range []wire.Key{first, sameID, sameHash} {
 		_, err := d.store.CreateKey(d.Context(), k, d.act("bob"))
 		d.wantErr(err, store.ErrConflict)
 		_, err = d.store.RotateKey(d.Context(), first.ID, k, d.now, d.act("bob"))
@@ -110,7 +111,7 @@ func keyFirst(d *serviceDriver) {
 }
 
 func keyList(d *serviceDriver) {
-	var want []recoup.Key
+	var want []wire.Key
 	for i := range 7 {
 		want = append(want, d.created(d.key(fmt.Sprint(i))))
 		if i%2 == 1 {
@@ -119,7 +120,7 @@ func keyList(d *serviceDriver) {
 	}
 	slices.Reverse(want)
 	for _, size := range []int{1, 3, 7, 100} {
-		got := walked(d, func(after sqldb.Cursor) ([]recoup.Key, sqldb.Cursor, error) {
+		got := walked(d, func(after sqldb.Cursor) ([]wire.Key, sqldb.Cursor, error) {
 			return d.store.Keys(d.Context(), sqldb.Page{Cursor: after, Limit: size})
 		}, sqldb.Cursor.IsZero)
 		wantSame(d, got, want)
@@ -188,7 +189,7 @@ func keyTouched(d *serviceDriver) {
 	})
 	d.must(d.store.TouchKeys(d.Context(), nil))
 	a.LastUsedAt, b.LastUsedAt = late, d.now
-	for _, k := range []recoup.Key{a, b, c} {
+	for _, k := range []wire.Key{a, b, c} {
 		wantSame(d, d.keyOf(k.Hash), k)
 	}
 	_, err := d.store.RevokeKey(d.Context(), a.ID, d.act("ada"))

@@ -9,6 +9,7 @@ import (
 	"github.com/recoup-dev/recoup/server/internal/lifecycle"
 	"github.com/recoup-dev/recoup/server/internal/store"
 	"github.com/recoup-dev/recoup/server/internal/store/sqldb"
+	"github.com/recoup-dev/recoup/server/internal/wire"
 )
 
 func operationClauses() []serviceClause {
@@ -41,10 +42,10 @@ func (d *serviceDriver) addOperation(o recoup.Operation) recoup.Operation {
 // operationStep puts an operation into another state.
 func (d *serviceDriver) operationStep(id recoup.ID, change func(o *recoup.Operation)) recoup.Operation {
 	d.Helper()
-	o, err := d.store.StepOperation(d.Context(), d.now, id, func(o recoup.Operation, now time.Time) (recoup.Operation, []recoup.AuditEntry, error) {
+	o, err := d.store.StepOperation(d.Context(), d.now, id, func(o recoup.Operation, now time.Time) (recoup.Operation, []wire.AuditEntry, error) {
 		change(&o)
 		o.StateAt = now
-		return o, []recoup.AuditEntry{d.act("ada").On("operation.step", id.String(), nil)}, nil
+		return o, []wire.AuditEntry{d.act("ada").On("operation.step", id.String(), nil)}, nil
 	})
 	d.must(err)
 	return o
@@ -176,7 +177,7 @@ func operationKept(d *serviceDriver) {
 	rest, _, err := d.store.Operations(d.Context(), store.OperationFilter{}, sqldb.Page{Limit: 1, Cursor: cursor})
 	d.must(err)
 	wantSame(d, append(page, rest...), []recoup.Operation{second, first})
-	audit, _, err := d.store.Audit(d.Context(), recoup.AuditFilter{Target: second.ID.String()}, store.AuditCursor{}, 10)
+	audit, _, err := d.store.Audit(d.Context(), wire.AuditFilter{Target: second.ID.String()}, store.AuditCursor{}, 10)
 	if d.must(err); len(audit) != 1 || audit[0].Act != "operation.step" {
 		d.Fatalf("the audit has %+v", audit)
 	}
@@ -279,7 +280,7 @@ func operationStill(d *serviceDriver) {
 	for _, e := range list {
 		errors.wantHistory(e.ID, "report")
 	}
-	_, err := d.store.StepOperation(d.Context(), d.now, o.ID, func(o recoup.Operation, _ time.Time) (recoup.Operation, []recoup.AuditEntry, error) {
+	_, err := d.store.StepOperation(d.Context(), d.now, o.ID, func(o recoup.Operation, _ time.Time) (recoup.Operation, []wire.AuditEntry, error) {
 		o.State, o.EndedAt, o.ExpiresAt = recoup.OperationRunning, time.Time{}, time.Time{}
 		return o, nil, nil
 	})

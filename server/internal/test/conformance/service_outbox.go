@@ -11,6 +11,7 @@ import (
 	"github.com/recoup-dev/recoup/server/internal/lifecycle"
 	"github.com/recoup-dev/recoup/server/internal/store"
 	"github.com/recoup-dev/recoup/server/internal/store/sqldb"
+	"github.com/recoup-dev/recoup/server/internal/wire"
 )
 
 func outboxClauses() []serviceClause {
@@ -45,9 +46,9 @@ func (d *serviceDriver) enqueue(keys ...string) {
 // add adds notices in one verb, and returns how many were new.
 func (d *serviceDriver) add(keys ...string) int {
 	d.Helper()
-	var list []recoup.Notice
+	var list []wire.Notice
 	for _, key := range keys {
-		list = append(list, recoup.Notice{Kind: "ALERT", To: "ops", Key: key, Body: recoup.JSON(`{"rule":  "` + key + `"}`)})
+		list = append(list, wire.Notice{Kind: "ALERT", To: "ops", Key: key, Body: recoup.JSON(`{"rule":  "` + key + `"}`)})
 	}
 	n, err := d.store.AddNotices(d.Context(), d.now, list)
 	d.must(err)
@@ -57,7 +58,7 @@ func (d *serviceDriver) add(keys ...string) int {
 const noticeLease = time.Minute
 
 // claimed claims notices and says which keys they must have.
-func (d *serviceDriver) claimed(limit int, keys ...string) []recoup.Notice {
+func (d *serviceDriver) claimed(limit int, keys ...string) []wire.Notice {
 	d.Helper()
 	list, err := d.store.ClaimNotices(d.Context(), d.now, noticeLease, limit)
 	d.must(err)
@@ -97,7 +98,7 @@ func noticeClaimed(d *serviceDriver) {
 	d.wait(time.Minute)
 	d.enqueue("b", "c")
 	n := d.claimed(1, "a")[0]
-	wantSame(d, n, recoup.Notice{ID: n.ID, CreatedAt: made, DueAt: made, Attempts: 1,
+	wantSame(d, n, wire.Notice{ID: n.ID, CreatedAt: made, DueAt: made, Attempts: 1,
 		Kind: "ALERT", To: "ops", Key: "a", Body: `{"rule":  "a"}`})
 	if second := d.claimed(10, "b", "c")[0]; second.ID == n.ID || second.ID.IsZero() {
 		d.Errorf("two notices have the id %v", n.ID)
@@ -145,7 +146,7 @@ func noticeCopied(d *serviceDriver) {
 	d.enqueue("a")
 	n := d.claimed(10, "a")[0]
 	copied := func(attempt int) store.Delivery {
-		return store.Delivery{ID: n.ID, Attempt: attempt, Delivered: true, Copies: []recoup.Notice{{Kind: n.Kind, To: n.To, Key: "one"}, {Kind: n.Kind, To: n.To, Key: "two"}}}
+		return store.Delivery{ID: n.ID, Attempt: attempt, Delivered: true, Copies: []wire.Notice{{Kind: n.Kind, To: n.To, Key: "one"}, {Kind: n.Kind, To: n.To, Key: "two"}}}
 	}
 	d.finish(0, copied(2))
 	d.pending(1)
@@ -162,7 +163,7 @@ func noticeCopied(d *serviceDriver) {
 }
 
 // message makes a message of notices that were claimed, for which the last stands.
-func message(list ...recoup.Notice) store.Message {
+func message(list ...wire.Notice) store.Message {
 	m := store.Message{ID: list[len(list)-1].ID, Body: `{"text":  "x"}`}
 	for _, n := range list {
 		m.Notices = append(m.Notices, store.ClaimedNotice{ID: n.ID, Attempt: n.Attempts})
@@ -171,12 +172,12 @@ func message(list ...recoup.Notice) store.Message {
 }
 
 // waiting wants notices to wait, in any order, all until the same time.
-func (d *serviceDriver) waiting(until time.Time, attempts int, list ...recoup.Notice) {
+func (d *serviceDriver) waiting(until time.Time, attempts int, list ...wire.Notice) {
 	d.Helper()
 	all, err := d.store.PendingNotices(d.Context(), sqldb.MaxPage)
 	d.must(err)
 	for _, n := range list {
-		if i := slices.IndexFunc(all, func(x recoup.Notice) bool { return x.ID == n.ID }); i < 0 || !all[i].DueAt.Equal(until) || all[i].Attempts != attempts {
+		if i := slices.IndexFunc(all, func(x wire.Notice) bool { return x.ID == n.ID }); i < 0 || !all[i].DueAt.Equal(until) || all[i].Attempts != attempts {
 			d.Errorf("%s does not wait until %v after %d attempts: %+v", n.Key, until, attempts, all)
 		}
 	}
@@ -245,7 +246,7 @@ func messageRace(d *serviceDriver) {
 	seen := map[recoup.ID]int{}
 	for i := range 3 { // twice nobody notes what became of them
 		d.wait(noticeLease)
-		d.crowded(3, i == 2, func(n recoup.Notice) { seen[n.MessageID]++ })
+		d.crowded(3, i == 2, func(n wire.Notice) { seen[n.MessageID]++ })
 	}
 	d.pending(0)
 	if len(seen) != 20 {
@@ -259,7 +260,7 @@ func messageRace(d *serviceDriver) {
 }
 
 // crowded lets a crowd claim all that is due, a few at a time, and deliver it or not.
-func (d *serviceDriver) crowded(limit int, deliver bool, see func(recoup.Notice)) {
+func (d *serviceDriver) crowded(limit int, deliver bool, see func(wire.Notice)) {
 	d.Helper()
 	var mu sync.Mutex
 	d.together(crowd, func(int) error {
@@ -292,7 +293,7 @@ func noticeRace(d *serviceDriver) {
 	}
 	d.add(keys...)
 	seen := map[string]int{}
-	d.crowded(7, true, func(n recoup.Notice) { seen[n.Key]++ })
+	d.crowded(7, true, func(n wire.Notice) { seen[n.Key]++ })
 	for _, key := range keys {
 		if seen[key] != 1 {
 			d.Errorf("%s was delivered %d times", key, seen[key])
@@ -303,14 +304,14 @@ func noticeRace(d *serviceDriver) {
 
 func noticeDedup(d *serviceDriver) {
 	d.enqueue("a")
-	same := recoup.Notice{Kind: "OTHER", To: "someone", Key: "a"}
-	free := recoup.Notice{Kind: "ALERT", To: "ops"}
-	under := func(key string) recoup.Notice {
+	same := wire.Notice{Kind: "OTHER", To: "someone", Key: "a"}
+	free := wire.Notice{Kind: "ALERT", To: "ops"}
+	under := func(key string) wire.Notice {
 		n := free
 		n.Key = key
 		return n
 	}
-	n, err := d.store.AddNotices(d.Context(), d.now, []recoup.Notice{same, free, free, under("b"), under("b")})
+	n, err := d.store.AddNotices(d.Context(), d.now, []wire.Notice{same, free, free, under("b"), under("b")})
 	if d.must(err); n != 3 {
 		d.Errorf("%d were added, want 3", n)
 	}
@@ -319,7 +320,7 @@ func noticeDedup(d *serviceDriver) {
 	d.finish(1, store.Delivery{ID: list[0].ID, Attempt: 1, Delivered: true})
 	var added atomic.Int64
 	d.together(8, func(i int) error {
-		keys := []recoup.Notice{under("x"), under("a"), under("y")}
+		keys := []wire.Notice{under("x"), under("a"), under("y")}
 		if i%2 == 1 {
 			keys[0], keys[2] = keys[2], keys[0]
 		}
@@ -330,7 +331,7 @@ func noticeDedup(d *serviceDriver) {
 	if added.Load() != 2 {
 		d.Errorf("%d were added at once, want 2", added.Load())
 	}
-	_, err = d.store.AddNotices(d.Context(), d.now, []recoup.Notice{free, {Kind: "ALERT", To: "ops", Body: "{"}})
+	_, err = d.store.AddNotices(d.Context(), d.now, []wire.Notice{free, {Kind: "ALERT", To: "ops", Body: "{"}})
 	d.wantErr(err, recoup.ErrBadJSON)
 	d.pending(5)
 }
@@ -341,7 +342,7 @@ func noticeOfError(d *serviceDriver) {
 	e := errors.Report(dol, "e1", "NETWORK_TIMEOUT", recoup.Medium)
 	errors.Apply(e.ID, lifecycle.Park{By: "ada", Reason: "look"})
 	n := d.claimed(10, "")[0]
-	if n.ErrorID != e.ID || n.Kind != recoup.NoticeParked || n.To == "" || n.Body != "" {
+	if n.ErrorID != e.ID || n.Kind != wire.NoticeParked || n.To == "" || n.Body != "" {
 		d.Errorf("claimed %+v", n)
 	}
 	d.finish(1, store.Delivery{ID: n.ID, Attempt: 1, Delivered: true})
@@ -350,14 +351,14 @@ func noticeOfError(d *serviceDriver) {
 
 func noticeWaits(d *serviceDriver) {
 	one, two := d.ids.New(d.now), d.ids.New(d.now)
-	for i, n := range []recoup.Notice{
-		{Kind: recoup.NoticePage, ErrorID: one}, {Kind: recoup.NoticePage, ErrorID: two},
-		{Kind: recoup.NoticePageOver, ErrorID: one}, {Kind: recoup.NoticePage, ErrorID: one},
-		{Kind: recoup.NoticeAlert}, {Kind: recoup.NoticeJobLate}, {Kind: recoup.NoticeParked},
-		{Kind: recoup.NoticePage, ErrorID: one}, {Kind: recoup.NoticeAlert},
+	for i, n := range []wire.Notice{
+		{Kind: wire.NoticePaged, ErrorID: one}, {Kind: wire.NoticePaged, ErrorID: two},
+		{Kind: wire.NoticePageOver, ErrorID: one}, {Kind: wire.NoticePaged, ErrorID: one},
+		{Kind: wire.NoticeAlert}, {Kind: wire.NoticeJobLate}, {Kind: wire.NoticeParked},
+		{Kind: wire.NoticePaged, ErrorID: one}, {Kind: wire.NoticeAlert},
 	} {
 		n.To, n.Key, n.Body = "ops", fmt.Sprint(i), `{"a": 1}`
-		_, err := d.store.AddNotices(d.Context(), d.now, []recoup.Notice{n})
+		_, err := d.store.AddNotices(d.Context(), d.now, []wire.Notice{n})
 		d.must(err)
 		d.wait(time.Microsecond)
 	}
@@ -365,15 +366,15 @@ func noticeWaits(d *serviceDriver) {
 	d.finish(1, store.Delivery{ID: list[7].ID, Attempt: 1, Delivered: true})
 	d.finish(1, store.Delivery{ID: list[8].ID, Attempt: 1})
 	for _, row := range []struct {
-		kind   recoup.NoticeKind
+		kind   wire.NoticeKind
 		errors []recoup.ID
 		want   []int
 	}{
-		{recoup.NoticePage, []recoup.ID{one}, []int{0, 3}}, {recoup.NoticePage, []recoup.ID{two, one}, []int{0, 1, 3}},
-		{recoup.NoticePage, nil, nil}, {recoup.NoticePage, []recoup.ID{d.ids.New(d.now)}, nil}, {recoup.NoticeAlert, []recoup.ID{one}, nil},
-		{recoup.NoticeAlert, nil, []int{4}}, {recoup.NoticeJobLate, nil, []int{5}}, {recoup.NoticeJobRecovered, nil, nil},
+		{wire.NoticePaged, []recoup.ID{one}, []int{0, 3}}, {wire.NoticePaged, []recoup.ID{two, one}, []int{0, 1, 3}},
+		{wire.NoticePaged, nil, nil}, {wire.NoticePaged, []recoup.ID{d.ids.New(d.now)}, nil}, {wire.NoticeAlert, []recoup.ID{one}, nil},
+		{wire.NoticeAlert, nil, []int{4}}, {wire.NoticeJobLate, nil, []int{5}}, {wire.NoticeJobRecovered, nil, nil},
 	} {
-		var want []recoup.Notice
+		var want []wire.Notice
 		for _, i := range row.want {
 			n := list[i]
 			n.DueAt = d.now.Add(noticeLease) // again

@@ -7,9 +7,9 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/recoup-dev/recoup"
 	"github.com/recoup-dev/recoup/server/internal/store"
 	"github.com/recoup-dev/recoup/server/internal/store/sqldb"
+	"github.com/recoup-dev/recoup/server/internal/wire"
 )
 
 func policyClauses() []serviceClause {
@@ -22,9 +22,9 @@ func policyClauses() []serviceClause {
 	}
 }
 
-func (d *serviceDriver) addPolicy(version, text string) (recoup.PolicyVersion, bool) {
+func (d *serviceDriver) addPolicy(version, text string) (wire.PolicyVersion, bool) {
 	d.Helper()
-	v, added, err := d.store.AddPolicy(d.Context(), recoup.PolicyVersion{Version: version, Text: text}, d.act("ada"))
+	v, added, err := d.store.AddPolicy(d.Context(), wire.PolicyVersion{Version: version, Text: text}, d.act("ada"))
 	d.must(err)
 	return v, added
 }
@@ -32,11 +32,11 @@ func (d *serviceDriver) addPolicy(version, text string) (recoup.PolicyVersion, b
 func policyAdded(d *serviceDriver) {
 	_, err := d.store.CurrentPolicy(d.Context())
 	d.wantErr(err, sqldb.ErrNotFound)
-	var all []recoup.PolicyVersion
+	var all []wire.PolicyVersion
 	for i := range 3 {
 		text := fmt.Sprintf("version: 1.%d\nüber: all\n", i)
 		v, added := d.addPolicy(fmt.Sprint("1.", i), text)
-		wantSame(d, v, recoup.PolicyVersion{Number: int64(i + 1), Version: fmt.Sprint("1.", i), Hash: sha256.Sum256([]byte(text)),
+		wantSame(d, v, wire.PolicyVersion{Number: int64(i + 1), Version: fmt.Sprint("1.", i), Hash: sha256.Sum256([]byte(text)),
 			Text: text, At: d.now, By: "ada", Reason: "because"})
 		current, err := d.store.CurrentPolicy(d.Context())
 		if d.must(err); !added {
@@ -54,7 +54,7 @@ func policyAdded(d *serviceDriver) {
 	_, err = d.store.PolicyVersion(d.Context(), "2")
 	d.wantErr(err, sqldb.ErrNotFound)
 	d.wantActs("ada policy.add 1.0", "ada policy.add 1.1", "ada policy.add 1.2")
-	_, _, err = d.store.AddPolicy(d.Context(), recoup.PolicyVersion{Text: "no version"}, d.act("ada"))
+	_, _, err = d.store.AddPolicy(d.Context(), wire.PolicyVersion{Text: "no version"}, d.act("ada"))
 	d.wantErr(err, store.ErrRefused)
 }
 
@@ -79,7 +79,7 @@ func policySame(d *serviceDriver) {
 func policyVersionTaken(d *serviceDriver) {
 	d.addPolicy("1", "a")
 	d.addPolicy("2", "b")
-	for _, v := range []recoup.PolicyVersion{{Version: "2", Text: "c"}, {Version: "1", Text: "c"}, {Version: "1", Text: "a"}} {
+	for _, v := range []wire.PolicyVersion{{Version: "2", Text: "c"}, {Version: "1", Text: "c"}, {Version: "1", Text: "a"}} {
 		_, added, err := d.store.AddPolicy(d.Context(), v, d.act("ada"))
 		if d.wantErr(err, store.ErrConflict); added {
 			d.Error("it was added all the same")
@@ -91,14 +91,14 @@ func policyVersionTaken(d *serviceDriver) {
 func policyRace(d *serviceDriver) {
 	var same, other atomic.Int64
 	d.together(10, func(int) error {
-		_, added, err := d.store.AddPolicy(d.Context(), recoup.PolicyVersion{Version: "1", Text: "a"}, d.act("ada"))
+		_, added, err := d.store.AddPolicy(d.Context(), wire.PolicyVersion{Version: "1", Text: "a"}, d.act("ada"))
 		if added {
 			same.Add(1)
 		}
 		return err
 	})
 	d.together(10, func(i int) error {
-		_, added, err := d.store.AddPolicy(d.Context(), recoup.PolicyVersion{Version: fmt.Sprint("v", i), Text: fmt.Sprint(i)}, d.act("ada"))
+		_, added, err := d.store.AddPolicy(d.Context(), wire.PolicyVersion{Version: fmt.Sprint("v", i), Text: fmt.Sprint(i)}, d.act("ada"))
 		if added {
 			other.Add(1)
 		}
@@ -114,14 +114,14 @@ func policyRace(d *serviceDriver) {
 }
 
 func policyList(d *serviceDriver) {
-	var want []recoup.PolicyVersion
+	var want []wire.PolicyVersion
 	for i := range 7 {
 		v, _ := d.addPolicy(fmt.Sprint(i), fmt.Sprint("text ", i))
 		v.Text = ""
-		want = append([]recoup.PolicyVersion{v}, want...)
+		want = append([]wire.PolicyVersion{v}, want...)
 	}
 	for _, size := range []int{1, 3, 7, 100} {
-		got := walked(d, func(before int64) ([]recoup.PolicyVersion, int64, error) {
+		got := walked(d, func(before int64) ([]wire.PolicyVersion, int64, error) {
 			return d.store.PolicyVersions(d.Context(), before, size)
 		}, func(next int64) bool { return next == 0 })
 		wantSame(d, got, want)

@@ -7,9 +7,9 @@ import (
 	"sync"
 	"time"
 
-	"github.com/recoup-dev/recoup"
 	"github.com/recoup-dev/recoup/server/internal/store"
 	"github.com/recoup-dev/recoup/server/internal/store/sqldb"
+	"github.com/recoup-dev/recoup/server/internal/wire"
 )
 
 func viewClauses() []serviceClause {
@@ -24,22 +24,22 @@ func viewClauses() []serviceClause {
 }
 
 // view is a view that does not exist yet.
-func (d *serviceDriver) view(name, hub string, tokens ...string) recoup.View {
-	return recoup.View{ID: d.ids.New(d.now), Name: name, Hub: hub, Tokens: tokens}
+func (d *serviceDriver) view(name, hub string, tokens ...string) wire.View {
+	return wire.View{ID: d.ids.New(d.now), Name: name, Hub: hub, Tokens: tokens}
 }
 
 // person is somebody with a key.
-func (d *serviceDriver) person(name string) recoup.Key {
+func (d *serviceDriver) person(name string) wire.Key {
 	d.Helper()
 	return d.created(d.key(name))
 }
 
 // actOf is what somebody does with a key.
-func (d *serviceDriver) actOf(k recoup.Key) store.Act {
+func (d *serviceDriver) actOf(k wire.Key) store.Act {
 	return store.Act{By: k.Name, Key: k.ID, Reason: "because", At: d.now}
 }
 
-func (d *serviceDriver) saved(v recoup.View, by recoup.Key) recoup.View {
+func (d *serviceDriver) saved(v wire.View, by wire.Key) wire.View {
 	d.Helper()
 	made, err := d.store.AddView(d.Context(), v, d.actOf(by))
 	d.must(err)
@@ -47,7 +47,7 @@ func (d *serviceDriver) saved(v recoup.View, by recoup.Key) recoup.View {
 }
 
 // viewsOf lists what somebody sees, on pages of a size.
-func (d *serviceDriver) viewsOf(who recoup.Key, hubs []string, size int) (all []recoup.View) {
+func (d *serviceDriver) viewsOf(who wire.Key, hubs []string, size int) (all []wire.View) {
 	d.Helper()
 	for p := (sqldb.Page{Limit: size}); ; {
 		list, next, err := d.store.Views(d.Context(), who.ID, hubs, p)
@@ -64,17 +64,17 @@ func anybody(string) bool { return true }
 func viewKept(d *serviceDriver) {
 	ada, bob := d.person("ada"), d.person("bob")
 	own := d.saved(d.view("mine", "", "state:PARKED", `entity:a "b"`), ada)
-	wantSame(d, own, recoup.View{ID: own.ID, Name: "mine", Tokens: []string{"state:PARKED", `entity:a "b"`}, Owner: "ada", OwnerKey: ada.ID, CreatedAt: d.now, ChangedAt: d.now, ChangedBy: "ada"})
+	wantSame(d, own, wire.View{ID: own.ID, Name: "mine", Tokens: []string{"state:PARKED", `entity:a "b"`}, Owner: "ada", OwnerKey: ada.ID, CreatedAt: d.now, ChangedAt: d.now, ChangedBy: "ada"})
 	d.wait(time.Minute)
 	shared := d.saved(d.view("ours", "DOL Filings"), ada)
-	wantSame(d, shared, recoup.View{ID: shared.ID, Name: "ours", Hub: "DOL Filings", CreatedAt: d.now, ChangedAt: d.now, ChangedBy: "ada"})
+	wantSame(d, shared, wire.View{ID: shared.ID, Name: "ours", Hub: "DOL Filings", CreatedAt: d.now, ChangedAt: d.now, ChangedBy: "ada"})
 	for _, x := range []struct {
-		owner recoup.Key
+		owner wire.Key
 		hubs  []string
-		want  []recoup.View
+		want  []wire.View
 	}{
-		{ada, nil, []recoup.View{shared, own}}, {ada, []string{"Platform"}, []recoup.View{own}}, {bob, nil, []recoup.View{shared}},
-		{bob, []string{"Platform", "DOL Filings"}, []recoup.View{shared}}, {bob, []string{"Platform"}, nil},
+		{ada, nil, []wire.View{shared, own}}, {ada, []string{"Platform"}, []wire.View{own}}, {bob, nil, []wire.View{shared}},
+		{bob, []string{"Platform", "DOL Filings"}, []wire.View{shared}}, {bob, []string{"Platform"}, nil},
 	} {
 		wantSame(d, d.viewsOf(x.owner, x.hubs, 10), x.want)
 	}
@@ -83,7 +83,7 @@ func viewKept(d *serviceDriver) {
 func viewOwner(d *serviceDriver) {
 	first, same := d.person("ada"), d.person("ada")
 	view := d.saved(d.view("mine", ""), first)
-	wantSame(d, d.viewsOf(same, nil, 10), []recoup.View(nil))
+	wantSame(d, d.viewsOf(same, nil, 10), []wire.View(nil))
 	for _, try := range []func() error{
 		func() error {
 			_, err := d.store.ChangeView(d.Context(), view, anybody, d.actOf(same))
@@ -97,7 +97,7 @@ func viewOwner(d *serviceDriver) {
 		d.wantErr(try(), sqldb.ErrNotFound)
 	}
 	d.saved(d.view("mine", ""), same) // a name that is free
-	chain := []recoup.Key{first}
+	chain := []wire.Key{first}
 	for range 2 {
 		d.wait(time.Minute)
 		next, err := d.store.RotateKey(d.Context(), chain[len(chain)-1].ID, d.key("ada"), d.now.Add(day), d.act("ada"))
@@ -109,22 +109,22 @@ func viewOwner(d *serviceDriver) {
 		d.Errorf("a view that a rotated key saves is of %v, want %v", late.OwnerKey, first.ID)
 	}
 	for _, k := range chain {
-		wantSame(d, d.viewsOf(k, nil, 10), []recoup.View{late, view})
+		wantSame(d, d.viewsOf(k, nil, 10), []wire.View{late, view})
 	}
 	_, err := d.store.AddView(d.Context(), d.view("mine", ""), d.actOf(chain[1]))
 	d.wantErr(err, store.ErrConflict)
 	_, err = d.store.DeleteView(d.Context(), view.ID, anybody, d.actOf(chain[2]))
 	d.must(err)
-	open := d.saved(d.view("mine", ""), recoup.Key{Name: "demo"}) // a server without keys
-	wantSame(d, d.viewsOf(recoup.Key{}, nil, 10), []recoup.View{open})
-	wantSame(d, d.viewsOf(first, nil, 10), []recoup.View{late})
+	open := d.saved(d.view("mine", ""), wire.Key{Name: "demo"}) // a server without keys
+	wantSame(d, d.viewsOf(wire.Key{}, nil, 10), []wire.View{open})
+	wantSame(d, d.viewsOf(first, nil, 10), []wire.View{late})
 }
 
 func viewNames(d *serviceDriver) {
 	ada, bob := d.person("ada"), d.person("bob")
 	d.saved(d.view("late", ""), ada)
 	d.saved(d.view("late", "DOL Filings"), ada)
-	for hub, by := range map[string]recoup.Key{"": ada, "DOL Filings": bob} {
+	for hub, by := range map[string]wire.Key{"": ada, "DOL Filings": bob} {
 		_, err := d.store.AddView(d.Context(), d.view("late", hub), d.actOf(by))
 		d.wantErr(err, store.ErrConflict)
 	}
@@ -141,7 +141,7 @@ func viewNames(d *serviceDriver) {
 
 func viewLimit(d *serviceDriver) {
 	ada := d.person("ada")
-	for i := range recoup.MaxViews - 1 {
+	for i := range wire.MaxViews - 1 {
 		d.saved(d.view(fmt.Sprint(i), "Platform"), ada)
 	}
 	var all sync.WaitGroup
@@ -159,7 +159,7 @@ func viewLimit(d *serviceDriver) {
 			d.must(err)
 		}
 	}
-	if n := len(d.viewsOf(ada, nil, sqldb.MaxPage)); n != recoup.MaxViews || full != len(failed)-1 {
+	if n := len(d.viewsOf(ada, nil, sqldb.MaxPage)); n != wire.MaxViews || full != len(failed)-1 {
 		d.Errorf("there are %d views, and %d of %d were refused", n, full, len(failed))
 	}
 	d.saved(d.view("own", ""), ada) // which do not count
@@ -175,19 +175,19 @@ func viewChanged(d *serviceDriver) {
 	_, err = d.store.DeleteView(d.Context(), v.ID, nobody, d.actOf(bob))
 	d.wantErr(err, sqldb.ErrNotFound)
 	d.wait(time.Minute)
-	next := recoup.View{ID: v.ID, Name: "ours", Tokens: []string{"tier:2"}, Hub: "Platform"}
+	next := wire.View{ID: v.ID, Name: "ours", Tokens: []string{"tier:2"}, Hub: "Platform"}
 	changed, err := d.store.ChangeView(d.Context(), next, anybody, d.actOf(bob))
 	d.must(err)
 	next.CreatedAt, next.ChangedAt, next.ChangedBy = v.CreatedAt, d.now, "bob"
 	wantSame(d, changed, next)
-	wantSame(d, d.viewsOf(ada, nil, 10), []recoup.View{next})
+	wantSame(d, d.viewsOf(ada, nil, 10), []wire.View{next})
 	gone, err := d.store.DeleteView(d.Context(), v.ID, anybody, d.actOf(bob))
 	d.must(err)
 	wantSame(d, gone, next)
-	wantSame(d, d.viewsOf(ada, nil, 10), []recoup.View(nil))
+	wantSame(d, d.viewsOf(ada, nil, 10), []wire.View(nil))
 	_, err = d.store.DeleteView(d.Context(), v.ID, anybody, d.actOf(bob))
 	d.wantErr(err, sqldb.ErrNotFound)
-	entries, _, err := d.store.Audit(d.Context(), recoup.AuditFilter{}, store.AuditCursor{}, 10)
+	entries, _, err := d.store.Audit(d.Context(), wire.AuditFilter{}, store.AuditCursor{}, 10)
 	d.must(err)
 	var acts []string
 	for _, e := range entries {
@@ -200,7 +200,7 @@ func viewChanged(d *serviceDriver) {
 
 func viewList(d *serviceDriver) {
 	ada := d.person("ada")
-	var want []recoup.View
+	var want []wire.View
 	for i := range 7 {
 		hub := []string{"", "Platform", "DOL Filings"}[i%3]
 		want = slices.Insert(want, 0, d.saved(d.view(fmt.Sprint(i), hub), ada))

@@ -7,6 +7,7 @@ import (
 	"github.com/recoup-dev/recoup"
 	"github.com/recoup-dev/recoup/server/internal/lifecycle"
 	"github.com/recoup-dev/recoup/server/internal/store"
+	"github.com/recoup-dev/recoup/server/internal/wire"
 )
 
 func wakeClauses() []serviceClause {
@@ -69,7 +70,7 @@ func wakeHeard(d *serviceDriver) {
 	d.addPolicy("1", "a")
 	l.wants(store.WakePolicy)
 	d.addPolicy("1", "a")
-	if _, _, err := d.store.AddPolicy(d.Context(), recoup.PolicyVersion{Version: "1", Text: "b"}, d.act("ada")); err == nil {
+	if _, _, err := d.store.AddPolicy(d.Context(), wire.PolicyVersion{Version: "1", Text: "b"}, d.act("ada")); err == nil {
 		d.Error("a version was used twice")
 	}
 	d.add("a", "b", "c")

@@ -12,6 +12,7 @@ import (
 	"github.com/recoup-dev/recoup"
 	"github.com/recoup-dev/recoup/server/internal/store"
 	"github.com/recoup-dev/recoup/server/internal/store/sqldb"
+	"github.com/recoup-dev/recoup/server/internal/wire"
 )
 
 // Whole is a store with everything that a node asks of it.
@@ -99,7 +100,7 @@ func fillAlerts(d *alertDriver) {
 func fillService(d *serviceDriver) {
 	d.Helper()
 	d.signedIn(d.session(1))
-	d.saved(d.view("late", "DOL Filings", "parked:yes", "older:2d"), recoup.Key{Name: "ada"})
+	d.saved(d.view("late", "DOL Filings", "parked:yes", "older:2d"), wire.Key{Name: "ada"})
 	d.running(NewDriver(d.TB, d.store), 1)
 	d.addPlatformKey("a", "tenant")
 	d.addPolicy("9", "version: 9")
@@ -183,7 +184,7 @@ func putService(ctx context.Context, s Whole, put putter) {
 	page := sqldb.Page{Limit: sqldb.MaxPage}
 	keys, _, err := s.Keys(ctx, page)
 	put("keys", keys, err)
-	audit, _, err := s.Audit(ctx, recoup.AuditFilter{}, store.AuditCursor{}, 100)
+	audit, _, err := s.Audit(ctx, wire.AuditFilter{}, store.AuditCursor{}, 100)
 	put("audit", audit, err)
 	views, _, err := s.Views(ctx, recoup.ID{}, nil, page)
 	put("views", views, err)
@@ -191,7 +192,7 @@ func putService(ctx context.Context, s Whole, put putter) {
 	put("policy", current, err)
 	jobs, err := s.Jobs(ctx)
 	put("jobs", jobs, err)
-	notices, _, err := s.Notices(ctx, recoup.NoticeFilter{}, page)
+	notices, _, err := s.Notices(ctx, wire.NoticeFilter{}, page)
 	put("notices", notices, err)
 	alerts, _, err := s.Alerts(ctx, store.AlertFilter{}, page)
 	put("alerts", alerts, err)

@@ -1,0 +1,38 @@
+package recoup
+
+// ActName names an act of a person on errors, one or many.
+type ActName string
+
+// The acts.
+const (
+	ActPark     ActName = "park"
+	ActUnpark   ActName = "unpark"
+	ActResolve  ActName = "resolve"
+	ActEscalate ActName = "escalate"
+	ActArchive  ActName = "archive"
+	ActAssign   ActName = "assign"
+	ActReview   ActName = "review"
+)
+
+// ActNames returns every act.
+func ActNames() []ActName {
+	return []ActName{ActPark, ActUnpark, ActResolve, ActEscalate, ActArchive, ActAssign, ActReview}
+}
+
+// ActResult is the answer to an act.
+type ActResult struct {
+	Error    Error  `json:"error,omitzero" doc:"left out of an answer to Prefer: return=minimal"`
+	Warning  string `json:"warning,omitempty" doc:"something the caller may not expect"`
+	Repeated bool   `json:"repeated,omitempty" doc:"the same request was answered before"`
+}
+
+// BulkAct is one act on everything that a filter selected in a preview, or on named
+// errors.
+type BulkAct struct {
+	Act
+	Filter  ErrorFilter `json:"filter,omitzero" doc:"which errors, in a preview"`
+	IDs     []ID        `json:"ids,omitempty" maxItems:"10000" doc:"named errors, instead of a filter"`
+	All     bool        `json:"all,omitempty" doc:"an empty filter is meant"`
+	Token   string      `json:"token,omitempty" maxLength:"400000" doc:"of the preview whose set is meant, instead of a filter or ids"`
+	Preview bool        `json:"preview,omitempty" doc:"say what would happen, and do nothing"`
+}
