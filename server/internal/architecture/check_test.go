@@ -50,6 +50,10 @@ func TestChecksCatch(t *testing.T) {
 		{"an SDK's test with a server", checkSDK, []source{{"recoup/client/a_test.go", `package client; import "recoup/server/internal/app"`}},
 			[]string{"recoup/client/a_test.go imports recoup/server/internal/app: the SDK knows no server. Move what needs both to the server's module"}},
 
+		{"a client without JSON", checkClientTypes, []source{{"recoup/client/a.go", "package client; type Page struct { Limit int }"}, {"recoup/client/a_test.go", "package client; type x struct { N int `json:\"n\"` }"}}, nil},
+		{"a client with JSON", checkClientTypes, []source{{"recoup/client/a.go", "package client; type Page struct { Next string `doc:\"x\" json:\"next\"` }"}},
+			[]string{"recoup/client/a.go declares a JSON type, with the tag `doc:\"x\" json:\"next\"`: it belongs into package recoup"}},
+
 		{"roles", checkRoles, []source{roles, {"recoup/server/internal/api/a.go", `package api; import "recoup/server/internal/store"; type Store interface { store.KeyReader; Desk }; type Desk interface { store.KeyWriter }; var x = a.Store.Keys()`}}, nil},
 		{"not roles", checkRoles,
 			[]source{roles, {"recoup/server/internal/api/a.go", `package api; import "recoup/server/internal/store"; type Store interface { store.Queue; Look() }; var x = a.Letters.Store.Look()`}},
