@@ -154,9 +154,6 @@ func TestRequests(t *testing.T) {
 		`POST /v1/payload-keys/wrap {"reason":"why"}`: func(c *client.Client, x ctx) (any, error) {
 			return admin.New(c).PayloadKeys.Wrap(x, "why")
 		},
-		`POST /v1/errors/00000000-0000-0000-0000-000000000001/source/decrypt {"reason":"why"}`: func(c *client.Client, x ctx) (any, error) {
-			return admin.New(c).Adoption.DecryptSource(x, id(1), "why")
-		},
 	} {
 		s := serve(t, reply(`{"items":[{}]}`))
 		if _, err := call(s.client(t), t.Context()); err != nil {

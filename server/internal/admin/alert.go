@@ -49,8 +49,3 @@ func (s Alerts) Silence(ctx context.Context, silence wire.NewSilence, options ..
 func (s Alerts) EndSilence(ctx context.Context, id recoup.ID, options ...client.CallOption) (wire.Silence, error) {
 	return call[wire.Silence](ctx, s.c, client.Request{Method: http.MethodDelete, Path: "/v1/silences/" + id.String()}, options)
 }
-
-// Metrics returns the metrics of the policy, for all that the key may see.
-func (s Alerts) Metrics(ctx context.Context, options ...client.CallOption) (wire.Metrics, error) {
-	return get[wire.Metrics](ctx, s.c, "/v1/stats/metrics", nil, options)
-}
