@@ -47,12 +47,12 @@ type DeadLetter struct {
 	UpdatedAt      time.Time    `json:"updated_at" doc:"when it was last changed"`
 	ClosedAt       time.Time    `json:"closed_at,omitzero" doc:"verified, or archived"`
 
-	Standing
+	DeadLetterStatus
 }
 
-// Standing is what a dead letter's error and replay add to it. It is set in responses
+// DeadLetterStatus is what a dead letter's error and replay add to it. It is set in responses
 // and not stored with the dead letter.
-type Standing struct {
+type DeadLetterStatus struct {
 	Next       string     `json:"next_step,omitempty" doc:"the act that it waits for"`
 	ReplayID   ID         `json:"replay_id,omitzero" doc:"the replay that it is part of"`
 	EntityID   string     `json:"entity_id,omitempty" doc:"what cannot go on because of it"`

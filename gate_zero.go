@@ -40,9 +40,9 @@ type IntakeFilter struct {
 	Status  IntakeStatus `query:"status" enum:"PENDING,FAILED,AUTHORIZED,REENTER_SUCCEEDED" doc:"only intakes in this status"`
 }
 
-// Batch is an import of intakes that belong together (spec 004, 5). A zero
-// Batch means that there is none.
-type Batch struct {
+// IntakeBatch is an import of intakes that belong together (spec 004, 5). A zero
+// IntakeBatch means that there is none.
+type IntakeBatch struct {
 	ID          string    `json:"batch_id" doc:"the batch's name"`
 	CreatedAt   time.Time `json:"created_at" doc:"when it was made"`
 	CompletedAt time.Time `json:"completed_at,omitzero" doc:"when its import was done"`
@@ -56,17 +56,16 @@ type Batch struct {
 }
 
 // Stopped reports whether the kill switch is on.
-func (b *Batch) Stopped() bool { return !b.KilledAt.IsZero() }
+func (b *IntakeBatch) Stopped() bool { return !b.KilledAt.IsZero() }
 
 // Frozen reports whether the batch's time is over at now.
-func (b *Batch) Frozen(now time.Time) bool {
+func (b *IntakeBatch) Frozen(now time.Time) bool {
 	return !b.FrozenAt.IsZero() || !b.FreezeAt.IsZero() && !now.Before(b.FreezeAt)
 }
 
-// IntakeBatch is a batch and how many of its intakes and recoveries are in which
-// status.
-type IntakeBatch struct {
-	Batch
+// IntakeBatchSummary is a batch with the number of its intakes and recoveries in each status.
+type IntakeBatchSummary struct {
+	IntakeBatch
 	Intakes    map[IntakeStatus]int64   `json:"intakes,omitempty" doc:"how many intakes are in which status"`
 	Recoveries map[RecoveryStatus]int64 `json:"recoveries,omitempty" doc:"how many recoveries are in which status"`
 }

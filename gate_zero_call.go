@@ -41,8 +41,8 @@ type IntakesImported struct {
 
 // IntakeBatchPage is a page of batches, newest first.
 type IntakeBatchPage struct {
-	Batches []IntakeBatch `json:"batches" doc:"this page of the list"`
-	Next    string        `json:"next,omitempty" doc:"the cursor of the next page; none: this is the last"`
+	Batches []IntakeBatchSummary `json:"batches" doc:"this page of the list"`
+	Next    string               `json:"next,omitempty" doc:"the cursor of the next page; none: this is the last"`
 }
 
 // NewIntakeBatch asks for a batch.
@@ -91,8 +91,8 @@ type IntakeStory struct {
 
 // IntakeBatchStory is a batch and what was done to it as a whole.
 type IntakeBatchStory struct {
-	Batch    IntakeBatch   `json:"batch"`
-	Timeline []IntakeEvent `json:"timeline" doc:"what happened to the batch as a whole, oldest first"`
+	Batch    IntakeBatchSummary `json:"batch"`
+	Timeline []IntakeEvent      `json:"timeline" doc:"what happened to the batch as a whole, oldest first"`
 }
 
 // GateZeroClaimed is the answer to a [GateZeroClaim].

@@ -2,9 +2,9 @@ package recoup
 
 import "time"
 
-// Gate says whether an entity may be promoted, and if not, why, who has to act and
+// PromotionStatus says whether an entity may be promoted, and if not, why, who has to act and
 // until when.
-type Gate struct {
+type PromotionStatus struct {
 	EntityID string    `json:"entity_id" doc:"the entity"`
 	Blocked  bool      `json:"blocked" doc:"whether it may not go on"`
 	Blockers []Blocker `json:"blockers,omitempty" doc:"what blocks it"`

@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// NewWork is something to be taken through a pipeline.
-type NewWork struct {
+// NewWorkItem is something to be taken through a pipeline.
+type NewWorkItem struct {
 	WorkID       ID     `json:"work_id,omitzero" doc:"default: one is made; work of an id that is in the queue is not there twice, and work that was submitted with it within a day and is finished is not done again"`
 	Pipeline     string `json:"pipeline" example:"criticizer" doc:"a name of your own"`
 	Stage        string `json:"stage" doc:"the first stage" example:"fetch"`
@@ -18,9 +18,9 @@ type NewWork struct {
 	DelaySeconds int    `json:"delay_seconds,omitempty" minimum:"0" maximum:"2592000" doc:"how long to wait before it can be claimed"`
 }
 
-// Work is a piece of work that waits for a worker, or that one has. It is in the queue
+// WorkItem is a piece of work that waits for a worker, or that one has. It is in the queue
 // from its submission or its release to its end.
-type Work struct {
+type WorkItem struct {
 	WorkID      ID        `json:"work_id" doc:"names the work"`
 	Pipeline    string    `json:"pipeline" doc:"the pipeline it is in"`
 	Stage       string    `json:"stage" doc:"at which it goes on"`
@@ -51,7 +51,7 @@ type StageFailures struct {
 }
 
 // FailedStages returns what Failures says, by stage.
-func (w *Work) FailedStages() map[string]StageFailures {
+func (w *WorkItem) FailedStages() map[string]StageFailures {
 	stages := map[string]StageFailures{}
 	if w.Failures != "" && json.Unmarshal([]byte(w.Failures), &stages) != nil {
 		return map[string]StageFailures{}
@@ -61,14 +61,14 @@ func (w *Work) FailedStages() map[string]StageFailures {
 
 // Under returns the work as claimed under a lease, for the first time or after its last
 // worker gave it back.
-func (w Work) Under(l Lease) Work {
+func (w WorkItem) Under(l Lease) WorkItem {
 	w.Lease, w.DueAt = l, l.LeaseEndsAt
 	w.Claims++
 	return w
 }
 
 // Public returns the work without its lease token, which only its worker may have.
-func (w Work) Public() Work {
+func (w WorkItem) Public() WorkItem {
 	w.LeaseToken = ID{}
 	return w
 }
@@ -100,7 +100,7 @@ type WorkClaim struct {
 // ClaimedWork is work as its worker gets it: with the token of the lease, and the
 // payload where that is kept by the server.
 type ClaimedWork struct {
-	Work
+	WorkItem
 	Payload []byte `json:"payload,omitempty" doc:"base64"`
 	Context JSON   `json:"sanitized_context,omitempty" doc:"of the dead letter that is replayed, as its last failure left it"`
 }
@@ -119,7 +119,7 @@ type WorkResult struct {
 // and its dead letter, if it has one. Work that failed and is retried is in the queue,
 // due when its stage is tried again.
 type WorkDone struct {
-	Work       *Work       `json:"work,omitempty" doc:"the work, if it is still in the queue"`
+	Work       *WorkItem   `json:"work,omitempty" doc:"the work, if it is still in the queue"`
 	DeadLetter *DeadLetter `json:"dead_letter,omitempty" doc:"what it became, if it failed for good"`
 	Repeated   bool        `json:"repeated,omitempty" doc:"the same request was answered before"`
 }

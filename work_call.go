@@ -2,12 +2,12 @@ package recoup
 
 // NewWorkBatch is many pieces of work; each succeeds or fails on its own.
 type NewWorkBatch struct {
-	Work []NewWork `json:"work" minItems:"1" maxItems:"1000" doc:"the pieces of work; each succeeds or fails on its own"`
+	Work []NewWorkItem `json:"work" minItems:"1" maxItems:"1000" doc:"the pieces of work; each succeeds or fails on its own"`
 }
 
 // WorkBatch answers a [NewWorkBatch], in its order.
 type WorkBatch struct {
-	Items []Item[Work] `json:"items" doc:"an answer for each, in their order"`
+	Items []Item[WorkItem] `json:"items" doc:"an answer for each, in their order"`
 }
 
 // WorkClaimed is what a claim leased.

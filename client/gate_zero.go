@@ -75,15 +75,15 @@ func (s GateZeroService) Intake(ctx context.Context, id recoup.ID, options ...Ca
 }
 
 // CreateBatch makes a batch, or returns the one of that id as it is.
-func (s GateZeroService) CreateBatch(ctx context.Context, id string, options ...CallOption) (recoup.IntakeBatch, error) {
-	return call[recoup.IntakeBatch](ctx, s.c, Request{Method: http.MethodPost, Path: gateZero + "/batches", Body: recoup.NewIntakeBatch{ID: id}, Safety: Idempotent}, options)
+func (s GateZeroService) CreateBatch(ctx context.Context, id string, options ...CallOption) (recoup.IntakeBatchSummary, error) {
+	return call[recoup.IntakeBatchSummary](ctx, s.c, Request{Method: http.MethodPost, Path: gateZero + "/batches", Body: recoup.NewIntakeBatch{ID: id}, Safety: Idempotent}, options)
 }
 
 // CompleteBatch marks the import of a batch as complete: its recovery window
 // begins. Calling it again changes nothing.
-func (s GateZeroService) CompleteBatch(ctx context.Context, id string, act recoup.IntakeBatchAct, options ...CallOption) (recoup.IntakeBatch, error) {
+func (s GateZeroService) CompleteBatch(ctx context.Context, id string, act recoup.IntakeBatchAct, options ...CallOption) (recoup.IntakeBatchSummary, error) {
 	path := gateZero + "/batches/" + url.PathEscape(id) + "/complete"
-	return call[recoup.IntakeBatch](ctx, s.c, Request{Method: http.MethodPost, Path: path, Body: act, Safety: Idempotent}, options)
+	return call[recoup.IntakeBatchSummary](ctx, s.c, Request{Method: http.MethodPost, Path: path, Body: act, Safety: Idempotent}, options)
 }
 
 // Batches lists batches with their counts, newest first.

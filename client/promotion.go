@@ -11,8 +11,8 @@ import (
 
 // CheckPromotion returns whether an entity may be promoted, and if not, why, who has to act and
 // until when.
-func (c *Client) CheckPromotion(ctx context.Context, entity string, options ...CallOption) (recoup.Gate, error) {
-	return get[recoup.Gate](ctx, c, "/v1/promotion/"+url.PathEscape(entity), nil, options)
+func (c *Client) CheckPromotion(ctx context.Context, entity string, options ...CallOption) (recoup.PromotionStatus, error) {
+	return get[recoup.PromotionStatus](ctx, c, "/v1/promotion/"+url.PathEscape(entity), nil, options)
 }
 
 // Promote moves an entity to its next phase, unless something blocks it: then the

@@ -12,7 +12,7 @@ import (
 
 // Submit enqueues work, at most 1000 pieces. Each succeeds or fails on its own; answers
 // are in the order of the work. See [Item.Get].
-func (s WorkService) Submit(ctx context.Context, work []recoup.NewWork, options ...CallOption) ([]Item[recoup.Work], error) {
+func (s WorkService) Submit(ctx context.Context, work []recoup.NewWorkItem, options ...CallOption) ([]Item[recoup.WorkItem], error) {
 	r := Request{Method: http.MethodPost, Path: "/v1/work", Body: recoup.NewWorkBatch{Work: work}, Safety: IdempotentByKey}
 	answer, err := call[recoup.WorkBatch](ctx, s.c, r, options)
 	if err != nil {

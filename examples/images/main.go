@@ -71,9 +71,9 @@ func submit(ctx context.Context, c *client.Client, pictures []string) error {
 	if len(pictures) == 0 {
 		return nil
 	}
-	var work []recoup.NewWork
+	var work []recoup.NewWorkItem
 	for _, picture := range pictures {
-		work = append(work, recoup.NewWork{Pipeline: pipelineName, Stage: "fetch", EntityID: path.Base(picture), Payload: []byte(picture)})
+		work = append(work, recoup.NewWorkItem{Pipeline: pipelineName, Stage: "fetch", EntityID: path.Base(picture), Payload: []byte(picture)})
 	}
 	items, err := c.Work.Submit(ctx, work)
 	for i := range items {

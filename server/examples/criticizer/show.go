@@ -43,9 +43,9 @@ func (s *show) run(ctx context.Context) error {
 
 // submit puts the pages into the queue.
 func (s *show) submit(ctx context.Context) error {
-	var batch []recoup.NewWork
+	var batch []recoup.NewWorkItem
 	for _, page := range pages() {
-		batch = append(batch, recoup.NewWork{Pipeline: pipelineName, Stage: "fetch", Payload: []byte(page), PayloadRef: "pages/" + page})
+		batch = append(batch, recoup.NewWorkItem{Pipeline: pipelineName, Stage: "fetch", Payload: []byte(page), PayloadRef: "pages/" + page})
 	}
 	items, err := s.Work.Submit(ctx, batch)
 	if err != nil {

@@ -117,7 +117,7 @@ func TestRequests(t *testing.T) {
 		},
 		`GET /v1/receivers`: func(c *client.Client, x ctx) (any, error) { return admin.New(c).Notifications.Receivers(x) },
 		`POST /v1/jobs/ttl/run {"dry_run":true}`: func(c *client.Client, x ctx) (any, error) {
-			return admin.New(c).Jobs.Run(x, "ttl", wire.JobRun{DryRun: true})
+			return admin.New(c).Jobs.Run(x, "ttl", wire.JobRunRequest{DryRun: true})
 		},
 		`GET /v1/notices?cursor=c&kind=ALERT&limit=5&state=GIVEN_UP&to=t`: func(c *client.Client, x ctx) (any, error) {
 			return admin.New(c).Notifications.List(x, wire.NoticeFilter{State: wire.NoticeGivenUp, To: "t", Kind: wire.NoticeAlert}, page)
@@ -248,7 +248,7 @@ func TestRepeated(t *testing.T) {
 		"read":   func(a admin.Calls, ctx context.Context) error { _, err := a.Policy.Current(ctx); return err },
 		"revoke": func(a admin.Calls, ctx context.Context) error { _, err := a.Keys.Revoke(ctx, id(1), "why"); return err },
 		"run": func(a admin.Calls, ctx context.Context) error {
-			_, err := a.Jobs.Run(ctx, "ttl", wire.JobRun{})
+			_, err := a.Jobs.Run(ctx, "ttl", wire.JobRunRequest{})
 			return err
 		},
 		"apply": func(a admin.Calls, ctx context.Context) error {

@@ -19,6 +19,6 @@ func (s Jobs) List(ctx context.Context, options ...client.CallOption) (wire.Jobs
 
 // Run runs a job now, for a few seconds. If More is set, call it again to do the
 // rest. Running a job twice does no harm.
-func (s Jobs) Run(ctx context.Context, name string, run wire.JobRun, options ...client.CallOption) (wire.JobRan, error) {
-	return call[wire.JobRan](ctx, s.c, client.Request{Method: http.MethodPost, Path: "/v1/jobs/" + url.PathEscape(name) + "/run", Body: run, Safety: client.Idempotent}, options)
+func (s Jobs) Run(ctx context.Context, name string, run wire.JobRunRequest, options ...client.CallOption) (wire.JobRun, error) {
+	return call[wire.JobRun](ctx, s.c, client.Request{Method: http.MethodPost, Path: "/v1/jobs/" + url.PathEscape(name) + "/run", Body: run, Safety: client.Idempotent}, options)
 }

@@ -33,7 +33,7 @@ func (s System) FindIDs(ctx context.Context, kind recoup.IDKind, part string, op
 // EntityUnknown reports whether an entity is open because no report and no promotion has ever
 // named it. It may be misspelt.
 func (s System) EntityUnknown(ctx context.Context, entity string, options ...client.CallOption) (bool, error) {
-	g, err := get[recoup.Gate](ctx, s.c, "/v1/promotion/"+url.PathEscape(entity), url.Values{"unknown": {"true"}}, options)
+	g, err := get[recoup.PromotionStatus](ctx, s.c, "/v1/promotion/"+url.PathEscape(entity), url.Values{"unknown": {"true"}}, options)
 	return g.Unknown, err
 }
 

@@ -130,7 +130,7 @@ func (s *Service) replays(ctx context.Context, a *store.Adoption, turn store.Tur
 	var due []store.DueRow
 	var rest []recoup.WorkResult
 	for i := range work {
-		w := &work[i].Work
+		w := &work[i].WorkItem
 		if key, ok := keys[w.ErrorID]; ok {
 			due = append(due, store.DueRow{Key: key, ErrorID: w.ErrorID, Token: w.LeaseToken, WorkID: w.WorkID, Stage: w.Stage})
 		} else {
@@ -157,7 +157,7 @@ func (s *Service) giveBack(ctx context.Context, list []store.DueRow) error {
 
 // homeless is what is said of work without a job: that of a dead letter of this source has
 // lost it, anything else is somebody else's.
-func (s *Service) homeless(a *store.Adoption, w *recoup.Work) recoup.WorkResult {
+func (s *Service) homeless(a *store.Adoption, w *recoup.WorkItem) recoup.WorkResult {
 	if w.ErrorID.IsZero() || !strings.HasPrefix(w.PayloadRef, a.Source+"/") {
 		return recoup.WorkResult{WorkID: w.WorkID, LeaseToken: w.LeaseToken, Outcome: deadletter.Released}
 	}

@@ -93,7 +93,7 @@ func (s *Service) failReplays(ctx context.Context, a *store.Adoption) error {
 	}
 	results := make([]recoup.WorkResult, len(work))
 	for i := range work {
-		results[i] = s.homeless(a, &work[i].Work)
+		results[i] = s.homeless(a, &work[i].WorkItem)
 	}
 	return s.results(ctx, results)
 }

@@ -15,7 +15,7 @@ import (
 func encode(out any) ([]byte, error) {
 	var w writer
 	switch v := out.(type) {
-	case recoup.Gate:
+	case recoup.PromotionStatus:
 		w.b = make([]byte, 0, 512)
 		w.gate(&v)
 	case recoup.RetryClaimed:

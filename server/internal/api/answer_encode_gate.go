@@ -4,7 +4,7 @@ import (
 	"github.com/recoup-dev/recoup"
 )
 
-func (w *writer) gate(g *recoup.Gate) {
+func (w *writer) gate(g *recoup.PromotionStatus) {
 	w.b = append(w.b, '{')
 	w.text(`"entity_id":`, g.EntityID)
 	w.flag(`"blocked":`, g.Blocked)

@@ -60,7 +60,7 @@ func filled(t *rapid.T, v reflect.Value) {
 // Answers that are written by hand have the same bytes as encoding/json writes.
 func TestAnswersAreWrittenAsJSON(t *testing.T) {
 	t.Parallel()
-	for _, kind := range []reflect.Type{reflect.TypeFor[recoup.Gate](), reflect.TypeFor[recoup.RetryClaimed](), reflect.TypeFor[recoup.ActResultBatch]()} {
+	for _, kind := range []reflect.Type{reflect.TypeFor[recoup.PromotionStatus](), reflect.TypeFor[recoup.RetryClaimed](), reflect.TypeFor[recoup.ActResultBatch]()} {
 		t.Run(kind.Name(), rapid.MakeCheck(func(t *rapid.T) {
 			v := reflect.New(kind).Elem()
 			filled(t, v)
@@ -78,7 +78,7 @@ func TestAnswersThatCannotBeWritten(t *testing.T) {
 	t.Parallel()
 	never := time.Date(10000, 1, 1, 0, 0, 0, 0, time.UTC)
 	for _, out := range []any{
-		recoup.Gate{OpensAt: never}, recoup.Gate{Blockers: []recoup.Blocker{{Since: never}}},
+		recoup.PromotionStatus{OpensAt: never}, recoup.PromotionStatus{Blockers: []recoup.Blocker{{Since: never}}},
 		recoup.RetryClaimed{Errors: []recoup.Error{{CreatedAt: never}, {}}},
 		recoup.ActResultBatch{Items: []recoup.Item[recoup.ActResult]{{Failure: json.RawMessage("{")}}},
 	} {

@@ -109,7 +109,7 @@ func (w *world) taken(d recoup.DeadLetter, step recoup.WorkflowStep) recoup.Dead
 func (w *world) submit(pipeline, stage string) {
 	w.Helper()
 	var out recoup.WorkBatch
-	w.post("/v1/work", recoup.NewWorkBatch{Work: []recoup.NewWork{{Pipeline: pipeline, Stage: stage, Payload: []byte("in")}}}).ok(&out)
+	w.post("/v1/work", recoup.NewWorkBatch{Work: []recoup.NewWorkItem{{Pipeline: pipeline, Stage: stage, Payload: []byte("in")}}}).ok(&out)
 	if out.Items[0].Result == nil {
 		w.Fatalf("not submitted: %s", out.Items[0].Failure)
 	}
@@ -212,7 +212,7 @@ func replayExamples(list map[string]example) {
 
 func queueExamples(list map[string]example) {
 	list["POST /v1/work"] = example{other: leftOut, make: func(w *world, table string) (string, any) {
-		return "/v1/work", recoup.NewWorkBatch{Work: []recoup.NewWork{{Pipeline: w.pipeline(table), Stage: "fetch", Payload: []byte("in")}}}
+		return "/v1/work", recoup.NewWorkBatch{Work: []recoup.NewWorkItem{{Pipeline: w.pipeline(table), Stage: "fetch", Payload: []byte("in")}}}
 	}}
 	list["POST /v1/work/claim"] = example{make: func(w *world, table string) (string, any) {
 		pipeline := w.pipeline(table)

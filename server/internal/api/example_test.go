@@ -221,7 +221,7 @@ func adminExamples(list map[string]example) {
 	list["POST /v1/bus/quarantine/drop"] = fixed("/v1/bus/quarantine/drop", wire.QuarantineAct{Numbers: []int{1}, Reason: "a try"}, refusedThere)
 	list["GET /v1/channels"] = fixed("/v1/channels", nil, refusedThere)
 	list["GET /v1/receivers"] = fixed("/v1/receivers", nil, refusedThere)
-	list["POST /v1/jobs/{name}/run"] = fixed("/v1/jobs/ttl/run", wire.JobRun{Reason: "a try"}, refusedThere)
+	list["POST /v1/jobs/{name}/run"] = fixed("/v1/jobs/ttl/run", wire.JobRunRequest{Reason: "a try"}, refusedThere)
 	list["GET /v1/audit"] = fixed("/v1/audit?from="+epoch.Format(time.RFC3339), nil, refusedThere)
 	list["GET /healthz"] = fixed("/healthz", nil, leftOut)
 	list["GET /readyz"] = fixed("/readyz", nil, leftOut)

@@ -53,9 +53,9 @@ type batchIn struct {
 
 type newBatchIn struct{ Body recoup.NewIntakeBatch }
 
-func (a *API) createBatch(c *httpapi.Call, in *newBatchIn) (recoup.IntakeBatch, error) {
+func (a *API) createBatch(c *httpapi.Call, in *newBatchIn) (recoup.IntakeBatchSummary, error) {
 	made, err := a.GateZero.CreateBatch(c.Context(), in.Body.ID)
-	return a.batchOf(recoup.IntakeBatch{Batch: made}), err
+	return a.batchOf(recoup.IntakeBatchSummary{IntakeBatch: made}), err
 }
 
 func (a *API) showBatch(c *httpapi.Call, in *batchIn) (recoup.IntakeBatchStory, error) {
@@ -72,12 +72,12 @@ type completeIn struct {
 	Body recoup.IntakeBatchAct
 }
 
-func (a *API) completeBatch(c *httpapi.Call, in *completeIn) (recoup.IntakeBatch, error) {
+func (a *API) completeBatch(c *httpapi.Call, in *completeIn) (recoup.IntakeBatchSummary, error) {
 	if err := check.Reason(in.Body.Reason); err != nil {
-		return recoup.IntakeBatch{}, err
+		return recoup.IntakeBatchSummary{}, err
 	}
 	done, err := a.GateZero.Complete(c.Context(), in.BatchID, c.Act(in.Body.Reason))
-	return a.batchOf(recoup.IntakeBatch{Batch: done}), err
+	return a.batchOf(recoup.IntakeBatchSummary{IntakeBatch: done}), err
 }
 
 type killSwitchIn struct {
@@ -91,7 +91,7 @@ type killIn struct {
 
 func (a *API) showKillSwitch(c *httpapi.Call, in *killSwitchIn) (recoup.KillSwitch, error) {
 	found, err := a.GateZero.Batch(c.Context(), in.BatchID)
-	return switchOf(found.Batch), err
+	return switchOf(found.IntakeBatch), err
 }
 
 func checkCompletion(_ *API, _ *httpapi.Call, in *completeIn) error {
@@ -116,7 +116,7 @@ func (a *API) release(c *httpapi.Call, in *killIn) (recoup.KillSwitch, error) {
 	return switchOf(b), err
 }
 
-func switchOf(b recoup.Batch) recoup.KillSwitch {
+func switchOf(b recoup.IntakeBatch) recoup.KillSwitch {
 	return recoup.KillSwitch{BatchID: b.ID, Killed: b.Stopped(), KilledAt: b.KilledAt, KilledBy: b.KilledBy, Reason: b.KillReason}
 }
 
@@ -154,7 +154,7 @@ func nextBatch(c store.BatchCursor) string {
 }
 
 // batchOf is a batch as it is shown: with what follows from its times and the policy.
-func (a *API) batchOf(b recoup.IntakeBatch) recoup.IntakeBatch {
+func (a *API) batchOf(b recoup.IntakeBatchSummary) recoup.IntakeBatchSummary {
 	b.WindowDays, b.Killed = int(a.GateZero.Gate().RecoveryWindow/(24*time.Hour)), b.Stopped()
 	return b
 }

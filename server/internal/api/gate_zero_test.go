@@ -246,7 +246,7 @@ func TestGateZeroFreeze(t *testing.T) {
 	onBoth(t, func(t *testing.T, w *world) {
 		batch := w.batch()
 		active, late := w.fails(batch, "STATE_MISSING"), w.intake(batch)
-		var b recoup.IntakeBatch
+		var b recoup.IntakeBatchSummary
 		for range 2 { // saying it again changes nothing
 			w.post("/v1/gate-zero/batches/"+batch+"/complete", recoup.IntakeBatchAct{}).ok(&b)
 			if b.WindowDays != 14 || !b.CompletedAt.Equal(b.FreezeAt.Add(-14*24*time.Hour)) {
@@ -257,7 +257,7 @@ func TestGateZeroFreeze(t *testing.T) {
 		w.post("/v1/gate-zero/intakes?batch_id="+batch, recoup.NewIntake{CompanyName: "Late"}).failed(http.StatusConflict, fault.CodeInvalidTransition)
 		w.post("/cl/gate-zero/kill-switch?batch_id="+batch, nil).ok() // the freeze comes all the same
 		w.wait(b.FreezeAt.Sub(w.clock()))
-		w.post("/v1/jobs/freeze/run", wire.JobRun{Reason: "now"}).ok()
+		w.post("/v1/jobs/freeze/run", wire.JobRunRequest{Reason: "now"}).ok()
 		if s, events := w.story(active.IntakeID); events != "FAIL EXHAUSTED" || s.Timeline[1].Reason != "BATCH_FROZEN" || !s.Recovery.BatchFrozen {
 			t.Errorf("the record is %+v", s)
 		}

@@ -83,7 +83,7 @@ func (w *world) selectsOnly(mine, theirs []recoup.DeadLetter) {
 	if p.Eligible != 0 || p.Token != "" || len(p.NotEligible) > 0 {
 		w.Errorf("a preview of another hub's group is %+v", p)
 	}
-	got := w.do(key, http.MethodPost, "/v1/work", recoup.NewWorkBatch{Work: []recoup.NewWork{{WorkID: theirs[0].WorkID, Pipeline: mine[0].Pipeline, Stage: "llm"}}})
+	got := w.do(key, http.MethodPost, "/v1/work", recoup.NewWorkBatch{Work: []recoup.NewWorkItem{{WorkID: theirs[0].WorkID, Pipeline: mine[0].Pipeline, Stage: "llm"}}})
 	if text := got.Body.String(); !strings.Contains(text, "in another pipeline") || strings.Contains(text, theirs[0].ErrorID.String()) {
 		w.Errorf("an id that another hub uses is answered with %s", text)
 	}

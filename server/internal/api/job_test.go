@@ -18,9 +18,9 @@ func TestJobs(t *testing.T) {
 	w := newWorld(t)
 	e := w.report("outreach.dol_errors", "e1")
 	w.wait(40 * 24 * time.Hour)
-	run := func(ask wire.JobRun, want wire.JobRan) {
+	run := func(ask wire.JobRunRequest, want wire.JobRun) {
 		t.Helper()
-		var got wire.JobRan
+		var got wire.JobRun
 		w.post("/v1/jobs/"+want.Name+"/run", ask).ok(&got)
 		if got != want {
 			t.Errorf("got %+v, want %+v", got, want)
@@ -32,16 +32,16 @@ func TestJobs(t *testing.T) {
 		w.get("/v1/errors/" + e.ID.String()).ok(&shown)
 		return shown.State
 	}
-	run(wire.JobRun{DryRun: true}, wire.JobRan{Name: "ttl", DryRun: true, Rows: 1})
-	run(wire.JobRun{DryRun: true}, wire.JobRan{Name: "partitions", DryRun: true, Uncounted: true})
+	run(wire.JobRunRequest{DryRun: true}, wire.JobRun{Name: "ttl", DryRun: true, Rows: 1})
+	run(wire.JobRunRequest{DryRun: true}, wire.JobRun{Name: "partitions", DryRun: true, Uncounted: true})
 	if got := state(); got != recoup.RetryPending {
 		t.Fatalf("a dry run made it %s", got)
 	}
-	run(wire.JobRun{Reason: "now"}, wire.JobRan{Name: "ttl", Rows: 1})
+	run(wire.JobRunRequest{Reason: "now"}, wire.JobRun{Name: "ttl", Rows: 1})
 	if got := state(); got != recoup.Archived {
 		t.Fatalf("it is %s", got)
 	}
-	run(wire.JobRun{}, wire.JobRan{Name: "ttl"})
+	run(wire.JobRunRequest{}, wire.JobRun{Name: "ttl"})
 
 	var jobs wire.Jobs
 	w.do("reader", http.MethodGet, "/v1/jobs", nil).ok(&jobs)
@@ -53,6 +53,6 @@ func TestJobs(t *testing.T) {
 	if len(audit.Entries) != 2 || audit.Entries[1].Target != "ttl" || audit.Entries[1].Reason != "now" {
 		t.Errorf("the audit tells of %+v", audit.Entries)
 	}
-	w.post("/v1/jobs/nothing/run", wire.JobRun{}).failed(http.StatusNotFound, fault.CodeNotFound)
-	w.post("/v1/jobs/alerts/run", wire.JobRun{}).failed(http.StatusConflict, fault.CodeConflict) // this node does not lead
+	w.post("/v1/jobs/nothing/run", wire.JobRunRequest{}).failed(http.StatusNotFound, fault.CodeNotFound)
+	w.post("/v1/jobs/alerts/run", wire.JobRunRequest{}).failed(http.StatusConflict, fault.CodeConflict) // this node does not lead
 }

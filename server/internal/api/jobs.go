@@ -15,8 +15,8 @@ import (
 type Jobs interface {
 	Statuses(ctx context.Context) ([]wire.Job, error)
 	Leader(ctx context.Context) (string, error)
-	Preview(ctx context.Context, name string) (wire.JobRan, error)
-	RunJob(ctx context.Context, name string) (wire.JobRan, error)
+	Preview(ctx context.Context, name string) (wire.JobRun, error)
+	RunJob(ctx context.Context, name string) (wire.JobRun, error)
 }
 
 // actJobRun is how the audit names a job that a person has run.
@@ -33,22 +33,22 @@ func (a *API) listJobs(c *httpapi.Call, _ *struct{}) (wire.Jobs, error) {
 
 type runJobIn struct {
 	Name string `path:"name" doc:"one of the scheduled jobs"`
-	Body wire.JobRun
+	Body wire.JobRunRequest
 }
 
 // runJob runs a job for a few seconds, or counts what it would do. Who asked for a
 // run is written down before it begins.
-func (a *API) runJob(c *httpapi.Call, in *runJobIn) (wire.JobRan, error) {
+func (a *API) runJob(c *httpapi.Call, in *runJobIn) (wire.JobRun, error) {
 	ctx := c.Context()
 	if err := check.Reason(in.Body.Reason); err != nil {
-		return wire.JobRan{}, err
+		return wire.JobRun{}, err
 	}
 	would, err := a.Jobs.Preview(ctx, in.Name)
 	if err != nil || in.Body.DryRun {
 		return would, jobFailure(err)
 	}
 	if err := a.Store.AppendAudit(ctx, c.Act(in.Body.Reason).On(actJobRun, in.Name, nil)); err != nil {
-		return wire.JobRan{}, err
+		return wire.JobRun{}, err
 	}
 	ran, err := a.Jobs.RunJob(ctx, in.Name)
 	return ran, jobFailure(err)

@@ -11,7 +11,7 @@ import (
 	"github.com/recoup-dev/recoup/server/internal/wire"
 )
 
-func (n *notifier) ClaimWork(ctx context.Context, claim store.WorkClaim) ([]recoup.Work, error) {
+func (n *notifier) ClaimWork(ctx context.Context, claim store.WorkClaim) ([]recoup.WorkItem, error) {
 	claimed, err := n.Store.ClaimWork(ctx, claim)
 	if len(claimed) == 0 {
 		n.claims <- struct{}{}

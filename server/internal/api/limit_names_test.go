@@ -64,7 +64,7 @@ func TestNewNamesPerKey(t *testing.T) {
 func TestNewLanesPerKey(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, limits(httpapi.Limits{Names: 2}))
-	submit := func(lane int) []recoup.Item[recoup.Work] {
+	submit := func(lane int) []recoup.Item[recoup.WorkItem] {
 		t.Helper()
 		var out recoup.WorkBatch
 		w.do("worker", http.MethodPost, "/v1/work", object{"work": []object{{"work_id": recoup.ID{byte(lane + 1)}, "pipeline": "p", "stage": fmt.Sprint("s", lane)}}}).ok(&out)
@@ -73,7 +73,7 @@ func TestNewLanesPerKey(t *testing.T) {
 	submit(0)
 	submit(1)
 	submit(0)
-	if _, err := client.Item[recoup.Work](submit(2)[0]).Get(); err == nil || !strings.Contains(err.Error(), string(fault.CodeQuotaExceeded)) {
+	if _, err := client.Item[recoup.WorkItem](submit(2)[0]).Get(); err == nil || !strings.Contains(err.Error(), string(fault.CodeQuotaExceeded)) {
 		t.Errorf("a third lane: %v", err)
 	}
 }

@@ -212,7 +212,7 @@ func TestOneHub(t *testing.T) {
 		}
 	}
 
-	var gate recoup.Gate
+	var gate recoup.PromotionStatus
 	w.do(key, http.MethodGet, "/v1/promotion/"+entity, nil).ok(&gate)
 	if !gate.Blocked || len(gate.Blockers) != 2 {
 		t.Fatalf("the gate is %+v", gate)

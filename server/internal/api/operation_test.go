@@ -69,7 +69,7 @@ func TestOperationByHTTP(t *testing.T) {
 	if o.State != recoup.OperationRunning {
 		t.Fatalf("confirmed %+v", o)
 	}
-	w.post("/v1/jobs/operations/run", wire.JobRun{Reason: "no scheduler runs here"}).ok()
+	w.post("/v1/jobs/operations/run", wire.JobRunRequest{Reason: "no scheduler runs here"}).ok()
 	w.get(at).ok(&o.Operation)
 	if o.State != recoup.OperationDone || o.Applied != 1 || o.Refused != 1 {
 		t.Errorf("done %+v", o.Operation)

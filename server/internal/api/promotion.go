@@ -20,7 +20,7 @@ type entityIn struct {
 	Unknown bool   `query:"unknown" doc:"say, of an open gate, whether nobody has ever named the entity"`
 }
 
-func (a *API) gate(c *httpapi.Call, in *entityIn) (recoup.Gate, error) {
+func (a *API) gate(c *httpapi.Call, in *entityIn) (recoup.PromotionStatus, error) {
 	g, err := a.Engine.Gate(c.Context(), in.Entity)
 	if err == nil && in.Unknown && !g.Blocked {
 		g.Unknown, err = a.Engine.Unknown(c.Context(), in.Entity)
@@ -30,7 +30,7 @@ func (a *API) gate(c *httpapi.Call, in *entityIn) (recoup.Gate, error) {
 
 // gateOf is a gate as the caller may see it. What blocks in a hub that their key
 // is not for blocks all the same.
-func (a *API) gateOf(c *httpapi.Call, g recoup.Gate) recoup.Gate {
+func (a *API) gateOf(c *httpapi.Call, g recoup.PromotionStatus) recoup.PromotionStatus {
 	for i := range g.Blockers {
 		if !a.mayTouch(c, g.Blockers[i].Table) {
 			g.Blockers[i] = g.Blockers[i].Public()
@@ -68,7 +68,7 @@ func (a *API) promote(c *httpapi.Call, in *promoteIn) (recoup.Promoted, error) {
 }
 
 // blocked is the answer of a closed gate: by what, whose turn it is, until when.
-func blocked(g recoup.Gate) error {
+func blocked(g recoup.PromotionStatus) error {
 	by := "an open error"
 	switch n := len(g.Blockers); {
 	case n > 1:

@@ -191,7 +191,7 @@ func TestPromotion(t *testing.T) {
 	w := newWorld(t)
 	const entity = "CO/1 ?"
 	path := "/v1/promotion/CO%2F1%20%3F"
-	var gate recoup.Gate
+	var gate recoup.PromotionStatus
 	w.get(path).ok(&gate)
 	if gate.Blocked || gate.EntityID != entity {
 		t.Errorf("the gate is %+v", gate)

@@ -62,13 +62,13 @@ func (w *world) act(e recoup.Error, verb string, a recoup.Act) recoup.Error {
 // run runs a job of the clock.
 func (w *world) run(job string) {
 	w.Helper()
-	w.post("/v1/jobs/"+job+"/run", wire.JobRun{Reason: "a test"}).ok()
+	w.post("/v1/jobs/"+job+"/run", wire.JobRunRequest{Reason: "a test"}).ok()
 }
 
 // gate asks whether an entity may go on.
-func (w *world) gate(entity string) recoup.Gate {
+func (w *world) gate(entity string) recoup.PromotionStatus {
 	w.Helper()
-	var g recoup.Gate
+	var g recoup.PromotionStatus
 	w.get("/v1/promotion/" + entity).ok(&g)
 	return g
 }

@@ -54,7 +54,7 @@ const checkpointBody = 2 << 20
 type submitIn struct{ Body recoup.NewWorkBatch }
 
 // newWorkRules are the rules of one piece of work among many.
-var newWorkRules = httpapi.RulesOf[recoup.NewWork]()
+var newWorkRules = httpapi.RulesOf[recoup.NewWorkItem]()
 
 func (a *API) submitWork(c *httpapi.Call, in *submitIn) (recoup.WorkBatch, error) {
 	receipts, err := letterReceipts(c)
@@ -62,7 +62,7 @@ func (a *API) submitWork(c *httpapi.Call, in *submitIn) (recoup.WorkBatch, error
 		return recoup.WorkBatch{}, err
 	}
 	var place []int
-	items, err := answerItems(c, len(in.Body.Work), func(i int) (recoup.NewWork, error) {
+	items, err := answerItems(c, len(in.Body.Work), func(i int) (recoup.NewWorkItem, error) {
 		w := &in.Body.Work[i]
 		err := httpapi.CheckItem(newWorkRules, w, deadletter.CheckSubmission)
 		if err == nil {
@@ -72,9 +72,9 @@ func (a *API) submitWork(c *httpapi.Call, in *submitIn) (recoup.WorkBatch, error
 			place = append(place, i)
 		}
 		return *w, err
-	}, func(ctx context.Context, list []recoup.NewWork) ([]deadletter.Done, error) {
+	}, func(ctx context.Context, list []recoup.NewWorkItem) ([]deadletter.Done, error) {
 		return a.Letters.Submit(ctx, c.Caller, list, receipts.At(place))
-	}, func(_ int, done *deadletter.Done) (*recoup.Work, error) {
+	}, func(_ int, done *deadletter.Done) (*recoup.WorkItem, error) {
 		work := done.Work()
 		return &work, done.Err
 	})

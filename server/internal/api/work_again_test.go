@@ -12,11 +12,11 @@ import (
 func TestFinishedWorkIsNotDoneAgain(t *testing.T) {
 	onBothStores(t, func(w *world) {
 		pipeline := w.pipeline("")
-		work := recoup.NewWork{WorkID: w.workID(), Pipeline: pipeline, Stage: "fetch", Payload: []byte("in")}
+		work := recoup.NewWorkItem{WorkID: w.workID(), Pipeline: pipeline, Stage: "fetch", Payload: []byte("in")}
 		claimed := func(headers ...string) []recoup.ClaimedWork {
 			w.Helper()
 			var out recoup.WorkBatch
-			w.post("/v1/work", recoup.NewWorkBatch{Work: []recoup.NewWork{work}}, headers...).ok(&out)
+			w.post("/v1/work", recoup.NewWorkBatch{Work: []recoup.NewWorkItem{work}}, headers...).ok(&out)
 			if r := out.Items[0].Result; r == nil || r.WorkID != work.WorkID || r.Pipeline != pipeline {
 				w.Fatalf("submitted as %+v", out.Items[0])
 			}

@@ -11,10 +11,10 @@ import (
 )
 
 // enterFor puts work about an entity into the queue.
-func (w *world) enterFor(entity, pipeline string) recoup.Work {
+func (w *world) enterFor(entity, pipeline string) recoup.WorkItem {
 	w.Helper()
 	var out recoup.WorkBatch
-	w.post("/v1/work", recoup.NewWorkBatch{Work: []recoup.NewWork{{Pipeline: pipeline, Stage: "fetch", EntityID: entity, Payload: []byte("in")}}}).ok(&out)
+	w.post("/v1/work", recoup.NewWorkBatch{Work: []recoup.NewWorkItem{{Pipeline: pipeline, Stage: "fetch", EntityID: entity, Payload: []byte("in")}}}).ok(&out)
 	if out.Items[0].Result == nil {
 		w.Fatalf("not submitted: %s", out.Items[0].Failure)
 	}
@@ -131,7 +131,7 @@ func TestEntityOfWorkIsAnIdentifier(t *testing.T) {
 	w := newWorld(t)
 	for name, entity := range map[string]string{"a secret": "sk-proj-abcdefghijklmnopqrstuvwx0123456789", "too long": string(make([]byte, 300))} {
 		var out recoup.WorkBatch
-		w.post("/v1/work", recoup.NewWorkBatch{Work: []recoup.NewWork{{Pipeline: "p", Stage: "s", EntityID: entity}}}).ok(&out)
+		w.post("/v1/work", recoup.NewWorkBatch{Work: []recoup.NewWorkItem{{Pipeline: "p", Stage: "s", EntityID: entity}}}).ok(&out)
 		if f := out.Items[0].Failure; !strings.Contains(string(f), `"entity_id"`) {
 			t.Errorf("%s: answered with %s", name, f)
 		}

@@ -36,7 +36,7 @@ func TestTokenOfWorkIsItsWorkers(t *testing.T) {
 	t.Parallel()
 	worlds(t, func(w *world) {
 		pipeline, id := w.pipeline(""), w.workID()
-		batch := recoup.NewWorkBatch{Work: []recoup.NewWork{{WorkID: id, Pipeline: pipeline, Stage: "fetch", PayloadRef: "r", PayloadHash: "00ff", Payload: []byte("in")}}}
+		batch := recoup.NewWorkBatch{Work: []recoup.NewWorkItem{{WorkID: id, Pipeline: pipeline, Stage: "fetch", PayloadRef: "r", PayloadHash: "00ff", Payload: []byte("in")}}}
 		waits := []string{"created_at", "due_at", "payload_hash", "payload_ref", "pipeline", "stage", "work_id"}
 		wants := func(r *answer, more []string, path ...string) {
 			w.Helper()

@@ -158,7 +158,7 @@ func TestDoctorMetrics(t *testing.T) {
 	node.Key = key(t, o)
 	c := node.Client()
 	awaitJobs(t, c, func(jobs wire.Jobs) bool { return jobs.Leader != "" })
-	if _, err := admin.New(c).Jobs.Run(t.Context(), "doctor", wire.JobRun{Reason: "now"}); err != nil {
+	if _, err := admin.New(c).Jobs.Run(t.Context(), "doctor", wire.JobRunRequest{Reason: "now"}); err != nil {
 		t.Fatal(err)
 	}
 	const want = `recoup_doctor_findings{check="indexes",severity="warning"} 1`

@@ -76,7 +76,7 @@ func drive(t *testing.T, n *live.Node) {
 	_, err = c.DeadLetters.Record(ctx, recoup.StageFailure{WorkID: recoup.ID{9, 15: 1}, Pipeline: "images", Stage: "resize", Class: "VALIDATION_ERROR", LastStack: "none", Context: map[string]any{"attempts": map[string]any{"resize": 1}},
 		FirstFailureAt: now, LastFailureAt: now, Payload: []byte("a picture"), EntityID: "order-1"})
 	must(err)
-	_, err = c.Work.Submit(ctx, []recoup.NewWork{{Pipeline: "images", Stage: "fetch", Payload: []byte("another"), DelaySeconds: 3600}})
+	_, err = c.Work.Submit(ctx, []recoup.NewWorkItem{{Pipeline: "images", Stage: "fetch", Payload: []byte("another"), DelaySeconds: 3600}})
 	must(err)
 	awaitJobs(t, c, func(jobs wire.Jobs) bool {
 		return !slices.ContainsFunc(jobs.Jobs, func(j wire.Job) bool { return j.FinishedAt.IsZero() })

@@ -45,6 +45,6 @@ func (n *Node) resign(ctx context.Context) error {
 type jobRunner struct{ *scheduler.Clock }
 
 // RunJob runs a job, chunk by chunk, for a while.
-func (o jobRunner) RunJob(ctx context.Context, name string) (wire.JobRan, error) {
+func (o jobRunner) RunJob(ctx context.Context, name string) (wire.JobRun, error) {
 	return o.Run(ctx, name, jobBudget)
 }

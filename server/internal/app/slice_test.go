@@ -108,7 +108,7 @@ func TestSlice(t *testing.T) {
 	})
 	<-looped
 	ctx, c := t.Context(), n.Client()
-	if _, err := admin.New(c).Jobs.Run(ctx, "sample", wire.JobRun{Reason: "test"}); err != nil || ran.Load() == 0 {
+	if _, err := admin.New(c).Jobs.Run(ctx, "sample", wire.JobRunRequest{Reason: "test"}); err != nil || ran.Load() == 0 {
 		t.Errorf("the job ran %d times, %v", ran.Load(), err)
 	}
 	jobs, err := admin.New(c).Jobs.List(ctx)

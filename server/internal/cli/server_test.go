@@ -37,7 +37,7 @@ func TestServerJSON(t *testing.T) {
 		}
 	}
 	r := n.Run("promotion", "check", "CO-20260205-000001", "--json")
-	var got recoup.Gate
+	var got recoup.PromotionStatus
 	clitest.Parse(t, r.Out, &got)
 	if r.Status != command.ExitRefused || !got.Blocked || len(got.Blockers) == 0 || r.Err != "" {
 		t.Errorf("a closed gate: status %d: %+v, %s", r.Status, got, r.Err)

@@ -91,7 +91,7 @@ func viewDoctor(v *Request) (any, error) { return admin.New(v.client).System.Doc
 
 // runJob runs a scheduled job now.
 func runJob(v *Request) (any, error) {
-	if _, err := admin.New(v.client).Jobs.Run(v.ctx(), v.r.PathValue("job"), wire.JobRun{Reason: v.text("reason")}); err != nil {
+	if _, err := admin.New(v.client).Jobs.Run(v.ctx(), v.r.PathValue("job"), wire.JobRunRequest{Reason: v.text("reason")}); err != nil {
 		return nil, err
 	}
 	v.goDone("admin", "job", 1)

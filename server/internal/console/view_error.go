@@ -20,7 +20,7 @@ type errorPage struct {
 	Steps   []Step
 	Offers  []offer
 	Code    *fault.Definition // nil: it is not registered
-	Blocks  recoup.Gate
+	Blocks  recoup.PromotionStatus
 	Alike   string // the list of those that fail in the same way
 	Letter  string // the page of the dead letter that it is; empty: it is none
 }

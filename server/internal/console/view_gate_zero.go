@@ -64,20 +64,20 @@ func viewGateZero(v *Request) (any, error) {
 
 // batchRow is a batch in the list.
 type batchRow struct {
-	recoup.Batch
+	recoup.IntakeBatch
 	Standing                             Badge
 	LetIn, Recovered, Retried, Exhausted int64
 }
 
-func newBatchRow(b *recoup.IntakeBatch, now time.Time) batchRow {
+func newBatchRow(b *recoup.IntakeBatchSummary, now time.Time) batchRow {
 	return batchRow{
-		Batch: b.Batch, Standing: batchBadge(&b.Batch, now), LetIn: b.Intakes[recoup.IntakeAuthorized], Recovered: b.Intakes[recoup.IntakeReenterSucceeded],
+		IntakeBatch: b.IntakeBatch, Standing: batchBadge(&b.IntakeBatch, now), LetIn: b.Intakes[recoup.IntakeAuthorized], Recovered: b.Intakes[recoup.IntakeReenterSucceeded],
 		Retried: b.Recoveries[recoup.RecoveryActive], Exhausted: b.Recoveries[recoup.RecoveryExhausted],
 	}
 }
 
 // batchBadge is where a batch stands.
-func batchBadge(b *recoup.Batch, now time.Time) Badge {
+func batchBadge(b *recoup.IntakeBatch, now time.Time) Badge {
 	switch {
 	case b.Killed:
 		return Badge{"critical", "Stopped"}
@@ -116,7 +116,7 @@ func viewBatch(v *Request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	p.Failed, p.Funnel, p.Standing = list.Recoveries, funnel(&p.Batch), batchBadge(&p.Batch.Batch, v.Now())
+	p.Failed, p.Funnel, p.Standing = list.Recoveries, funnel(&p.Batch), batchBadge(&p.Batch.IntakeBatch, v.Now())
 	if list.Next != "" {
 		p.Next = Address(batchPath(id), url.Values{"cursor": {list.Next}})
 	}
@@ -124,7 +124,7 @@ func viewBatch(v *Request) (any, error) {
 }
 
 // funnel is how many companies came in, and what became of them.
-func funnel(b *recoup.IntakeBatch) []funnelStep {
+func funnel(b *recoup.IntakeBatchSummary) []funnelStep {
 	var all int64
 	for _, n := range b.Intakes {
 		all += n

@@ -10,7 +10,7 @@ import (
 // promotionPage is whether an entity may go on.
 type promotionPage struct {
 	Entity string // none: nothing was asked yet
-	Gate   recoup.Gate
+	Gate   recoup.PromotionStatus
 }
 
 func viewPromotion(v *Request) (any, error) {

@@ -79,7 +79,7 @@ func (s *Service) claim(ctx context.Context, in recoup.WorkClaim) ([]recoup.Clai
 	var l recoup.Lease // one for all of it
 	leased, err := s.Store.ClaimWork(ctx, store.WorkClaim{
 		Lanes: in.Lanes, Limit: lease.Limit(in.Limit),
-		Decide: func(q recoup.Work, now time.Time) (recoup.Work, error) {
+		Decide: func(q recoup.WorkItem, now time.Time) (recoup.WorkItem, error) {
 			if !l.LeasedAt.Equal(now) {
 				l = recoup.NewLease(s.IDs.New(now), in.Worker, now, s.Policies.Current().Leases.Length(lease.Seconds(in.LeaseSeconds)))
 			}
@@ -101,7 +101,7 @@ func (s *Service) claim(ctx context.Context, in recoup.WorkClaim) ([]recoup.Clai
 
 // unpack opens the payloads of work that was leased. What cannot be opened for now is
 // stuck, and the error says why; the rest does not suffer by it.
-func (s *Service) unpack(ctx context.Context, leased []recoup.Work) (out []recoup.ClaimedWork, stuck []recoup.Work, err error) {
+func (s *Service) unpack(ctx context.Context, leased []recoup.WorkItem) (out []recoup.ClaimedWork, stuck []recoup.WorkItem, err error) {
 	works := make([]recoup.ID, len(leased))
 	for i := range leased {
 		works[i] = leased[i].WorkID
@@ -136,7 +136,7 @@ func (s *Service) unpack(ctx context.Context, leased []recoup.Work) (out []recou
 			stuck, err = append(stuck, q), errors.Join(err, failed)
 			continue
 		}
-		out = append(out, recoup.ClaimedWork{Work: q, Payload: plain[q.WorkID], Context: context})
+		out = append(out, recoup.ClaimedWork{WorkItem: q, Payload: plain[q.WorkID], Context: context})
 	}
 	for _, key := range slices.Sorted(maps.Keys(failed)) {
 		err = errors.Join(err, failed[key])
@@ -162,7 +162,7 @@ const handover = 5 * time.Second
 
 // putBack releases work that its claimer cannot be given. It is not to blame, so no
 // worker counts as lost over it.
-func (s *Service) putBack(ctx context.Context, list []recoup.Work) error {
+func (s *Service) putBack(ctx context.Context, list []recoup.WorkItem) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), handover)
 	defer cancel()
 	_, err := s.each(ctx, len(list), func(i int) (store.StagedStep, error) {

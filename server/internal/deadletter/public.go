@@ -13,7 +13,7 @@ import (
 // say of it, and the act that it waits for.
 func Public(l *store.StagedWork) recoup.DeadLetter {
 	d, e := l.Dead, &l.Error
-	d.Standing = recoup.Standing{
+	d.DeadLetterStatus = recoup.DeadLetterStatus{
 		Next: NextAct(&l.Dead), EntityID: e.EntityID, State: e.State, Tier: e.EscalationLevel, ParkReason: e.ParkReason, ExpiresAt: e.ExpiresAt,
 	}
 	if l.Item.State.Open() {
@@ -33,7 +33,7 @@ func (d *Done) DeadLetter() recoup.DeadLetter {
 }
 
 // Work is the work as it is in the queue, as callers see it.
-func (d *Done) Work() recoup.Work {
+func (d *Done) Work() recoup.WorkItem {
 	out := d.Letter.Queued.Public()
 	out.Repeated = d.Repeated
 	return out

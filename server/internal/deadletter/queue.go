@@ -26,7 +26,7 @@ const submissionLife = 24 * time.Hour
 // Submit enqueues work, in order; each succeeds or fails on its own. Work of an
 // id that is there already is not there twice. If it was submitted within a day and is
 // finished, it is not done again.
-func (s *Service) Submit(ctx context.Context, c engine.Caller, list []recoup.NewWork, receipts Receipts) ([]Done, error) {
+func (s *Service) Submit(ctx context.Context, c engine.Caller, list []recoup.NewWorkItem, receipts Receipts) ([]Done, error) {
 	if len(list) > MaxBatch {
 		return nil, tooMany(len(list))
 	}
@@ -38,7 +38,7 @@ func (s *Service) Submit(ctx context.Context, c engine.Caller, list []recoup.New
 
 // CheckSubmission normalizes the identifiers of new work, and says what is wrong with it,
 // all of it.
-func CheckSubmission(in *recoup.NewWork) error {
+func CheckSubmission(in *recoup.NewWorkItem) error {
 	var f check.Fields
 	check.Normalize(&in.EntityID, &in.PayloadRef)
 	f.Name("pipeline", in.Pipeline)
@@ -51,7 +51,7 @@ func CheckSubmission(in *recoup.NewWork) error {
 	return f.Err()
 }
 
-func (s *Service) submission(c engine.Caller, in recoup.NewWork, receipt *store.StagedReceipt, now time.Time) (store.StagedStep, error) {
+func (s *Service) submission(c engine.Caller, in recoup.NewWorkItem, receipt *store.StagedReceipt, now time.Time) (store.StagedStep, error) {
 	if err := CheckSubmission(&in); err != nil {
 		return store.StagedStep{}, err
 	}

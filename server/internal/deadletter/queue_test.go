@@ -16,7 +16,7 @@ import (
 // submit puts work into the queue.
 func (w *world) submit(stage string, payload []byte) recoup.ID {
 	w.Helper()
-	done, err := w.Submit(w.Context(), engine.Caller{}, []recoup.NewWork{{Pipeline: pipeline, Stage: stage, Payload: payload}}, nil)
+	done, err := w.Submit(w.Context(), engine.Caller{}, []recoup.NewWorkItem{{Pipeline: pipeline, Stage: stage, Payload: payload}}, nil)
 	w.must(first(done, err))
 	return done[0].Letter.Queued.WorkID
 }
@@ -34,7 +34,7 @@ func (w *world) result(q recoup.ClaimedWork, outcome string) error {
 func TestWork(t *testing.T) {
 	everywhere(t, func(w *world) {
 		work := w.submit("fetch", []byte("in"))
-		again, err := w.Submit(w.Context(), engine.Caller{}, []recoup.NewWork{{WorkID: work, Pipeline: pipeline, Stage: "fetch"}, {WorkID: work, Pipeline: "other", Stage: "fetch"}}, nil)
+		again, err := w.Submit(w.Context(), engine.Caller{}, []recoup.NewWorkItem{{WorkID: work, Pipeline: pipeline, Stage: "fetch"}, {WorkID: work, Pipeline: "other", Stage: "fetch"}}, nil)
 		w.must(err)
 		w.must(again[0].Err)
 		w.refused(again[1].Err, fault.CodeConflict)
@@ -78,7 +78,7 @@ func TestReplayGoesOnWhereItFailed(t *testing.T) {
 		q := w.claim(1)[0]
 		w.must(w.SaveCheckpoint(w.Context(), engine.Caller{}, work, q.LeaseToken, "fetch", []byte("a page")))
 		id := w.say(q, deadletter.Failed, w.failing("llm", "VALIDATION_ERROR")).Dead.ErrorID
-		w.refused(first(w.Submit(w.Context(), engine.Caller{}, []recoup.NewWork{{WorkID: work, Pipeline: pipeline, Stage: "fetch"}}, nil)), fault.CodeConflict)
+		w.refused(first(w.Submit(w.Context(), engine.Caller{}, []recoup.NewWorkItem{{WorkID: work, Pipeline: pipeline, Stage: "fetch"}}, nil)), fault.CodeConflict)
 		w.prepared(id)
 		w.replay(id)
 		q = w.claim(1)[0]
@@ -106,7 +106,7 @@ func TestLostWorkers(t *testing.T) {
 		id := w.dead("llm", "VALIDATION_ERROR")
 		w.prepared(id)
 		w.replay(id)
-		entered, err := w.Submit(w.Context(), engine.Caller{}, []recoup.NewWork{{Pipeline: pipeline, Stage: "fetch", EntityID: "CO-7"}}, nil)
+		entered, err := w.Submit(w.Context(), engine.Caller{}, []recoup.NewWorkItem{{Pipeline: pipeline, Stage: "fetch", EntityID: "CO-7"}}, nil)
 		w.must(err)
 		work := entered[0].Letter.Queued.WorkID
 		for n := range deadletter.MaxLapses {

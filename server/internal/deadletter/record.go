@@ -223,7 +223,7 @@ func (s *Service) giveUp(l *store.StagedWork, effects *store.StagedEffects, in *
 	d.Step, d.Cause = recoup.StepNew, ""
 	d.Stage, d.Class, d.Signature, d.Exhausted = r.Stage, r.Class, r.Signature, in.Exhausted
 	d.LastFailureAt, d.UpdatedAt = r.LastFailureAt, r.At
-	l.Queued = recoup.Work{}
+	l.Queued = recoup.WorkItem{}
 	return nil
 }
 

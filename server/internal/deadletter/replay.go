@@ -306,7 +306,7 @@ func (s *Service) leave(by, why string) store.DecideStaged {
 			return l, effects, err
 		}
 		l.Item.State, l.Item.EndedAt, l.Item.Detail = recoup.ItemCancelled, now, why
-		l.Queued = recoup.Work{}
+		l.Queued = recoup.WorkItem{}
 		l.Dead.Step, l.Dead.HeldExpiry, l.Dead.UpdatedAt = recoup.StepValidated, time.Time{}, now
 		return l, effects, nil
 	}

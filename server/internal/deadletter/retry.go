@@ -31,7 +31,7 @@ func (s *Service) retryable(in *recoup.StageFailure, code recoup.Code) retry.Fai
 // again decides about claimed work whose stage has failed: it counts the attempt, and
 // returns the work as it waits for the next one if the verdict is to retry. Each stage
 // has the budget of the policy for itself, and goes on where it failed.
-func again(p retry.Policy, q recoup.Work, r *recoup.Round, f retry.Failure, draw float64) (recoup.Work, retry.Verdict) {
+func again(p retry.Policy, q recoup.WorkItem, r *recoup.Round, f retry.Failure, draw float64) (recoup.WorkItem, retry.Verdict) {
 	stages := q.FailedStages()
 	n := stages[r.Stage]
 	if n.Attempts++; n.Attempts == 1 || r.FirstFailureAt.Before(n.FirstFailureAt) {
@@ -56,7 +56,7 @@ func again(p retry.Policy, q recoup.Work, r *recoup.Round, f retry.Failure, draw
 
 // countedIn adds to a round what the server has counted of the work: when its stage
 // failed first, and how often each was tried, where the worker knows of fewer.
-func countedIn(r *recoup.Round, context map[string]any, q *recoup.Work) {
+func countedIn(r *recoup.Round, context map[string]any, q *recoup.WorkItem) {
 	stages := q.FailedStages()
 	if first := stages[r.Stage].FirstFailureAt; first.Before(r.FirstFailureAt) {
 		r.FirstFailureAt = first

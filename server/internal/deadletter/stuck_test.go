@@ -94,7 +94,7 @@ func TestClaimPutsBackWhatItCannotOpen(t *testing.T) {
 			Store: db.database, Policies: engine.NewPolicies(policy.Default()), Codes: fault.Default, Keys: ring, Now: w.clock, Random: w.Random, IDs: w.ids,
 		})
 		w.must(err)
-		done, err := other.Submit(w.Context(), engine.Caller{}, []recoup.NewWork{{Pipeline: pipeline, Stage: "fetch", Payload: []byte("under the new one")}, {Pipeline: pipeline, Stage: "fetch"}}, nil)
+		done, err := other.Submit(w.Context(), engine.Caller{}, []recoup.NewWorkItem{{Pipeline: pipeline, Stage: "fetch", Payload: []byte("under the new one")}, {Pipeline: pipeline, Stage: "fetch"}}, nil)
 		w.must(first(done, err))
 		later := done[0].Letter.Queued.WorkID
 

@@ -20,7 +20,7 @@ var errHeld = fault.New(fault.CodeConflict, "A worker holds it.")
 
 // take decides a claim of work that is due. Work over which too many workers were
 // lost is set aside, for the system to dead-letter.
-func take(q recoup.Work, l recoup.Lease) (recoup.Work, error) {
+func take(q recoup.WorkItem, l recoup.Lease) (recoup.WorkItem, error) {
 	now := l.LeasedAt
 	switch {
 	case q.DueAt.IsZero(), q.DueAt.After(now), q.Leased(now):
@@ -98,7 +98,7 @@ func (s *Service) succeed(token recoup.ID) store.DecideStaged {
 			return l, effects, err
 		}
 		worker := l.Queued.LeaseWorker
-		l.Queued = recoup.Work{}
+		l.Queued = recoup.WorkItem{}
 		if !l.Dead.Open() {
 			effects.Forget = true
 			return l, effects, nil
@@ -114,7 +114,7 @@ func (s *Service) succeed(token recoup.ID) store.DecideStaged {
 }
 
 // enter puts new work into the queue, due after its delay. Work that is there already stays as it is.
-func enter(in recoup.NewWork, payload store.Payload) store.DecideStaged {
+func enter(in recoup.NewWorkItem, payload store.Payload) store.DecideStaged {
 	return func(l store.StagedWork, now time.Time) (store.StagedWork, store.StagedEffects, error) {
 		switch {
 		case l.Dead.Open():
@@ -125,7 +125,7 @@ func enter(in recoup.NewWork, payload store.Payload) store.DecideStaged {
 		case !l.Queued.WorkID.IsZero():
 			return l, store.StagedEffects{}, nil
 		}
-		l.Queued = recoup.Work{
+		l.Queued = recoup.WorkItem{
 			WorkID: in.WorkID, Pipeline: in.Pipeline, Stage: in.Stage, EntityID: in.EntityID, PayloadRef: in.PayloadRef, PayloadHash: in.PayloadHash,
 			CreatedAt: now, DueAt: now.Add(lease.Seconds(in.DelaySeconds)),
 		}

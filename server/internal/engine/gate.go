@@ -15,16 +15,16 @@ import (
 const maxBlockers = 100
 
 // Gate looks at an entity's gate.
-func (e *Engine) Gate(ctx context.Context, entity string) (recoup.Gate, error) {
+func (e *Engine) Gate(ctx context.Context, entity string) (recoup.PromotionStatus, error) {
 	f := check.Fields{Redactor: e.Redactor}
 	check.Normalize(&entity)
 	f.RequiredIdentifier("entity_id", entity)
 	if err := f.Err(); err != nil {
-		return recoup.Gate{}, err
+		return recoup.PromotionStatus{}, err
 	}
 	blockers, err := e.gates.check(ctx, entity)
 	if err != nil {
-		return recoup.Gate{}, err
+		return recoup.PromotionStatus{}, err
 	}
 	return e.gate(entity, blockers), nil
 }
@@ -36,8 +36,8 @@ func (e *Engine) Unknown(ctx context.Context, entity string) (bool, error) {
 	return !known, err
 }
 
-func (e *Engine) gate(entity string, blockers []store.Blocker) recoup.Gate {
-	g := recoup.Gate{EntityID: entity, Blocked: len(blockers) > 0, More: len(blockers) > maxBlockers}
+func (e *Engine) gate(entity string, blockers []store.Blocker) recoup.PromotionStatus {
+	g := recoup.PromotionStatus{EntityID: entity, Blocked: len(blockers) > 0, More: len(blockers) > maxBlockers}
 	never := g.More
 	for _, b := range blockers[:min(len(blockers), maxBlockers)] {
 		table, known := e.Policies.Table(b.Table)
@@ -68,10 +68,10 @@ func (e *Engine) CheckPromotion(p recoup.Promotion) error {
 // Promote checks the gate and records the promotion, in one transaction that no
 // report can slip into. If the entity is blocked it returns store.ErrBlocked and
 // the gate. A receipt makes a repeated request harmless; nil: none.
-func (e *Engine) Promote(ctx context.Context, c Caller, p recoup.Promotion, receipt *store.PromotionReceipt) (recoup.Promoted, recoup.Gate, error) {
+func (e *Engine) Promote(ctx context.Context, c Caller, p recoup.Promotion, receipt *store.PromotionReceipt) (recoup.Promoted, recoup.PromotionStatus, error) {
 	check.Normalize(&p.EntityID, &p.Phase)
 	if err := e.CheckPromotion(p); err != nil {
-		return recoup.Promoted{}, recoup.Gate{}, err
+		return recoup.Promoted{}, recoup.PromotionStatus{}, err
 	}
 	done := recoup.Promoted{ID: e.IDs.New(e.Now()), EntityID: p.EntityID, Phase: p.Phase, By: c.Name}
 	recorded := func(as store.Promoted) recoup.Promoted {
@@ -91,7 +91,7 @@ func (e *Engine) Promote(ctx context.Context, c Caller, p recoup.Promotion, rece
 		done = recoup.Promoted{}
 		err = json.Unmarshal(before.Answer, &done)
 		done.Repeated = true
-		return done, recoup.Gate{}, err
+		return done, recoup.PromotionStatus{}, err
 	case errors.Is(err, store.ErrBlocked):
 		shown := make([]store.Blocker, len(blockers))
 		for i := range blockers {
@@ -99,5 +99,5 @@ func (e *Engine) Promote(ctx context.Context, c Caller, p recoup.Promotion, rece
 		}
 		return recoup.Promoted{}, e.gate(p.EntityID, shown), err
 	}
-	return recorded(as), recoup.Gate{}, err
+	return recorded(as), recoup.PromotionStatus{}, err
 }

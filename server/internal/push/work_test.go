@@ -21,9 +21,9 @@ import (
 // submit puts work into the queue.
 func (w *world) submit(n int) []recoup.ID {
 	w.Helper()
-	subs := make([]recoup.NewWork, n)
+	subs := make([]recoup.NewWorkItem, n)
 	for i := range subs {
-		subs[i] = recoup.NewWork{Pipeline: "criticizer", Stage: "fetch", PayloadRef: "s3://in/1", Payload: []byte("the payload")}
+		subs[i] = recoup.NewWorkItem{Pipeline: "criticizer", Stage: "fetch", PayloadRef: "s3://in/1", Payload: []byte("the payload")}
 	}
 	done, err := w.letters.Submit(w.Context(), engine.Caller{}, subs, nil)
 	w.must(err)
@@ -204,7 +204,7 @@ func (w *world) checkQueue(name, want string, id recoup.ID) {
 	}
 	for _, c := range got {
 		if c.WorkID != id || want == queued && c.Lapses != 0 {
-			w.Errorf("%s: claimed %+v", name, c.Work)
+			w.Errorf("%s: claimed %+v", name, c.WorkItem)
 		}
 		done, err := w.letters.Results(w.Context(), caller("w2"), []recoup.WorkResult{{WorkID: c.WorkID, LeaseToken: c.LeaseToken, Outcome: deadletter.Succeeded}}, nil)
 		w.must(err)

@@ -33,7 +33,7 @@ type world struct {
 // newWorld is a pending intake in an open batch.
 func newWorld(t testing.TB) *world {
 	w := &world{TB: t, gate: policy.Default().Gate, ids: recoup.NewIDSource(rand.Reader), now: epoch}
-	w.c.Batch = recoup.Batch{ID: "b1", CreatedAt: epoch}
+	w.c.Batch = recoup.IntakeBatch{ID: "b1", CreatedAt: epoch}
 	w.c.Intake = recoup.Intake{
 		ID: w.id(), BatchID: "b1", ImportKey: "7", CompanyName: "Acme", Domain: "acme.example", State: "OH",
 		Status: recoup.IntakePending, CreatedAt: epoch, UpdatedAt: epoch,

@@ -152,7 +152,7 @@ func TestAnyLife(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		l := &life{T: rt, world: newWorld(t)}
 		if rapid.IntRange(0, 3).Draw(rt, "loose") == 0 {
-			l.c.Batch, l.c.Intake.BatchID = recoup.Batch{}, ""
+			l.c.Batch, l.c.Intake.BatchID = recoup.IntakeBatch{}, ""
 		}
 		for range rapid.IntRange(1, 60).Draw(rt, "steps") {
 			l.step()

@@ -149,7 +149,7 @@ func TestKillSwitch(t *testing.T) {
 	}
 	w.wantEvents(w.must(recovery.Release{By: "bob"}), "RELEASE")
 	w.wantEvents(w.must(recovery.Release{By: "bob"}))
-	if w.c.Batch != (recoup.Batch{ID: "b1", CreatedAt: epoch}) {
+	if w.c.Batch != (recoup.IntakeBatch{ID: "b1", CreatedAt: epoch}) {
 		t.Errorf("released: %+v", w.c.Batch)
 	}
 }

@@ -69,37 +69,37 @@ func (s *Service) open() error {
 }
 
 // CreateBatch makes a batch, or returns the one of that id as it is.
-func (s *Service) CreateBatch(ctx context.Context, id string) (recoup.Batch, error) {
+func (s *Service) CreateBatch(ctx context.Context, id string) (recoup.IntakeBatch, error) {
 	if err := s.open(); err != nil {
-		return recoup.Batch{}, err
+		return recoup.IntakeBatch{}, err
 	}
 	if err := CheckBatch(id); err != nil {
-		return recoup.Batch{}, err
+		return recoup.IntakeBatch{}, err
 	}
 	return s.store.CreateBatch(ctx, id, s.now())
 }
 
 // Complete ends the import of a batch, from when its time runs. Saying it again
 // changes nothing. The audit is written first: it records who asked.
-func (s *Service) Complete(ctx context.Context, id string, act store.Act) (recoup.Batch, error) {
+func (s *Service) Complete(ctx context.Context, id string, act store.Act) (recoup.IntakeBatch, error) {
 	found, err := s.store.Batch(ctx, id)
 	if err != nil || !found.CompletedAt.IsZero() {
-		return found.Batch, err
+		return found.IntakeBatch, err
 	}
 	if err := s.store.AppendAudit(ctx, act.On(ActBatchComplete, id, nil)); err != nil {
-		return recoup.Batch{}, err
+		return recoup.IntakeBatch{}, err
 	}
 	return s.store.StepBatch(ctx, id, s.decide(Complete{}))
 }
 
 // Kill turns the kill switch of a batch on. When it returns, nothing in the batch
 // is leased, nor will be until it is released.
-func (s *Service) Kill(ctx context.Context, id string, act store.Act) (recoup.Batch, error) {
+func (s *Service) Kill(ctx context.Context, id string, act store.Act) (recoup.IntakeBatch, error) {
 	return s.store.StepBatch(ctx, id, s.decide(Kill{By: act.By, Reason: act.Reason}))
 }
 
 // Release turns it off again.
-func (s *Service) Release(ctx context.Context, id string, act store.Act) (recoup.Batch, error) {
+func (s *Service) Release(ctx context.Context, id string, act store.Act) (recoup.IntakeBatch, error) {
 	return s.store.StepBatch(ctx, id, s.decide(Release{By: act.By, Reason: act.Reason}))
 }
 

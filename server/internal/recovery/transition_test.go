@@ -83,7 +83,7 @@ type guard struct {
 
 var guards = []guard{
 	{"nothing", func(*world) {}},
-	{"no batch", func(w *world) { w.c.Batch, w.c.Intake.BatchID, w.c.Recovery.BatchID = recoup.Batch{}, "", "" }},
+	{"no batch", func(w *world) { w.c.Batch, w.c.Intake.BatchID, w.c.Recovery.BatchID = recoup.IntakeBatch{}, "", "" }},
 	{"killed", func(w *world) { w.c.Batch.KilledAt, w.c.Batch.KilledBy = w.now, "ada" }},
 	{"frozen", func(w *world) { w.freezeBatch() }},
 	{"killed and frozen", func(w *world) { w.c.Batch.KilledAt, w.c.Batch.KilledBy = w.now, "ada"; w.freezeBatch() }},

@@ -53,12 +53,12 @@ const maxChunks = 100
 
 // Run runs a job now, wherever it is asked for, chunk by chunk, for about as long as
 // the budget. Beside the leader's own run it does no harm.
-func (c *Clock) Run(ctx context.Context, name string, budget time.Duration) (wire.JobRan, error) {
+func (c *Clock) Run(ctx context.Context, name string, budget time.Duration) (wire.JobRun, error) {
 	j, err := c.job(name)
 	if err != nil {
-		return wire.JobRan{}, err
+		return wire.JobRun{}, err
 	}
-	ran := wire.JobRan{Name: name}
+	ran := wire.JobRun{Name: name}
 	until := c.Now().Add(budget)
 	for range maxChunks {
 		turn := Run{Now: c.Now()}
@@ -80,13 +80,13 @@ func (c *Clock) Run(ctx context.Context, name string, budget time.Duration) (wir
 const MaxPreview = 10_000
 
 // Preview says how much a job would do now; more than MaxPreview is not counted.
-func (c *Clock) Preview(ctx context.Context, name string) (wire.JobRan, error) {
+func (c *Clock) Preview(ctx context.Context, name string) (wire.JobRun, error) {
 	j, err := c.job(name)
 	if err != nil || j.Overdue == nil {
-		return wire.JobRan{Name: name, DryRun: true, Uncounted: err == nil}, err
+		return wire.JobRun{Name: name, DryRun: true, Uncounted: err == nil}, err
 	}
 	overdue, err := j.Overdue(ctx, c.Now(), MaxPreview)
-	return wire.JobRan{Name: name, DryRun: true, Rows: int64(overdue.N), More: overdue.N == MaxPreview}, err
+	return wire.JobRun{Name: name, DryRun: true, Rows: int64(overdue.N), More: overdue.N == MaxPreview}, err
 }
 
 // Lags returns how far each job is behind at the moment, of those that can be. It

@@ -93,7 +93,7 @@ func (p *pipeline) until(holds func() bool) {
 
 func (p *pipeline) submit() recoup.ID {
 	p.Helper()
-	items, err := p.client.Work.Submit(p.Context(), []recoup.NewWork{{Pipeline: "critic", Stage: "fetch", EntityID: "CO-1", Payload: []byte("a page")}})
+	items, err := p.client.Work.Submit(p.Context(), []recoup.NewWorkItem{{Pipeline: "critic", Stage: "fetch", EntityID: "CO-1", Payload: []byte("a page")}})
 	if err != nil {
 		p.Fatal(err)
 	}

@@ -77,7 +77,7 @@ type GroupFilter struct {
 // is any of it: its place in the queue, its dead letter with the error, and the
 // replay's item that has not ended.
 type StagedWork struct {
-	Queued recoup.Work       `json:"queued,omitzero"`
+	Queued recoup.WorkItem   `json:"queued,omitzero"`
 	Dead   recoup.DeadLetter `json:"dead_letter,omitzero"`
 	Error  recoup.Error      `json:"error,omitzero"`
 	Item   recoup.ReplayItem `json:"item,omitzero"`

@@ -94,25 +94,25 @@ var (
 	}}
 
 	// WorkQueue is the queue.
-	WorkQueue = sqldb.Table[recoup.Work]{Name: "recoup.work", Columns: []sqldb.Column[recoup.Work]{
-		sqldb.ID("work_id", func(q *recoup.Work) *recoup.ID { return &q.WorkID }).Key(),
-		sqldb.Text("stage", func(q *recoup.Work) *string { return &q.Stage }),
-		sqldb.Time("due_at", func(q *recoup.Work) *time.Time { return &q.DueAt }),
-		sqldb.ID("lease_token", func(q *recoup.Work) *recoup.ID { return &q.LeaseToken }),
-		sqldb.Text("lease_worker", func(q *recoup.Work) *string { return &q.LeaseWorker }),
-		sqldb.Time("leased_at", func(q *recoup.Work) *time.Time { return &q.LeasedAt }),
-		sqldb.Time("lease_ends_at", func(q *recoup.Work) *time.Time { return &q.LeaseEndsAt }),
-		sqldb.Int("claims", func(q *recoup.Work) *int { return &q.Claims }),
-		sqldb.Int("lapses", func(q *recoup.Work) *int { return &q.Lapses }),
-		sqldb.JSON("failures", func(q *recoup.Work) *string { return (*string)(&q.Failures) }),
-		sqldb.Text("pipeline", func(q *recoup.Work) *string { return &q.Pipeline }).Fixed(),
-		sqldb.Text("entity_id", func(q *recoup.Work) *string { return &q.EntityID }).Fixed(),
-		sqldb.Text("error_class", func(q *recoup.Work) *string { return (*string)(&q.Class) }).Fixed(),
-		sqldb.ID("replay_id", func(q *recoup.Work) *recoup.ID { return &q.ReplayID }).Fixed(),
-		sqldb.ID("error_id", func(q *recoup.Work) *recoup.ID { return &q.ErrorID }).Fixed(),
-		sqldb.Text("payload_ref", func(q *recoup.Work) *string { return &q.PayloadRef }).Fixed(),
-		sqldb.Text("payload_hash", func(q *recoup.Work) *string { return &q.PayloadHash }).Fixed(),
-		sqldb.Time("created_at", func(q *recoup.Work) *time.Time { return &q.CreatedAt }).Fixed(),
+	WorkQueue = sqldb.Table[recoup.WorkItem]{Name: "recoup.work", Columns: []sqldb.Column[recoup.WorkItem]{
+		sqldb.ID("work_id", func(q *recoup.WorkItem) *recoup.ID { return &q.WorkID }).Key(),
+		sqldb.Text("stage", func(q *recoup.WorkItem) *string { return &q.Stage }),
+		sqldb.Time("due_at", func(q *recoup.WorkItem) *time.Time { return &q.DueAt }),
+		sqldb.ID("lease_token", func(q *recoup.WorkItem) *recoup.ID { return &q.LeaseToken }),
+		sqldb.Text("lease_worker", func(q *recoup.WorkItem) *string { return &q.LeaseWorker }),
+		sqldb.Time("leased_at", func(q *recoup.WorkItem) *time.Time { return &q.LeasedAt }),
+		sqldb.Time("lease_ends_at", func(q *recoup.WorkItem) *time.Time { return &q.LeaseEndsAt }),
+		sqldb.Int("claims", func(q *recoup.WorkItem) *int { return &q.Claims }),
+		sqldb.Int("lapses", func(q *recoup.WorkItem) *int { return &q.Lapses }),
+		sqldb.JSON("failures", func(q *recoup.WorkItem) *string { return (*string)(&q.Failures) }),
+		sqldb.Text("pipeline", func(q *recoup.WorkItem) *string { return &q.Pipeline }).Fixed(),
+		sqldb.Text("entity_id", func(q *recoup.WorkItem) *string { return &q.EntityID }).Fixed(),
+		sqldb.Text("error_class", func(q *recoup.WorkItem) *string { return (*string)(&q.Class) }).Fixed(),
+		sqldb.ID("replay_id", func(q *recoup.WorkItem) *recoup.ID { return &q.ReplayID }).Fixed(),
+		sqldb.ID("error_id", func(q *recoup.WorkItem) *recoup.ID { return &q.ErrorID }).Fixed(),
+		sqldb.Text("payload_ref", func(q *recoup.WorkItem) *string { return &q.PayloadRef }).Fixed(),
+		sqldb.Text("payload_hash", func(q *recoup.WorkItem) *string { return &q.PayloadHash }).Fixed(),
+		sqldb.Time("created_at", func(q *recoup.WorkItem) *time.Time { return &q.CreatedAt }).Fixed(),
 	}}
 
 	// Pauses are what is not handed out for a while.
@@ -170,5 +170,5 @@ var (
 	LetterParts = slices.Concat(
 		sqldb.Within("d.", DeadLetters.Columns, func(l *StagedWork) *recoup.DeadLetter { return &l.Dead }),
 		sqldb.Within("i.", ReplayItems.Columns, func(l *StagedWork) *recoup.ReplayItem { return &l.Item }),
-		sqldb.Within("w.", WorkQueue.Columns, func(l *StagedWork) *recoup.Work { return &l.Queued }))
+		sqldb.Within("w.", WorkQueue.Columns, func(l *StagedWork) *recoup.WorkItem { return &l.Queued }))
 )

@@ -10,15 +10,15 @@ import (
 )
 
 // Batches describes the rows of batches.
-var Batches = sqldb.Table[recoup.Batch]{Name: "cl.gate_zero_batch", Columns: []sqldb.Column[recoup.Batch]{
-	sqldb.Text("batch_id", func(b *recoup.Batch) *string { return &b.ID }).Key(),
-	sqldb.Time("created_at", func(b *recoup.Batch) *time.Time { return &b.CreatedAt }),
-	sqldb.Time("completed_at", func(b *recoup.Batch) *time.Time { return &b.CompletedAt }),
-	sqldb.Time("batch_freeze_at", func(b *recoup.Batch) *time.Time { return &b.FreezeAt }),
-	sqldb.Time("frozen_at", func(b *recoup.Batch) *time.Time { return &b.FrozenAt }),
-	sqldb.Time("killed_at", func(b *recoup.Batch) *time.Time { return &b.KilledAt }),
-	sqldb.Text("killed_by", func(b *recoup.Batch) *string { return &b.KilledBy }),
-	sqldb.Text("kill_reason", func(b *recoup.Batch) *string { return &b.KillReason }),
+var Batches = sqldb.Table[recoup.IntakeBatch]{Name: "cl.gate_zero_batch", Columns: []sqldb.Column[recoup.IntakeBatch]{
+	sqldb.Text("batch_id", func(b *recoup.IntakeBatch) *string { return &b.ID }).Key(),
+	sqldb.Time("created_at", func(b *recoup.IntakeBatch) *time.Time { return &b.CreatedAt }),
+	sqldb.Time("completed_at", func(b *recoup.IntakeBatch) *time.Time { return &b.CompletedAt }),
+	sqldb.Time("batch_freeze_at", func(b *recoup.IntakeBatch) *time.Time { return &b.FreezeAt }),
+	sqldb.Time("frozen_at", func(b *recoup.IntakeBatch) *time.Time { return &b.FrozenAt }),
+	sqldb.Time("killed_at", func(b *recoup.IntakeBatch) *time.Time { return &b.KilledAt }),
+	sqldb.Text("killed_by", func(b *recoup.IntakeBatch) *string { return &b.KilledBy }),
+	sqldb.Text("kill_reason", func(b *recoup.IntakeBatch) *string { return &b.KillReason }),
 }}
 
 // Intakes describes the rows of intakes.
@@ -83,10 +83,10 @@ var AIRs = sqldb.Table[recoup.IntakeEvent]{Name: "cl.gate_zero_air", Columns: []
 // recovery of its failure with its lease, as far as there are any. What is done
 // to a batch as a whole is decided about a case that is nothing but the batch.
 type Case struct {
-	Batch    recoup.Batch    `json:"batch,omitzero"`
-	Intake   recoup.Intake   `json:"intake,omitzero"`
-	Recovery recoup.Recovery `json:"recovery,omitzero"`
-	Lease    RecoveryLease   `json:"lease,omitzero"`
+	Batch    recoup.IntakeBatch `json:"batch,omitzero"`
+	Intake   recoup.Intake      `json:"intake,omitzero"`
+	Recovery recoup.Recovery    `json:"recovery,omitzero"`
+	Lease    RecoveryLease      `json:"lease,omitzero"`
 }
 
 // Work is the case as the worker sees it that has claimed it.
@@ -111,7 +111,7 @@ func (c *Case) Public(now time.Time) recoup.Recovery {
 // Cases describes the columns of cases, as a join of the batch b, the intake i, the
 // recovery r and the lease l reads them.
 var Cases = slices.Concat(
-	sqldb.Within("b.", Batches.Columns, func(c *Case) *recoup.Batch { return &c.Batch }),
+	sqldb.Within("b.", Batches.Columns, func(c *Case) *recoup.IntakeBatch { return &c.Batch }),
 	sqldb.Within("i.", Intakes.Columns, func(c *Case) *recoup.Intake { return &c.Intake }),
 	sqldb.Within("r.", Recoveries.Columns, func(c *Case) *recoup.Recovery { return &c.Recovery }),
 	sqldb.Within("l.", recoveryLeases, func(c *Case) *RecoveryLease { return &c.Lease }))
@@ -161,7 +161,7 @@ type Imported struct {
 }
 
 // BatchCounts reads the counts of a batch, which are an object of all statuses.
-type BatchCounts recoup.IntakeBatch
+type BatchCounts recoup.IntakeBatchSummary
 
 // UnmarshalJSON separates the statuses of intakes from those of recoveries, which
 // share no name.

@@ -74,8 +74,8 @@ type Members struct {
 }
 
 // Released is the work of a dead letter whose replay releases it.
-func (l *StagedWork) Released(now time.Time) recoup.Work {
-	return recoup.Work{
+func (l *StagedWork) Released(now time.Time) recoup.WorkItem {
+	return recoup.WorkItem{
 		WorkID: l.Item.WorkID, Pipeline: l.Dead.Pipeline, Stage: l.Item.Stage, EntityID: l.Error.EntityID, Class: l.Dead.Class, ReplayID: l.Item.ReplayID, ErrorID: l.Item.ErrorID,
 		PayloadRef: l.Dead.PayloadRef, PayloadHash: l.Dead.PayloadHash, CreatedAt: now, DueAt: now,
 	}
@@ -89,7 +89,7 @@ type WorkClaim struct {
 	Lanes  []recoup.Lane
 	Limit  int
 	Now    time.Time // zero: as the store's clock says
-	Decide func(current recoup.Work, now time.Time) (recoup.Work, error)
+	Decide func(current recoup.WorkItem, now time.Time) (recoup.WorkItem, error)
 }
 
 // WorkEnd is a worker's word that work is done that it holds under this token.
@@ -97,7 +97,7 @@ type WorkEnd struct{ WorkID, Token recoup.ID }
 
 // Fence returns ErrLeaseLost unless the token is that of the lease under which
 // the work is held; work that is not in the queue needs none.
-func Fence(held []recoup.Work, token recoup.ID) error {
+func Fence(held []recoup.WorkItem, token recoup.ID) error {
 	var owner recoup.ID
 	if len(held) > 0 {
 		if owner = held[0].LeaseToken; owner.IsZero() {

@@ -12,7 +12,7 @@ import (
 // decision causes stands or falls together.
 type BatchWriter interface {
 	// CreateBatch makes a batch, or returns the one of that id as it is.
-	CreateBatch(ctx context.Context, id string, now time.Time) (recoup.Batch, error)
+	CreateBatch(ctx context.Context, id string, now time.Time) (recoup.IntakeBatch, error)
 
 	// ImportIntakes adds pending intakes to a batch, or, without one, to none.
 	// Those whose import key the batch has already are left as they are, so that
@@ -26,7 +26,7 @@ type BatchWriter interface {
 	// each of its recoveries that is leased. When it returns, nothing in a killed
 	// batch is leased, nor will be. The error is what decide returned, or
 	// ErrNotFound.
-	StepBatch(ctx context.Context, id string, decide DecideCase) (recoup.Batch, error)
+	StepBatch(ctx context.Context, id string, decide DecideCase) (recoup.IntakeBatch, error)
 }
 
 // CaseWriter changes intakes and recoveries, as [BatchWriter] does batches.
@@ -57,10 +57,10 @@ type CaseWriter interface {
 // GateReader answers questions about Gate Zero, with lists as those of [ErrorFinder].
 type GateReader interface {
 	// Batch returns a batch with its counts, else ErrNotFound.
-	Batch(ctx context.Context, id string) (recoup.IntakeBatch, error)
+	Batch(ctx context.Context, id string) (recoup.IntakeBatchSummary, error)
 
 	// Batches lists batches with their counts, newest first.
-	Batches(ctx context.Context, after BatchCursor, limit int) ([]recoup.IntakeBatch, BatchCursor, error)
+	Batches(ctx context.Context, after BatchCursor, limit int) ([]recoup.IntakeBatchSummary, BatchCursor, error)
 
 	// Intake returns the case of an intake, else ErrNotFound.
 	Intake(ctx context.Context, id recoup.ID) (Case, error)

@@ -48,7 +48,7 @@ type Queue interface {
 	// except what is paused and what belongs to a replay that is not RUNNING.
 	// None is handed to two claimers. A claimer may come away with less than there
 	// is while others claim.
-	ClaimWork(ctx context.Context, claim WorkClaim) ([]recoup.Work, error)
+	ClaimWork(ctx context.Context, claim WorkClaim) ([]recoup.WorkItem, error)
 
 	// FinishWork ends new work that is held under these tokens, with its payload and
 	// its checkpoints, as far as it is of these pipelines, and reports of which it
@@ -58,7 +58,7 @@ type Queue interface {
 
 	// SpentWork returns work that is not due any more because too many workers
 	// were lost over it, oldest first.
-	SpentWork(ctx context.Context, limit int) ([]recoup.Work, error)
+	SpentWork(ctx context.Context, limit int) ([]recoup.WorkItem, error)
 
 	// SetPause pauses work, in place of an earlier pause of the same; claims that
 	// begin after it has returned get nothing of it.

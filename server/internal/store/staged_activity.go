@@ -30,7 +30,7 @@ var StagedActivities = sqldb.Table[StagedActivity]{Name: "recoup.staged_delta", 
 type StagedTallies []StagedActivity
 
 // QueueTallies counts work that comes into the queue and work that leaves it.
-func QueueTallies(added, gone []recoup.Work) (t StagedTallies) {
+func QueueTallies(added, gone []recoup.WorkItem) (t StagedTallies) {
 	for i := range added {
 		t.of(added[i].Pipeline).Queued++
 	}

@@ -60,7 +60,7 @@ func (w *UnitOfWork) StepCases(decide DecideCase) []Case {
 
 // StepBatch decides an input to a batch as a whole and, once its kill switch is
 // on, to every case, which is the cases of the batch that are leased.
-func (w *UnitOfWork) StepBatch(b recoup.Batch, decide DecideCase) (recoup.Batch, error) {
+func (w *UnitOfWork) StepBatch(b recoup.IntakeBatch, decide DecideCase) (recoup.IntakeBatch, error) {
 	next, effects, err := decide(Case{Batch: b}, w.now)
 	w.AIR = append(w.AIR, effects.AIR...)
 	if err != nil {

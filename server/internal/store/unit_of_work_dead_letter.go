@@ -188,7 +188,7 @@ func (w *UnitOfWork) refusal(in *Step) error {
 // all that belongs to it, so that there is nothing more to write.
 func (l StagedWork) archived(e recoup.Error) StagedWork {
 	l.Error = e
-	l.Queued, l.Item = recoup.Work{}, recoup.ReplayItem{}
+	l.Queued, l.Item = recoup.WorkItem{}, recoup.ReplayItem{}
 	if l.Dead.Open() {
 		l.Dead.ClosedAt, l.Dead.UpdatedAt = e.ArchivedAt, e.ArchivedAt
 	}
@@ -320,8 +320,8 @@ func (w *UnitOfWork) Items() (added, changed []recoup.ReplayItem) {
 }
 
 // Queue returns what comes into the queue, what changes in it and what leaves it.
-func (w *UnitOfWork) Queue() (added []recoup.Work, changed []Change[recoup.Work], gone []recoup.Work) {
-	return parts(w.letters.list, func(l *StagedWork) recoup.Work { return l.Queued })
+func (w *UnitOfWork) Queue() (added []recoup.WorkItem, changed []Change[recoup.WorkItem], gone []recoup.WorkItem) {
+	return parts(w.letters.list, func(l *StagedWork) recoup.WorkItem { return l.Queued })
 }
 
 // Offers reports whether work was put into the queue that can be claimed at once.

@@ -20,7 +20,7 @@ var (
 // openLetter is a dead letter whose replay is under way.
 func openLetter() store.StagedWork {
 	return store.StagedWork{
-		Queued: recoup.Work{WorkID: workID, Pipeline: "p", Stage: "s", ReplayID: replayID, ErrorID: letterID},
+		Queued: recoup.WorkItem{WorkID: workID, Pipeline: "p", Stage: "s", ReplayID: replayID, ErrorID: letterID},
 		Dead: recoup.DeadLetter{
 			ErrorID: letterID, WorkID: workID, Pipeline: "p", Stage: "s", Class: "C", Step: recoup.StepReplaying, Round: 1,
 			GroupID: recoup.GroupID("p", "s", "C", ""),
@@ -48,7 +48,7 @@ func TestLetterWorkSeesWhatCameBefore(t *testing.T) {
 	t.Parallel()
 	w := letterWork(openLetter())
 	w.StepLetter(store.StagedStep{WorkID: workID, Decide: decided(func(l *store.StagedWork) {
-		l.Item.State, l.Item.EndedAt, l.Queued, l.Dead.Step = recoup.ItemSucceeded, letterTime, recoup.Work{}, recoup.StepReplayed
+		l.Item.State, l.Item.EndedAt, l.Queued, l.Dead.Step = recoup.ItemSucceeded, letterTime, recoup.WorkItem{}, recoup.StepReplayed
 	})})
 	w.StepLetter(store.StagedStep{ErrorID: letterID, Decide: decided(func(l *store.StagedWork) {
 		if l.Item.ReplayID != (recoup.ID{}) || l.Dead.Step != recoup.StepReplayed {
@@ -129,7 +129,7 @@ func TestLetterWorkRefuses(t *testing.T) {
 func TestLetterWorkJoins(t *testing.T) {
 	t.Parallel()
 	l := openLetter()
-	l.Item, l.Queued = recoup.ReplayItem{}, recoup.Work{}
+	l.Item, l.Queued = recoup.ReplayItem{}, recoup.WorkItem{}
 	w := letterWork(l)
 	r := recoup.Replay{ID: recoup.ID{8}, Members: 6}
 	join := store.StagedStep{ErrorID: letterID, Decide: decided(func(l *store.StagedWork) { l.Item.ReplayID = r.ID })}

@@ -20,8 +20,8 @@ type Job struct {
 	Error      string    `json:"error,omitempty" doc:"what went wrong in its last run"`
 }
 
-// JobRan is what came of a job that a person has asked for.
-type JobRan struct {
+// JobRun is the result of a job that was run on request.
+type JobRun struct {
 	Name   string `json:"name" doc:"the job"`
 	DryRun bool   `json:"dry_run" doc:"nothing was changed"`
 	Rows   int64  `json:"rows" doc:"what was processed; of a dry run, what would be"`
@@ -37,8 +37,8 @@ type Jobs struct {
 	Jobs   []Job  `json:"jobs" doc:"the jobs"`
 }
 
-// JobRun asks for a job to be run now.
-type JobRun struct {
+// JobRunRequest asks for a job to be run now.
+type JobRunRequest struct {
 	DryRun bool   `json:"dry_run,omitempty" doc:"only count what it would move"`
 	Reason string `json:"reason,omitempty" maxLength:"1000" doc:"why; the audit keeps it"`
 }

@@ -86,9 +86,9 @@ func (q *queue) load(items int) {
 // submit submits one batch.
 func (q *queue) submit(first, items int) {
 	q.Helper()
-	batch := make([]recoup.NewWork, items)
+	batch := make([]recoup.NewWorkItem, items)
 	for i := range batch {
-		batch[i] = recoup.NewWork{
+		batch[i] = recoup.NewWorkItem{
 			Pipeline: "criticizer", Stage: "fetch", PayloadRef: fmt.Sprint("s3://items/", first+i),
 		}
 	}

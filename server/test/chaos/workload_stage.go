@@ -16,12 +16,12 @@ const (
 // submit puts work into the queue; every other piece names an entity.
 func (a *actor) submit(ctx context.Context) {
 	id := a.IDs.New(a.Now())
-	w := recoup.NewWork{WorkID: id, Pipeline: pipeline, Stage: fetch, Payload: []byte("in")}
+	w := recoup.NewWorkItem{WorkID: id, Pipeline: pipeline, Stage: fetch, Payload: []byte("in")}
 	if a.random.IntN(2) == 0 {
 		w.EntityID = a.entity()
 	}
 	a.one(ctx, Operation{Kind: Submit, Key: id.String(), ID: id, Entity: w.EntityID}, func(ctx context.Context, c *client.Client, key client.CallOption, _ *Operation) error {
-		items, err := c.Work.Submit(ctx, []recoup.NewWork{w}, key, client.NoRetry())
+		items, err := c.Work.Submit(ctx, []recoup.NewWorkItem{w}, key, client.NoRetry())
 		if err == nil {
 			_, err = items[0].Get()
 		}

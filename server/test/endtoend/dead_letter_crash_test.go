@@ -215,10 +215,10 @@ func (u *witnessed) take(call upcall) (status int) {
 // submit puts work into the queue.
 func (c *crashes) submit(n int) {
 	c.Helper()
-	batch := make([]recoup.NewWork, n)
+	batch := make([]recoup.NewWorkItem, n)
 	for i := range batch {
 		k := len(c.works) + 1
-		batch[i] = recoup.NewWork{WorkID: recoup.ID{0xcc, byte(k >> 8), byte(k), 15: byte(k%5 + 1)}, Pipeline: "crashes", Stage: "fetch", Payload: []byte("in")}
+		batch[i] = recoup.NewWorkItem{WorkID: recoup.ID{0xcc, byte(k >> 8), byte(k), 15: byte(k%5 + 1)}, Pipeline: "crashes", Stage: "fetch", Payload: []byte("in")}
 		c.works = append(c.works, batch[i].WorkID)
 	}
 	items, err := c.client.Work.Submit(c.Context(), batch)

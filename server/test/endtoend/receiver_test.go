@@ -66,7 +66,7 @@ func TestReceivers(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		items, err := c.Work.Submit(t.Context(), []recoup.NewWork{{Pipeline: "criticizer", Stage: "fetch", Payload: []byte("in")}})
+		items, err := c.Work.Submit(t.Context(), []recoup.NewWorkItem{{Pipeline: "criticizer", Stage: "fetch", Payload: []byte("in")}})
 		if err != nil || items[0].Result == nil {
 			t.Fatal(err, items)
 		}

@@ -58,7 +58,7 @@ func reportOf(entity string) string {
 
 // blocked holds the gate of an entity to be closed, however it is asked.
 func (c *caller) blocked(entity string) {
-	var gate recoup.Gate
+	var gate recoup.PromotionStatus
 	if c.read("/v1/promotion/"+url.PathEscape(entity), &gate); !gate.Blocked {
 		c.Errorf("the gate of %+q is open", entity)
 	}

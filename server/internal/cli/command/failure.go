@@ -91,8 +91,8 @@ func detail(v any) string {
 }
 
 // gateOf returns the gate that a refused promotion came to.
-func gateOf(e *fault.Error) (recoup.Gate, bool) {
-	var gate recoup.Gate
+func gateOf(e *fault.Error) (recoup.PromotionStatus, bool) {
+	var gate recoup.PromotionStatus
 	data, err := json.Marshal(e.Details)
 	ok := e.Code == fault.CodePromotionBlocked && err == nil && json.Unmarshal(data, &gate) == nil
 	return gate, ok && len(gate.Blockers) > 0
@@ -181,7 +181,7 @@ func nextStep(e *fault.Error, about subject) string {
 }
 
 // GateTable lists what blocks an entity, whose turn it is and until when.
-func GateTable(s Streams, g recoup.Gate) *Table {
+func GateTable(s Streams, g recoup.PromotionStatus) *Table {
 	t := NewTable(s, Column{Name: "ERROR"}, Column{Name: "TABLE", Drop: 3}, Column{Name: "CODE"}, Column{Name: "STATE", State: true}, Column{Name: "OWNER", Drop: 1},
 		Column{Name: "SINCE", Drop: 4}, Column{Name: "RETRY", Drop: 2}, Column{Name: "ENDS"})
 	for _, b := range g.Blockers {

@@ -177,7 +177,7 @@ func TestInstants(t *testing.T) {
 // A dead letter among what blocks an entity is marked as one, at every width.
 func TestGateTableMarksADeadLetter(t *testing.T) {
 	t.Parallel()
-	gate := recoup.Gate{EntityID: "CO-1", Blocked: true, Blockers: []recoup.Blocker{
+	gate := recoup.PromotionStatus{EntityID: "CO-1", Blocked: true, Blockers: []recoup.Blocker{
 		{Table: "pipeline.dead_letters", Code: "NETWORK_TIMEOUT", State: recoup.Parked, Owner: "platform-team", DeadLetter: true},
 		{Table: "outreach.dol_errors", Code: "NETWORK_TIMEOUT", State: recoup.Parked, Owner: "dol-team"},
 		{Table: "pipeline.dead_letters", Owner: "platform-team", DeadLetter: true}, // of a hub that the key is not for

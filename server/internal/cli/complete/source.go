@@ -111,10 +111,12 @@ func known(cmd *cobra.Command, name string) source {
 	case "PIPELINE":
 		return pipelines
 	case "BATCH":
-		return each(func(ctx context.Context, s *command.Session) ([]recoup.IntakeBatch, error) {
+		return each(func(ctx context.Context, s *command.Session) ([]recoup.IntakeBatchSummary, error) {
 			page, err := s.GateZero.Batches(ctx, client.Page{Limit: recent})
 			return page.Batches, err
-		}, func(b *recoup.IntakeBatch) string { return described(b.ID, "created "+stream.Stamp(b.CreatedAt)) })
+		}, func(b *recoup.IntakeBatchSummary) string {
+			return described(b.ID, "created "+stream.Stamp(b.CreatedAt))
+		})
 	case "VIEW":
 		return each(func(ctx context.Context, s *command.Session) ([]wire.View, error) {
 			page, err := admin.New(s.Client).Views.List(ctx, client.Page{Limit: command.MaxRows})

@@ -21,8 +21,8 @@ func promotion(streams command.Streams) *cobra.Command {
 }
 
 func checkPromotion(streams command.Streams) *cobra.Command {
-	return command.Act[recoup.Gate]{
-		Call: func(ctx context.Context, s *command.Session, args []string) (recoup.Gate, error) {
+	return command.Act[recoup.PromotionStatus]{
+		Call: func(ctx context.Context, s *command.Session, args []string) (recoup.PromotionStatus, error) {
 			g, err := s.CheckPromotion(ctx, args[0])
 			if err == nil && !g.Blocked {
 				g.Unknown, err = admin.New(s.Client).System.EntityUnknown(ctx, args[0])
@@ -30,7 +30,7 @@ func checkPromotion(streams command.Streams) *cobra.Command {
 			return g, err
 		},
 		Say:    sayGate,
-		Failed: func(g recoup.Gate) bool { return g.Blocked },
+		Failed: func(g recoup.PromotionStatus) bool { return g.Blocked },
 	}.Command(streams, &cobra.Command{
 		Use:   "check ENTITY",
 		Short: "Check whether an entity may be promoted, and what blocks it",
@@ -43,7 +43,7 @@ that a script can wait for it.`,
 	})
 }
 
-func sayGate(s *command.Session, g recoup.Gate) {
+func sayGate(s *command.Session, g recoup.PromotionStatus) {
 	if g.Unknown {
 		s.Sayf("%s is not blocked, but nobody has ever reported anything about it, or promoted it: check how it is spelt.", command.Printable(g.EntityID))
 		return

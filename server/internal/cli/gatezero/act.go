@@ -48,12 +48,12 @@ func recoveries(streams command.Streams, which, name, short string) *cobra.Comma
 
 func complete(streams command.Streams) *cobra.Command {
 	var act recoup.IntakeBatchAct
-	return command.Act[recoup.IntakeBatch]{
+	return command.Act[recoup.IntakeBatchSummary]{
 		Reason: &act.Reason,
-		Call: func(ctx context.Context, s *command.Session, args []string) (recoup.IntakeBatch, error) {
+		Call: func(ctx context.Context, s *command.Session, args []string) (recoup.IntakeBatchSummary, error) {
 			return s.GateZero.CompleteBatch(ctx, args[0], act)
 		},
-		Say: func(s *command.Session, b recoup.IntakeBatch) {
+		Say: func(s *command.Session, b recoup.IntakeBatchSummary) {
 			s.Sayf("%s is complete; it freezes at %s", command.Printable(b.ID), s.When(b.FreezeAt))
 		},
 	}.Command(streams, &cobra.Command{

@@ -68,8 +68,8 @@ func showStatus(ctx context.Context, s *command.Session) error {
 	case s.Machine():
 		return s.Print(struct {
 			recoup.GateZeroStatus
-			Batches []recoup.IntakeBatch `json:"newest_batches"`
-			Count   int64                `json:"batches"`
+			Batches []recoup.IntakeBatchSummary `json:"newest_batches"`
+			Count   int64                       `json:"batches"`
 		}{status, batches.Batches, status.Batches})
 	case len(batches.Batches) > 0:
 		t := command.NewTable(s.Streams, batchColumns...)
@@ -91,14 +91,14 @@ func showStatus(ctx context.Context, s *command.Session) error {
 	return nil
 }
 
-func freezes(s *command.Session, b *recoup.IntakeBatch) string {
+func freezes(s *command.Session, b *recoup.IntakeBatchSummary) string {
 	if !b.FrozenAt.IsZero() {
 		return "frozen"
 	}
 	return s.Relative(b.FreezeAt)
 }
 
-func batchState(b *recoup.IntakeBatch) string {
+func batchState(b *recoup.IntakeBatchSummary) string {
 	switch {
 	case b.Killed:
 		return "KILLED"

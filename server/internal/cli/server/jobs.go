@@ -67,7 +67,7 @@ func status(j *wire.Job) string {
 }
 
 func jobsRun(streams command.Streams) *cobra.Command {
-	var ask wire.JobRun
+	var ask wire.JobRunRequest
 	cmd := &cobra.Command{
 		Use:   "run NAME",
 		Short: "Run a job now, until nothing is left to do",
@@ -78,12 +78,12 @@ runs. With --dry-run it counts what there is to do, and changes nothing.`,
 		Args: command.ExactArgs("NAME"),
 	}
 	cmd.Flags().BoolVar(&ask.DryRun, "dry-run", false, "count what it would change, and change nothing")
-	return command.Act[wire.JobRan]{
+	return command.Act[wire.JobRun]{
 		On: command.Slow(time.Minute), Reason: &ask.Reason,
-		Call: func(ctx context.Context, s *command.Session, args []string) (wire.JobRan, error) {
+		Call: func(ctx context.Context, s *command.Session, args []string) (wire.JobRun, error) {
 			return runJob(ctx, s, args[0], ask)
 		},
-		Say: func(s *command.Session, ran wire.JobRan) {
+		Say: func(s *command.Session, ran wire.JobRun) {
 			name, rows := command.Printable(ran.Name), command.Count(ran.Rows, "row")
 			switch {
 			case !ran.DryRun:
@@ -101,11 +101,11 @@ runs. With --dry-run it counts what there is to do, and changes nothing.`,
 
 // runJob asks again until nothing is left, and shows how far it has come. What
 // there is to do is counted first, as far as it can be.
-func runJob(ctx context.Context, s *command.Session, name string, ask wire.JobRun) (wire.JobRan, error) {
+func runJob(ctx context.Context, s *command.Session, name string, ask wire.JobRunRequest) (wire.JobRun, error) {
 	if ask.DryRun {
 		return admin.New(s.Client).Jobs.Run(ctx, name, ask)
 	}
-	would, err := admin.New(s.Client).Jobs.Run(ctx, name, wire.JobRun{DryRun: true})
+	would, err := admin.New(s.Client).Jobs.Run(ctx, name, wire.JobRunRequest{DryRun: true})
 	if err != nil {
 		return would, err
 	}
@@ -115,7 +115,7 @@ func runJob(ctx context.Context, s *command.Session, name string, ask wire.JobRu
 	}
 	advance, end := s.ShowProgress(name)
 	defer end()
-	done := wire.JobRan{Name: name, More: true}
+	done := wire.JobRun{Name: name, More: true}
 	for done.More {
 		ran, err := admin.New(s.Client).Jobs.Run(ctx, name, ask)
 		if err != nil {

@@ -45,18 +45,18 @@ func TestJobs(t *testing.T) {
 // A server does a few seconds' worth of a job at a time; the command asks again.
 func TestJobsRunAgain(t *testing.T) {
 	t.Parallel()
-	var asked []wire.JobRun
+	var asked []wire.JobRunRequest
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		var ask wire.JobRun
+		var ask wire.JobRunRequest
 		_ = json.NewDecoder(r.Body).Decode(&ask)
 		asked = append(asked, ask)
-		ran := wire.JobRan{Name: "ttl", DryRun: ask.DryRun, Rows: 1000, More: len(asked) < 4}
+		ran := wire.JobRun{Name: "ttl", DryRun: ask.DryRun, Rows: 1000, More: len(asked) < 4}
 		_ = json.NewEncoder(w).Encode(ran)
 	}))
 	defer server.Close()
 	n := clitest.At(t, server.URL)
 	r := n.As(command.Streams{Terminal: true}, n.Key, "jobs", "run", "ttl", "--reason", "make room")
-	if r.Status != command.ExitDone || r.Out != "ttl: 3000 rows changed\n" || len(asked) != 4 || !asked[0].DryRun || asked[3] != (wire.JobRun{Reason: "make room"}) {
+	if r.Status != command.ExitDone || r.Out != "ttl: 3000 rows changed\n" || len(asked) != 4 || !asked[0].DryRun || asked[3] != (wire.JobRunRequest{Reason: "make room"}) {
 		t.Errorf("ends with %d: %q %q after %+v", r.Status, r.Out, r.Err, asked)
 	}
 }

@@ -26,7 +26,7 @@ type workLease struct {
 }
 
 // fits reports whether a lease of a batch says all there is to say about a claim.
-func fits(was, next *recoup.Work) bool {
+func fits(was, next *recoup.WorkItem) bool {
 	return was.LeaseToken.IsZero() && was.ReplayID.IsZero() && !next.LeaseToken.IsZero() && *next == was.Under(next.Lease)
 }
 
@@ -120,7 +120,7 @@ func (b *batches) take(work recoup.ID) bool {
 }
 
 // over gives work that is held in a batch its lease.
-func (b *batches) over(q *recoup.Work) {
+func (b *batches) over(q *recoup.WorkItem) {
 	if l := b.of[q.WorkID]; l != nil {
 		*q = q.Under(l.Lease)
 	}
@@ -128,8 +128,8 @@ func (b *batches) over(q *recoup.Work) {
 
 // extend lets a whole batch end later, if that is all that changes, and returns the
 // changes that are left.
-func (b *batches) extend(changes []store.Change[recoup.Work]) []store.Change[recoup.Work] {
-	later := map[*workLease][]store.Change[recoup.Work]{}
+func (b *batches) extend(changes []store.Change[recoup.WorkItem]) []store.Change[recoup.WorkItem] {
+	later := map[*workLease][]store.Change[recoup.WorkItem]{}
 	for _, c := range changes {
 		as := c.Was
 		as.LeaseEndsAt, as.DueAt = c.Is.LeaseEndsAt, c.Is.LeaseEndsAt
@@ -138,14 +138,14 @@ func (b *batches) extend(changes []store.Change[recoup.Work]) []store.Change[rec
 		}
 	}
 	for l, list := range later {
-		if len(list) != len(l.Works) || slices.ContainsFunc(list, func(c store.Change[recoup.Work]) bool { return !c.Is.LeaseEndsAt.Equal(list[0].Is.LeaseEndsAt) }) {
+		if len(list) != len(l.Works) || slices.ContainsFunc(list, func(c store.Change[recoup.WorkItem]) bool { return !c.Is.LeaseEndsAt.Equal(list[0].Is.LeaseEndsAt) }) {
 			delete(later, l)
 			continue
 		}
 		l.LeaseEndsAt = list[0].Is.LeaseEndsAt
 		b.cut[l] = true
 	}
-	return slices.DeleteFunc(slices.Clone(changes), func(c store.Change[recoup.Work]) bool { return later[b.of[c.Was.WorkID]] != nil })
+	return slices.DeleteFunc(slices.Clone(changes), func(c store.Change[recoup.WorkItem]) bool { return later[b.of[c.Was.WorkID]] != nil })
 }
 
 // write queues what was done to batches.
@@ -170,7 +170,7 @@ func (b *batches) write(t *tx) {
 }
 
 // lease queues new batches of work that was claimed.
-func lease(t *tx, claimed []recoup.Work) {
+func lease(t *tx, claimed []recoup.WorkItem) {
 	type key struct {
 		recoup.Lane
 		recoup.Lease
@@ -222,7 +222,7 @@ func (a *act) HoldWork(works, tokens []recoup.ID) (err error) {
 }
 
 // Leased implements [sqlops.Tx].
-func (a *act) Leased(q *recoup.Work) { a.held.over(q) }
+func (a *act) Leased(q *recoup.WorkItem) { a.held.over(q) }
 
 // StagedWork returns what there is of a piece of work.
 func (s *Store) StagedWork(ctx context.Context, work recoup.ID) (store.StagedWork, error) {

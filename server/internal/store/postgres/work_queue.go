@@ -77,11 +77,11 @@ const steadily = "select set_config('plan_cache_mode', 'force_generic_plan', tru
 
 // ClaimWork leases work that is due, the longest due first. Rows that another
 // claimer holds at this moment are passed over.
-func (s *Store) ClaimWork(ctx context.Context, claim store.WorkClaim) ([]recoup.Work, error) {
+func (s *Store) ClaimWork(ctx context.Context, claim store.WorkClaim) ([]recoup.WorkItem, error) {
 	if claim.Limit <= 0 || len(claim.Lanes) == 0 {
 		return nil, nil
 	}
-	var leased []recoup.Work
+	var leased []recoup.WorkItem
 	err := s.transact(ctx, "claim work", claim.Now, func(t *tx) error {
 		due, err := s.pickDue(ctx, t, claim.Lanes, clamp(claim.Limit))
 		if err != nil {
@@ -127,7 +127,7 @@ func (s *Store) pickDue(ctx context.Context, t *tx, lanes []recoup.Lane, limit i
 
 // dueWork is work that can be claimed, and the token of its batch if it had one.
 type dueWork struct {
-	recoup.Work
+	recoup.WorkItem
 	batch recoup.ID
 }
 
@@ -135,7 +135,7 @@ type dueWork struct {
 func decodeDue() pgx.RowToFunc[dueWork] {
 	work := decode(queueColumns)
 	return func(row pgx.CollectableRow) (d dueWork, err error) {
-		if d.Work, err = work(row); err != nil {
+		if d.WorkItem, err = work(row); err != nil {
 			return d, err
 		}
 		rest := row.RawValues()[len(queueColumns):]
@@ -148,7 +148,7 @@ func decodeDue() pgx.RowToFunc[dueWork] {
 				err = errors.Join(err, c.read(&l, rest[i]))
 			}
 		}
-		d.Work = d.Under(l.Lease)
+		d.WorkItem = d.Under(l.Lease)
 		d.batch = l.LeaseToken
 		return d, err
 	}
@@ -157,22 +157,22 @@ func decodeDue() pgx.RowToFunc[dueWork] {
 // leaseDue asks about each piece of work and queues what follows: batches of what
 // came from the queue, a lease of its own for what another worker has had, and the
 // ticket again of what is refused.
-func leaseDue(ctx context.Context, t *tx, due []dueWork, decide func(recoup.Work, time.Time) (recoup.Work, error)) (leased []recoup.Work, err error) {
-	leased = make([]recoup.Work, 0, len(due))
-	together := make([]recoup.Work, 0, len(due))
-	var own, refused []recoup.Work
+func leaseDue(ctx context.Context, t *tx, due []dueWork, decide func(recoup.WorkItem, time.Time) (recoup.WorkItem, error)) (leased []recoup.WorkItem, err error) {
+	leased = make([]recoup.WorkItem, 0, len(due))
+	together := make([]recoup.WorkItem, 0, len(due))
+	var own, refused []recoup.WorkItem
 	var lapsed, tokens []recoup.ID
 	for i := range due {
 		d := &due[i]
-		next, err := decide(d.Work, t.now)
+		next, err := decide(d.WorkItem, t.now)
 		if err == nil && !next.LeaseToken.IsZero() {
 			leased = append(leased, next)
 		}
 		switch {
 		case err != nil && d.LeaseToken.IsZero():
-			refused = append(refused, d.Work)
+			refused = append(refused, d.WorkItem)
 		case err != nil:
-		case fits(&d.Work, &next):
+		case fits(&d.WorkItem, &next):
 			together = append(together, next)
 		default:
 			own = append(own, next)
@@ -200,7 +200,7 @@ func leaseDue(ctx context.Context, t *tx, due []dueWork, decide func(recoup.Work
 // Fence implements [sqlops.Tx]. The lease is held meanwhile, so that nobody can claim
 // the work.
 func (a *act) Fence(work, token recoup.ID) error {
-	var held []recoup.Work
+	var held []recoup.WorkItem
 	var found []workLease
 	if !token.IsZero() {
 		collect(a.queue("select "+names(heldColumns, "")+" from recoup.work_lease where token = $1 and $2 = any (work_ids) for share",

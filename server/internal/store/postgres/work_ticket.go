@@ -13,8 +13,8 @@ import (
 )
 
 // ticketColumns is what of work is in the queue. New work has the stretch of zeros.
-var ticketColumns = func() []column[recoup.Work] {
-	type q = recoup.Work
+var ticketColumns = func() []column[recoup.WorkItem] {
+	type q = recoup.WorkItem
 	stretch := id("replay_id", func(q *q) *recoup.ID { return &q.ReplayID })
 	stretch.write = func(buf []byte, q *q) []byte { return append(buf, q.ReplayID[:]...) }
 	return []column[q]{
@@ -32,10 +32,10 @@ func turnOf(due string) string {
 }
 
 // hasTicket reports whether work has a ticket, or is in a batch.
-func hasTicket(q *recoup.Work) bool { return q.LeaseToken.IsZero() && !q.DueAt.IsZero() }
+func hasTicket(q *recoup.WorkItem) bool { return q.LeaseToken.IsZero() && !q.DueAt.IsZero() }
 
 // addTickets queues the tickets of what waits.
-func addTickets(t *tx, waiting []recoup.Work) {
+func addTickets(t *tx, waiting []recoup.WorkItem) {
 	if len(waiting) > 0 {
 		b := newBatch(ticketColumns, pointers(waiting))
 		due := b.values[3]
@@ -49,7 +49,7 @@ var errTaken = errors.New("a claim was faster")
 
 // dropTickets queues the deletion of tickets. That of new work may be gone, because
 // claims do not wait for locks on it.
-func dropTickets(t *tx, waiting []recoup.Work) {
+func dropTickets(t *tx, waiting []recoup.WorkItem) {
 	if len(waiting) == 0 {
 		return
 	}
@@ -83,11 +83,11 @@ func (s *Store) turn(ctx context.Context, claimed int) {
 }
 
 // SaveQueue implements [sqlops.Tx].
-func (a *act) SaveQueue(added []recoup.Work, changed []store.Change[recoup.Work], gone []recoup.Work) error {
+func (a *act) SaveQueue(added []recoup.WorkItem, changed []store.Change[recoup.WorkItem], gone []recoup.WorkItem) error {
 	if a.held == nil {
 		a.held = newBatches(nil)
 	}
-	var tickets, dropped, own []recoup.Work
+	var tickets, dropped, own []recoup.WorkItem
 	var ended []recoup.ID
 	for i := range gone {
 		if ended = append(ended, gone[i].WorkID); !a.held.take(gone[i].WorkID) && hasTicket(&gone[i]) {

@@ -39,11 +39,11 @@ const (
 
 // ClaimWork leases work that is due, the longest due first. There is one writer,
 // so none is handed to two claimers.
-func (s *Store) ClaimWork(ctx context.Context, claim store.WorkClaim) ([]recoup.Work, error) {
+func (s *Store) ClaimWork(ctx context.Context, claim store.WorkClaim) ([]recoup.WorkItem, error) {
 	if claim.Limit <= 0 {
 		return nil, nil
 	}
-	var leased []recoup.Work
+	var leased []recoup.WorkItem
 	err := s.writer.doAt(ctx, "claim work", claim.Now, func(tx *tx) error {
 		due, err := tx.dueWork(claim)
 		if err != nil {
@@ -60,8 +60,8 @@ func (s *Store) ClaimWork(ctx context.Context, claim store.WorkClaim) ([]recoup.
 
 // lease asks about each piece of work and writes what follows: one statement for what
 // was claimed together and not lost before.
-func (t *tx) lease(due []recoup.Work, decide func(recoup.Work, time.Time) (recoup.Work, error)) (leased []recoup.Work, err error) {
-	var other []recoup.Work
+func (t *tx) lease(due []recoup.WorkItem, decide func(recoup.WorkItem, time.Time) (recoup.WorkItem, error)) (leased []recoup.WorkItem, err error) {
+	var other []recoup.WorkItem
 	var leases []recoup.Lease
 	together := map[recoup.Lease][]string{}
 	for _, was := range due {
@@ -149,9 +149,9 @@ func asJSON(list any) string {
 
 // dueWork returns the longest due of all lanes: as many as are asked for are
 // read of each stretch, and the first of them are taken.
-func (t *tx) dueWork(claim store.WorkClaim) ([]recoup.Work, error) {
+func (t *tx) dueWork(claim store.WorkClaim) ([]recoup.WorkItem, error) {
 	now, limit := micros(t.now), sqldb.Page{Limit: claim.Limit}.Size()
-	var all []recoup.Work
+	var all []recoup.WorkItem
 	for _, lane := range claim.Lanes {
 		stretches, err := collectAll(t, func(b *[]byte) []any { return []any{b} }, selectLanes, lane.Pipeline, lane.Stage, now)
 		if err != nil {
@@ -165,7 +165,7 @@ func (t *tx) dueWork(claim store.WorkClaim) ([]recoup.Work, error) {
 			all = append(all, list...)
 		}
 	}
-	slices.SortFunc(all, func(a, b recoup.Work) int {
+	slices.SortFunc(all, func(a, b recoup.WorkItem) int {
 		return cmp.Or(a.DueAt.Compare(b.DueAt), bytes.Compare(a.WorkID[:], b.WorkID[:]))
 	})
 	return all[:min(len(all), limit)], nil
@@ -175,7 +175,7 @@ func (t *tx) dueWork(claim store.WorkClaim) ([]recoup.Work, error) {
 func (a act) HoldWork(_, _ []recoup.ID) error { return nil }
 
 // Leased implements [sqlops.Tx].
-func (a act) Leased(*recoup.Work) {}
+func (a act) Leased(*recoup.WorkItem) {}
 
 // Fence implements [sqlops.Tx].
 func (a act) Fence(work, token recoup.ID) error {
@@ -187,14 +187,14 @@ func (a act) Fence(work, token recoup.ID) error {
 }
 
 // SaveQueue implements [sqlops.Tx].
-func (a act) SaveQueue(added []recoup.Work, changed []store.Change[recoup.Work], gone []recoup.Work) error {
+func (a act) SaveQueue(added []recoup.WorkItem, changed []store.Change[recoup.WorkItem], gone []recoup.WorkItem) error {
 	for i := range gone {
 		if err := a.exec(`delete from work where work_id = ?`, id{&gone[i].WorkID}); err != nil {
 			return err
 		}
 	}
 	for _, c := range changed {
-		if err := set(a.tx, store.WorkQueue, []recoup.Work{c.Is}); err != nil {
+		if err := set(a.tx, store.WorkQueue, []recoup.WorkItem{c.Is}); err != nil {
 			return err
 		}
 	}

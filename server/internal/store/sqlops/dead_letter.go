@@ -110,7 +110,7 @@ func loadLetters(tx Tx, errors, works, tokens []recoup.ID) (*store.UnitOfWork, e
 // readLetters locks the rows in the queue and reads dead letters, and work without an
 // open dead letter with what it had before. Errors that are archived are added to
 // those that are locked.
-func readLetters(tx Tx, errors, works []recoup.ID, locked *[]recoup.Error) (found []store.StagedWork, queued []recoup.Work, previous []recoup.DeadLetter, err error) {
+func readLetters(tx Tx, errors, works []recoup.ID, locked *[]recoup.Error) (found []store.StagedWork, queued []recoup.WorkItem, previous []recoup.DeadLetter, err error) {
 	ids := slices.Clone(errors)
 	for i := range *locked {
 		ids = append(ids, (*locked)[i].ID)

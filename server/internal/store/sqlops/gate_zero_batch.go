@@ -14,10 +14,10 @@ import (
 const maxFrozen = 100
 
 // CreateBatch makes a batch, or returns the one of that id as it is.
-func (v Ops) CreateBatch(ctx context.Context, id string, now time.Time) (recoup.Batch, error) {
-	return sqldb.Act(ctx, v.db, "create a batch", func(tx Tx) (recoup.Batch, error) {
-		if _, err := batches.InsertNew(tx, recoup.Batch{ID: id, CreatedAt: now}); err != nil {
-			return recoup.Batch{}, err
+func (v Ops) CreateBatch(ctx context.Context, id string, now time.Time) (recoup.IntakeBatch, error) {
+	return sqldb.Act(ctx, v.db, "create a batch", func(tx Tx) (recoup.IntakeBatch, error) {
+		if _, err := batches.InsertNew(tx, recoup.IntakeBatch{ID: id, CreatedAt: now}); err != nil {
+			return recoup.IntakeBatch{}, err
 		}
 		found, err := batches.Find(tx, "where batch_id = $1", id)
 		return sqldb.One(found, err, batches.Label(id))
@@ -27,8 +27,8 @@ func (v Ops) CreateBatch(ctx context.Context, id string, now time.Time) (recoup.
 // StepBatch applies an input to a batch and, if its kill switch is then on, to
 // each of its leased recoveries. Claims and results that are under way are
 // waited for; those that come later see what was decided.
-func (v Ops) StepBatch(ctx context.Context, id string, decide store.DecideCase) (recoup.Batch, error) {
-	return sqldb.DecideOne(ctx, v.db, "change a batch", time.Time{}, func(tx Tx) (next recoup.Batch, refused, err error) {
+func (v Ops) StepBatch(ctx context.Context, id string, decide store.DecideCase) (recoup.IntakeBatch, error) {
+	return sqldb.DecideOne(ctx, v.db, "change a batch", time.Time{}, func(tx Tx) (next recoup.IntakeBatch, refused, err error) {
 		current, err := batches.Lock(tx, id, id)
 		if err != nil {
 			return current, nil, err
@@ -81,16 +81,16 @@ func (v Ops) FreezeDue(ctx context.Context, now time.Time, limit int, decide sto
 }
 
 // endFreeze records the batches of which nothing is ACTIVE any more as frozen.
-func endFreeze(tx Tx, due []recoup.Batch, names []string, decide store.DecideCase) error {
+func endFreeze(tx Tx, due []recoup.IntakeBatch, names []string, decide store.DecideCase) error {
 	empty, err := batches.Find(tx, `b where batch_id = any ($1::text[]) and not exists (
 		select 1 from cl.gate_zero_recovery r /*by gate_zero_recovery_claim_idx*/
 		where coalesce(r.batch_id, '') = b.batch_id and r.status = 'ACTIVE')`, names)
 	if err != nil {
 		return err
 	}
-	w, frozen := store.NewUnitOfWork(tx.Now(), nil), []recoup.Batch{}
+	w, frozen := store.NewUnitOfWork(tx.Now(), nil), []recoup.IntakeBatch{}
 	for _, b := range due {
-		if !slices.ContainsFunc(empty, func(e recoup.Batch) bool { return e.ID == b.ID }) {
+		if !slices.ContainsFunc(empty, func(e recoup.IntakeBatch) bool { return e.ID == b.ID }) {
 			continue
 		}
 		if next, err := w.StepBatch(b, decide); err == nil {
@@ -103,20 +103,20 @@ func endFreeze(tx Tx, due []recoup.Batch, names []string, decide store.DecideCas
 	return save(tx, w)
 }
 
-var statuses = sqldb.NewView(append(sqldb.Within("b.", store.Batches.Columns, func(s *recoup.IntakeBatch) *recoup.Batch { return &s.Batch }),
+var statuses = sqldb.NewView(append(sqldb.Within("b.", store.Batches.Columns, func(s *recoup.IntakeBatchSummary) *recoup.IntakeBatch { return &s.IntakeBatch }),
 	sqldb.Read(`(
 	select coalesce(jsonb_object_agg(status, n), '{}') from (
 		select status, sum(n) as n from cl.gate_zero_count c
-		where c.batch_id = b.batch_id group by 1 having sum(n) <> 0) s)`, func(s *recoup.IntakeBatch) any { return (*store.BatchCounts)(s) })),
+		where c.batch_id = b.batch_id group by 1 having sum(n) <> 0) s)`, func(s *recoup.IntakeBatchSummary) any { return (*store.BatchCounts)(s) })),
 	"batch", " from cl.gate_zero_batch b")
 
 // Batch returns a batch with its counts.
-func (v Ops) Batch(ctx context.Context, id string) (recoup.IntakeBatch, error) {
+func (v Ops) Batch(ctx context.Context, id string) (recoup.IntakeBatchSummary, error) {
 	return statuses.Get(ctx, v.db, statuses.Select("read a batch", "where b.batch_id = $1", id), id)
 }
 
 // Batches lists batches with their counts, newest first.
-func (v Ops) Batches(ctx context.Context, after store.BatchCursor, limit int) ([]recoup.IntakeBatch, store.BatchCursor, error) {
+func (v Ops) Batches(ctx context.Context, after store.BatchCursor, limit int) ([]recoup.IntakeBatchSummary, store.BatchCursor, error) {
 	size := sqldb.Page{Limit: limit}.Size()
 	q := statuses.Select("list batches", "where true")
 	if !after.IsZero() {
@@ -124,7 +124,9 @@ func (v Ops) Batches(ctx context.Context, after store.BatchCursor, limit int) ([
 	}
 	q.Add(" order by b.created_at desc, b.batch_id desc limit " + q.Arg(size))
 	list, err := statuses.List(ctx, v.db, q)
-	return list, sqldb.Next(list, size, func(s *recoup.IntakeBatch) store.BatchCursor { return store.BatchCursor{At: s.CreatedAt, ID: s.ID} }), err
+	return list, sqldb.Next(list, size, func(s *recoup.IntakeBatchSummary) store.BatchCursor {
+		return store.BatchCursor{At: s.CreatedAt, ID: s.ID}
+	}), err
 }
 
 // Intake returns the case of an intake.

@@ -110,7 +110,7 @@ func release(tx Tx, r recoup.Replay, n int) error {
 	if err != nil {
 		return err
 	}
-	queued := make([]recoup.Work, len(released))
+	queued := make([]recoup.WorkItem, len(released))
 	for i := range released {
 		queued[i] = released[i].Released(tx.Now())
 	}

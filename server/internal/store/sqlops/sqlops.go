@@ -62,14 +62,14 @@ type Tx interface {
 	// HoldWork locks the leases of work that was leased in batches, found by their tokens
 	// or by the work, so that Leased can fill them in.
 	HoldWork(works, tokens []recoup.ID) error
-	Leased(q *recoup.Work)
+	Leased(q *recoup.WorkItem)
 
 	// Fence returns store.ErrLeaseLost unless work is leased under a token, and keeps the
 	// lease until the commit.
 	Fence(work, token recoup.ID) error
 
 	// SaveQueue writes work that is added to the queue, changed in it or removed from it.
-	SaveQueue(added []recoup.Work, changed []store.Change[recoup.Work], gone []recoup.Work) error
+	SaveQueue(added []recoup.WorkItem, changed []store.Change[recoup.WorkItem], gone []recoup.WorkItem) error
 }
 
 // Advisory locks of the core.

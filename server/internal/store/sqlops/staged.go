@@ -57,7 +57,7 @@ func (v Ops) Payloads(ctx context.Context, works []recoup.ID) ([]store.Payload, 
 }
 
 // SpentWork returns work that is not due any more, oldest first.
-func (v Ops) SpentWork(ctx context.Context, limit int) ([]recoup.Work, error) {
+func (v Ops) SpentWork(ctx context.Context, limit int) ([]recoup.WorkItem, error) {
 	return queue.List(ctx, v.db, queue.Select("read what is spent", "where due_at is null order by created_at, work_id limit $1", sqldb.Clamp(limit)))
 }
 

@@ -112,7 +112,7 @@ func (d *letterDriver) fail(work recoup.ID, f breakdown) store.DecideStaged {
 				PayloadRef: "s3://in/" + work.String(), PayloadHash: "abc", PreviousID: l.Previous.ErrorID,
 			}
 		}
-		l.Queued = recoup.Work{}
+		l.Queued = recoup.WorkItem{}
 		l.Dead.Round++
 		l.Dead.Step, l.Dead.Cause, l.Dead.Exhausted = recoup.StepNew, "", f.Class == slow.Class
 		l.Dead.Stage, l.Dead.Class, l.Dead.Signature, l.Dead.LastFailureAt, l.Dead.UpdatedAt = f.Stage, f.Class, f.Signature, now, now

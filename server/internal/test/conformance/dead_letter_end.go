@@ -171,7 +171,7 @@ func letterCheckpoints(d *letterDriver) {
 	if len(list) != 2 || string(list[0].Sealed) != "one" || list[0].Stage != "fetch" || string(list[1].Sealed) != "two again" || list[1].KeyID != "k" {
 		d.Errorf("checkpoints %+v", list)
 	}
-	d.ack([]recoup.Work{q})
+	d.ack([]recoup.WorkItem{q})
 	d.wantDestroyed(work)
 }
 

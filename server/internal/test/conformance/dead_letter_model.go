@@ -30,7 +30,7 @@ type letterBook struct {
 	step    map[recoup.ID]recoup.WorkflowStep
 	round   map[recoup.ID]int
 	items   map[recoup.ID]recoup.ItemState // of the present replay
-	leases  []recoup.Work
+	leases  []recoup.WorkItem
 	replay  recoup.ID
 	running bool
 }
@@ -89,7 +89,7 @@ func (d *letterDriver) happens(b *letterBook, p letterPlan) {
 			if b.items[id].Open() {
 				b.items[id] = recoup.ItemArchived
 			}
-			b.leases = slices.DeleteFunc(b.leases, func(q recoup.Work) bool { return q.ErrorID == id })
+			b.leases = slices.DeleteFunc(b.leases, func(q recoup.WorkItem) bool { return q.ErrorID == id })
 		}
 	case "replay":
 		d.modelReplay(b)
@@ -153,9 +153,9 @@ func (d *letterDriver) modelWork(b *letterBook, p letterPlan) {
 
 func (d *letterDriver) modelResult(b *letterBook, p letterPlan) {
 	q := b.leases[p.pick%len(b.leases)]
-	b.leases = slices.DeleteFunc(b.leases, func(o recoup.Work) bool { return o.WorkID == q.WorkID })
+	b.leases = slices.DeleteFunc(b.leases, func(o recoup.WorkItem) bool { return o.WorkID == q.WorkID })
 	if p.act == "succeed" {
-		d.ack([]recoup.Work{q})
+		d.ack([]recoup.WorkItem{q})
 		b.items[q.ErrorID], b.step[q.ErrorID] = recoup.ItemSucceeded, recoup.StepReplayed
 		return
 	}

@@ -29,7 +29,7 @@ func letterRaceClaims(d *letterDriver) {
 	ids := d.deadMany(each, slow)
 	d.validated(ids...)
 	d.replayed(each, ids...)
-	claimed := make([][]recoup.Work, crowd)
+	claimed := make([][]recoup.WorkItem, crowd)
 	var left atomic.Int64
 	left.Store(3 * each)
 	d.together(func(i int) error {
@@ -117,7 +117,7 @@ func letterRaceResults(d *letterDriver) {
 }
 
 // claimedNew submits a piece of new work and claims it.
-func (d *letterDriver) claimedNew() recoup.Work {
+func (d *letterDriver) claimedNew() recoup.WorkItem {
 	d.Helper()
 	d.submit("llm", 1)
 	return d.claim(1)[0]
@@ -272,7 +272,7 @@ func (d *letterDriver) checkReplay(replay recoup.ID) {
 			recoup.ItemCancelled: l.Dead.Step == recoup.StepValidated || l.Error.State == recoup.Archived,
 			recoup.ItemArchived:  l.Error.State == recoup.Archived,
 		}[item.State]
-		if !ok || l.Queued != (recoup.Work{}) || l.Item != (recoup.ReplayItem{}) || (l.Error.State == recoup.Archived) == l.Dead.Open() {
+		if !ok || l.Queued != (recoup.WorkItem{}) || l.Item != (recoup.ReplayItem{}) || (l.Error.State == recoup.Archived) == l.Dead.Open() {
 			d.Errorf("item %+v and %+v", item, l)
 		}
 	}

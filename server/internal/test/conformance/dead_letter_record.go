@@ -232,7 +232,7 @@ func letterAtomic(d *letterDriver) {
 		"the round":   func(_ *store.StagedWork, effects *store.StagedEffects) { effects.Round.Stage = "" },
 		"the payload": func(_ *store.StagedWork, effects *store.StagedEffects) { effects.Payload.KeyID = "" },
 		"the queue": func(l *store.StagedWork, _ *store.StagedEffects) {
-			l.Queued = recoup.Work{WorkID: l.Dead.WorkID, Pipeline: criticizer, Stage: "fetch", CreatedAt: d.now}
+			l.Queued = recoup.WorkItem{WorkID: l.Dead.WorkID, Pipeline: criticizer, Stage: "fetch", CreatedAt: d.now}
 		},
 		"a note": func(_ *store.StagedWork, effects *store.StagedEffects) {
 			effects.Notes = []recoup.Note{{Actor: "ada", At: d.now}}

@@ -197,7 +197,7 @@ func failing(c store.Case, reason string) recovery.Fail {
 }
 
 // stepBatch applies an input to a batch.
-func (d *gateDriver) stepBatch(id string, in recovery.Input) recoup.Batch {
+func (d *gateDriver) stepBatch(id string, in recovery.Input) recoup.IntakeBatch {
 	d.Helper()
 	b, err := d.store.StepBatch(d.Context(), id, d.step(in))
 	d.must(err)

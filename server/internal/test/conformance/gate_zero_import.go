@@ -49,7 +49,7 @@ func gateComplete(d *gateDriver) {
 	if again := d.stepBatch("b1", recovery.Complete{}); again != b {
 		d.Errorf("complete again: %+v", again)
 	}
-	if s, err := d.store.Batch(d.Context(), "b1"); err != nil || s.Batch != b {
+	if s, err := d.store.Batch(d.Context(), "b1"); err != nil || s.IntakeBatch != b {
 		d.Errorf("stored: %+v, %v", s, err)
 	}
 }
@@ -119,7 +119,7 @@ func gateImportLoose(d *gateDriver) {
 	d.wantImport("", d.candidates(100, 5), store.Imported{Added: 5})
 	d.wantImport("", d.candidates(100, 6), store.Imported{Added: 1, Present: 5})
 	c := d.failed("")
-	if c.Batch != (recoup.Batch{}) || c.Recovery.BatchID != "" {
+	if c.Batch != (recoup.IntakeBatch{}) || c.Recovery.BatchID != "" {
 		d.Errorf("without a batch: %+v", c)
 	}
 	d.wantStored(c)

@@ -232,9 +232,9 @@ func replayRelease(d *letterDriver) {
 }
 
 // queued returns the work of a replay that is in the queue.
-func (d *letterDriver) queued(replay recoup.ID) []recoup.Work {
+func (d *letterDriver) queued(replay recoup.ID) []recoup.WorkItem {
 	d.Helper()
-	var list []recoup.Work
+	var list []recoup.WorkItem
 	for _, item := range d.items(replay, recoup.ItemReleased) {
 		list = append(list, d.read(item.ErrorID).Queued)
 	}

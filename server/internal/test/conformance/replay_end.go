@@ -98,7 +98,7 @@ func (d *letterDriver) cancel() store.DecideStaged {
 	return func(l store.StagedWork, _ time.Time) (store.StagedWork, store.StagedEffects, error) {
 		effects := store.StagedEffects{Effects: touch(&l.Error, "cancel", now)}
 		l.Item.State, l.Item.EndedAt = recoup.ItemCancelled, now
-		l.Queued = recoup.Work{}
+		l.Queued = recoup.WorkItem{}
 		l.Dead.Step, l.Dead.UpdatedAt = recoup.StepValidated, now
 		l.Error.ExpiresAt, l.Dead.HeldExpiry = l.Dead.HeldExpiry, time.Time{}
 		return l, effects, nil

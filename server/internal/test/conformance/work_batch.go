@@ -20,12 +20,12 @@ func letterBatches() []letterClause {
 }
 
 // claimTogether claims work under one lease, as a service does.
-func (d *letterDriver) claimTogether(n int) []recoup.Work {
+func (d *letterDriver) claimTogether(n int) []recoup.WorkItem {
 	d.Helper()
 	l := recoup.Lease{LeaseToken: d.id(), LeaseWorker: "w1", LeasedAt: d.now, LeaseEndsAt: d.now.Add(workLease)}
 	list, err := d.store.ClaimWork(d.Context(), store.WorkClaim{
 		Lanes: []recoup.Lane{{Pipeline: criticizer, Stage: "fetch"}, {Pipeline: criticizer, Stage: "llm"}}, Limit: n, Now: d.now,
-		Decide: func(q recoup.Work, now time.Time) (recoup.Work, error) {
+		Decide: func(q recoup.WorkItem, now time.Time) (recoup.WorkItem, error) {
 			if q.Lapsed(now) {
 				q.Lapses++
 			}
@@ -36,7 +36,7 @@ func (d *letterDriver) claimTogether(n int) []recoup.Work {
 }
 
 // finish ends work and says of which it did.
-func (d *letterDriver) finish(within *store.Pipelines, list ...recoup.Work) []bool {
+func (d *letterDriver) finish(within *store.Pipelines, list ...recoup.WorkItem) []bool {
 	d.Helper()
 	ends := make([]store.WorkEnd, len(list))
 	for i := range list {
@@ -48,7 +48,7 @@ func (d *letterDriver) finish(within *store.Pipelines, list ...recoup.Work) []bo
 }
 
 // wantQueued says that work is stored as it is thought to be.
-func (d *letterDriver) wantQueued(list ...recoup.Work) {
+func (d *letterDriver) wantQueued(list ...recoup.WorkItem) {
 	d.Helper()
 	for _, q := range list {
 		if l, err := d.store.StagedWork(d.Context(), q.WorkID); err != nil || l.Queued != q {
@@ -68,11 +68,11 @@ func batchFinish(d *letterDriver) {
 		d.Fatalf("claimed %d", len(held))
 	}
 	d.wantQueued(held...)
-	at := slices.IndexFunc(held, func(q recoup.Work) bool { return !q.ReplayID.IsZero() })
+	at := slices.IndexFunc(held, func(q recoup.WorkItem) bool { return !q.ReplayID.IsZero() })
 	replayed, fresh := held[at], slices.Delete(slices.Clone(held), at, at+1)
 	foreign, unknown := fresh[0], fresh[0]
 	foreign.LeaseToken, unknown.WorkID = d.id(), d.id()
-	if got := d.finish(nil, foreign, unknown, replayed, recoup.Work{WorkID: fresh[0].WorkID}); slices.Contains(got, true) {
+	if got := d.finish(nil, foreign, unknown, replayed, recoup.WorkItem{WorkID: fresh[0].WorkID}); slices.Contains(got, true) {
 		d.Errorf("finished what is not its: %v", got)
 	}
 	if got := d.finish(&store.Pipelines{Names: []string{"other"}}, fresh...); slices.Contains(got, true) {
@@ -86,7 +86,7 @@ func batchFinish(d *letterDriver) {
 	if got := d.finish(&store.Pipelines{Names: []string{criticizer}}, fresh...); !slices.Equal(got, []bool{false, true, true, true, true, false}) {
 		d.Errorf("finished of the rest %v", got)
 	}
-	d.ack([]recoup.Work{replayed})
+	d.ack([]recoup.WorkItem{replayed})
 	d.wait(day)
 	if got := d.claim(10); len(got) > 0 {
 		d.Errorf("claimed %+v", got)
@@ -96,7 +96,7 @@ func batchFinish(d *letterDriver) {
 func batchApart(d *letterDriver) {
 	d.submit("fetch", 6)
 	held := d.claimTogether(6)
-	change := func(q *recoup.Work, to func(*recoup.Work)) {
+	change := func(q *recoup.WorkItem, to func(*recoup.WorkItem)) {
 		d.Helper()
 		l, err := onlyLetter(d.store.StepStaged(d.Context(), d.now, []store.StagedStep{{WorkID: q.WorkID, Token: q.LeaseToken,
 			Decide: func(l store.StagedWork, _ time.Time) (store.StagedWork, store.StagedEffects, error) {
@@ -110,8 +110,8 @@ func batchApart(d *letterDriver) {
 		*q = l.Queued
 	}
 	d.wait(minute)
-	change(&held[0], func(q *recoup.Work) { q.LeaseEndsAt = d.now.Add(workLease); q.DueAt = q.LeaseEndsAt })
-	change(&held[1], func(q *recoup.Work) { q.Lease, q.DueAt = recoup.Lease{}, d.now.Add(minute) })
+	change(&held[0], func(q *recoup.WorkItem) { q.LeaseEndsAt = d.now.Add(workLease); q.DueAt = q.LeaseEndsAt })
+	change(&held[1], func(q *recoup.WorkItem) { q.Lease, q.DueAt = recoup.Lease{}, d.now.Add(minute) })
 	f := malformed
 	f.Token = held[2].LeaseToken
 	_, err := d.stepWork(held[2].WorkID, d.fail(held[2].WorkID, f))

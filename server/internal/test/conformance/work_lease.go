@@ -115,7 +115,7 @@ func queueDead(d *letterDriver) {
 	}
 	// Also when the decision does not look.
 	_, err = d.stepWork(work, func(l store.StagedWork, _ time.Time) (store.StagedWork, store.StagedEffects, error) {
-		l.Queued = recoup.Work{WorkID: work, Pipeline: criticizer, Stage: "llm", CreatedAt: d.now, DueAt: d.now}
+		l.Queued = recoup.WorkItem{WorkID: work, Pipeline: criticizer, Stage: "llm", CreatedAt: d.now, DueAt: d.now}
 		return l, store.StagedEffects{}, nil
 	})
 	if !errors.Is(err, store.ErrRefused) {

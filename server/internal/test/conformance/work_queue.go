@@ -46,22 +46,22 @@ func (d *letterDriver) enter(work recoup.ID, stage string) store.DecideStaged {
 		if !l.Queued.WorkID.IsZero() || l.Dead.Open() {
 			return l, store.StagedEffects{}, errNo
 		}
-		l.Queued = recoup.Work{WorkID: work, Pipeline: criticizer, Stage: stage, EntityID: "CO-1", PayloadRef: "ref", PayloadHash: "hash", CreatedAt: now, DueAt: now}
+		l.Queued = recoup.WorkItem{WorkID: work, Pipeline: criticizer, Stage: stage, EntityID: "CO-1", PayloadRef: "ref", PayloadHash: "hash", CreatedAt: now, DueAt: now}
 		return l, store.StagedEffects{Payload: store.Payload{WorkID: work, KeyID: "k1", Sealed: []byte("in"), At: now}}, nil
 	}
 }
 
 // claim claims up to n pieces of work of every stage.
-func (d *letterDriver) claim(n int) []recoup.Work {
+func (d *letterDriver) claim(n int) []recoup.WorkItem {
 	d.Helper()
 	list, err := d.tryClaim("w1", n, recoup.Lane{Pipeline: criticizer, Stage: "fetch"}, recoup.Lane{Pipeline: criticizer, Stage: "llm"})
 	d.must(err)
 	return list
 }
 
-func (d *letterDriver) tryClaim(worker string, n int, lanes ...recoup.Lane) ([]recoup.Work, error) {
+func (d *letterDriver) tryClaim(worker string, n int, lanes ...recoup.Lane) ([]recoup.WorkItem, error) {
 	now := d.now
-	return d.store.ClaimWork(d.Context(), store.WorkClaim{Lanes: lanes, Limit: n, Now: now, Decide: func(q recoup.Work, _ time.Time) (recoup.Work, error) {
+	return d.store.ClaimWork(d.Context(), store.WorkClaim{Lanes: lanes, Limit: n, Now: now, Decide: func(q recoup.WorkItem, _ time.Time) (recoup.WorkItem, error) {
 		switch {
 		case q.Leased(now) || q.DueAt.After(now):
 			return q, errNo
@@ -88,12 +88,12 @@ func (d *letterDriver) succeed(token recoup.ID) store.DecideStaged {
 			return l, store.StagedEffects{}, errNo
 		}
 		if !l.Dead.Open() {
-			l.Queued = recoup.Work{}
+			l.Queued = recoup.WorkItem{}
 			return l, store.StagedEffects{Forget: true}, nil
 		}
 		effects := store.StagedEffects{Effects: touch(&l.Error, "succeed", now)}
 		l.Item.State, l.Item.EndedAt, l.Item.Worker = recoup.ItemSucceeded, now, l.Queued.LeaseWorker
-		l.Queued = recoup.Work{}
+		l.Queued = recoup.WorkItem{}
 		l.Dead.Step, l.Dead.UpdatedAt = recoup.StepReplayed, now
 		l.Error.ExpiresAt, l.Dead.HeldExpiry = l.Dead.HeldExpiry, time.Time{}
 		return l, effects, nil
@@ -101,12 +101,12 @@ func (d *letterDriver) succeed(token recoup.ID) store.DecideStaged {
 }
 
 // ack says that work is done.
-func (d *letterDriver) ack(list []recoup.Work) {
+func (d *letterDriver) ack(list []recoup.WorkItem) {
 	d.Helper()
 	d.must(d.tryAck(list))
 }
 
-func (d *letterDriver) tryAck(list []recoup.Work) error {
+func (d *letterDriver) tryAck(list []recoup.WorkItem) error {
 	steps := make([]store.StagedStep, len(list))
 	for i, q := range list {
 		steps[i] = store.StagedStep{WorkID: q.WorkID, Decide: d.succeed(q.LeaseToken)}
@@ -118,7 +118,7 @@ func (d *letterDriver) tryAck(list []recoup.Work) error {
 	return err
 }
 
-func workIDs(list []recoup.Work) []recoup.ID {
+func workIDs(list []recoup.WorkItem) []recoup.ID {
 	ids := make([]recoup.ID, len(list))
 	for i := range list {
 		ids[i] = list[i].WorkID

@@ -110,8 +110,8 @@ func (t transaction) ApplyCached([]store.Step, []store.Outcome) ([]int, error) {
 func (transaction) SaveErrors(*store.UnitOfWork) error                         { return nil }
 func (transaction) Promote(store.Promotion, *store.Promoted) error             { return nil }
 func (transaction) HoldWork(_, _ []recoup.ID) error                            { return nil }
-func (transaction) Leased(*recoup.Work)                                        {}
+func (transaction) Leased(*recoup.WorkItem)                                    {}
 func (transaction) Fence(_, _ recoup.ID) error                                 { return nil }
-func (transaction) SaveQueue(_ []recoup.Work, _ []store.Change[recoup.Work], _ []recoup.Work) error {
+func (transaction) SaveQueue(_ []recoup.WorkItem, _ []store.Change[recoup.WorkItem], _ []recoup.WorkItem) error {
 	return nil
 }
