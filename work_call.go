@@ -15,7 +15,7 @@ type WorkClaimed struct {
 	Work []ClaimedWork `json:"work" doc:"what was leased, each with its lease_token; empty: there is none"`
 }
 
-// Released is the outcome of work that its worker gives back unfinished. It does not
+// OutcomeReleased is the outcome of work that its worker gives back unfinished. It does not
 // count as a failure.
 const OutcomeReleased = "release"
 

@@ -72,8 +72,7 @@ func families() []family {
 			bare: word, prose: func(string) bool { return false }, only: func(v string) bool { return len(v) > 3 || !digitsOnly.MatchString(v) },
 		},
 		{
-			name: "password", of: "short", keys: []string{"clave", "parola", "heslo", "pin", "pgpass", "cvc", "cvd", "cvn", "csc", "pin_block", "pw"}, apart: true,
-			bare: word, prose: func(string) bool { return false },
+			name: "password", of: "short", apart: true, bare: word, prose: func(string) bool { return false }, keys: []string{"clave", "parola", "heslo", "pin", "pgpass", "cvc", "cvd", "cvn", "csc", "pin_block", "pw"},
 		},
 		{
 			name: "secret", of: "short", keys: []string{"auth", "otp", "jwt", "totp", "mfa", "dsn", "psk", "x_vault", "sonar.login", "hapikey", "x_jfrog_art_api", "cred", "creds", "ha1"}, apart: true,
@@ -89,8 +88,7 @@ func families() []family {
 		},
 		{
 			// Vault's secret_id is a UUID. The SecretId of AWS is a name.
-			name: "secret", of: "vault id", keys: []string{"secret_id"},
-			bare: `(?i:` + uuid + `)`, prose: uuidOnly, only: uuidOnly,
+			name: "secret", of: "vault id", keys: []string{"secret_id"}, bare: `(?i:` + uuid + `)`, prose: uuidOnly, only: uuidOnly,
 		},
 		{
 			name: "secret", of: "session", keys: []string{"session"}, apart: true,

@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/rand"
 	"errors"
-	"io"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
@@ -82,7 +81,7 @@ func TestBrowserThatLeavesIsNoFailure(t *testing.T) {
 			http.Error(w, "gone", http.StatusBadGateway)
 		}),
 		As: func(ctx context.Context, _ [32]byte) context.Context { return ctx }, Sessions: noSessions{}, Limit: noLimit{}, Open: true,
-		Secure: func(*http.Request) bool { return false }, Now: time.Now, Random: io.Reader(rand.Reader), Logger: slog.New(slog.NewTextHandler(&log, nil)),
+		Secure: func(*http.Request) bool { return false }, Now: time.Now, Random: rand.Reader, Logger: slog.New(slog.NewTextHandler(&log, nil)),
 	})
 	if err != nil {
 		t.Fatal(err)

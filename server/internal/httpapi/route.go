@@ -27,6 +27,7 @@ func Roles() []Role { return []Role{RoleIngest, RoleWorker, RoleOperator, RoleAd
 // Load says how calls are treated under overload.
 type Load int
 
+// The loads.
 const (
 	LoadSheddable Load = iota // ingest and workers: turned away early, they come again
 	LoadPriority              // the promotion gate and the operators' calls: kept alive
@@ -38,6 +39,7 @@ const (
 // Repeat says what a request does that is sent twice.
 type Repeat int
 
+// The kinds of repeats.
 const (
 	RepeatIdempotent    Repeat = iota // the same, by its nature
 	RepeatKeyed                       // the same if it has an idempotency key

@@ -9,12 +9,11 @@ import (
 	"github.com/recoup-dev/recoup/server/internal/cli/stream"
 )
 
-// What [stream.Streams] brings along has its name here too, so that a package of commands
-// imports one kit.
-type (
-	Streams    = stream.Streams
-	UsageError = stream.UsageError
-)
+// Streams are [stream.Streams], so that a package of commands imports one kit.
+type Streams = stream.Streams
+
+// UsageError is [stream.UsageError].
+type UsageError = stream.UsageError
 
 // The exit statuses that scripts may rely on.
 const (
