@@ -98,7 +98,7 @@ record-release: setup ## keep what VERSION is released with: checksums of its mi
 .PHONY: soak
 soak: setup ## run the long proofs: crashes, races, CHECKS draws of every property, 2 minutes of every fuzz target
 	RECOUP_SOAK=1 go test -count 1 -timeout 60m -v -run '^Test(Crash|GateCrash|Promotion|Pooler)' ./server/internal/store/postgres ./server/internal/store/sqlite
-	RECOUP_SOAK=1 go test -count 1 -timeout 60m -v -run '^Test(Fortnight|ReplayRamp|Year)' ./server/internal/recovery ./server/internal/deadletter ./server/internal/scheduler
+	RECOUP_SOAK=1 go test -count 1 -timeout 60m -v -run '^Test(Fortnight|ReplayRamp|Year)' ./server/internal/gatezero ./server/internal/deadletter ./server/internal/scheduler
 	RECOUP_SOAK=1 go test -count 1 -timeout 60m -v -run '^TestLeasesAreExclusive' ./server/internal/engine
 	RECOUP_SOAK=1 go test -count 1 -timeout 60m -v ./server/test/endtoend
 	@scripts/properties $(CHECKS)

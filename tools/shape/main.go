@@ -28,7 +28,7 @@ var productSlices = []struct {
 }{
 	{"gatezero", []string{"server/internal/gatezero"}},
 	{"adoption", []string{"server/internal/adoption", "server/internal/adopt"}},
-	{"archive", []string{"server/internal/archive", "server/internal/eventfile", "server/internal/objectstore", "server/internal/parquet"}},
+	{"archive", []string{"server/internal/archive"}},
 	{"bus", []string{"server/internal/bus"}},
 }
 

@@ -20,9 +20,9 @@ import (
 	"github.com/recoup-dev/recoup/server/internal/api/reference"
 	"github.com/recoup-dev/recoup/server/internal/deadletter"
 	"github.com/recoup-dev/recoup/server/internal/engine"
+	"github.com/recoup-dev/recoup/server/internal/gatezero"
 	"github.com/recoup-dev/recoup/server/internal/httpapi"
 	"github.com/recoup-dev/recoup/server/internal/ledger"
-	"github.com/recoup-dev/recoup/server/internal/recovery"
 	"github.com/recoup-dev/recoup/server/internal/store"
 	"github.com/recoup-dev/recoup/server/internal/stream"
 	"github.com/recoup-dev/recoup/server/internal/wire"
@@ -89,7 +89,7 @@ type Applied struct {
 type Options struct {
 	Store     Store
 	Engine    *engine.Engine
-	GateZero  *recovery.Service
+	GateZero  *gatezero.Service
 	Letters   *deadletter.Service
 	Ledger    Ledger
 	Registrar Registrar

@@ -7,8 +7,8 @@ import (
 	"github.com/recoup-dev/recoup/fault"
 	"github.com/recoup-dev/recoup/server/internal/check"
 	"github.com/recoup-dev/recoup/server/internal/deadletter"
+	"github.com/recoup-dev/recoup/server/internal/gatezero"
 	"github.com/recoup-dev/recoup/server/internal/httpapi"
-	"github.com/recoup-dev/recoup/server/internal/recovery"
 	"github.com/recoup-dev/recoup/server/internal/store"
 )
 
@@ -135,11 +135,11 @@ func (a *API) checkUnpause(c *httpapi.Call, in *unpauseIn) error {
 }
 
 func (a *API) checkBatch(_ *httpapi.Call, in *newBatchIn) error {
-	return recovery.CheckBatch(in.Body.ID)
+	return gatezero.CheckBatch(in.Body.ID)
 }
 
 func (a *API) checkGateClaim(_ *httpapi.Call, in *gateClaimIn) error {
-	return recovery.CheckClaim(in.Body)
+	return gatezero.CheckClaim(in.Body)
 }
 
 func (a *API) checkGateResults(c *httpapi.Call, in *gateResultsIn) error {

@@ -9,8 +9,8 @@ import (
 
 	"github.com/recoup-dev/recoup"
 	"github.com/recoup-dev/recoup/server/internal/check"
+	"github.com/recoup-dev/recoup/server/internal/gatezero"
 	"github.com/recoup-dev/recoup/server/internal/httpapi"
-	"github.com/recoup-dev/recoup/server/internal/recovery"
 	"github.com/recoup-dev/recoup/server/internal/store"
 	"github.com/recoup-dev/recoup/server/internal/store/sqldb"
 )
@@ -163,7 +163,7 @@ func (a *API) gateZeroStatus(c *httpapi.Call, _ *struct{}) (recoup.GateZeroStatu
 	status, err := a.GateZero.GateFigures(c.Context())
 	status.Recoveries = httpapi.Listed(status.Recoveries)
 	for i := range status.Recoveries {
-		status.Recoveries[i].Inconclusive = recovery.Inconclusive(status.Recoveries[i].Reason)
+		status.Recoveries[i].Inconclusive = gatezero.Inconclusive(status.Recoveries[i].Reason)
 	}
 	return status, err
 }
@@ -204,7 +204,7 @@ func recoveryOf(x store.Case, now time.Time) *recoup.Recovery {
 		return nil
 	}
 	r := x.Public(now)
-	r.Inconclusive = recovery.Inconclusive(r.FailureReason)
+	r.Inconclusive = gatezero.Inconclusive(r.FailureReason)
 	return &r
 }
 

@@ -11,8 +11,8 @@ import (
 
 	"github.com/recoup-dev/recoup"
 	"github.com/recoup-dev/recoup/fault"
+	"github.com/recoup-dev/recoup/server/internal/gatezero"
 	"github.com/recoup-dev/recoup/server/internal/httpapi"
-	"github.com/recoup-dev/recoup/server/internal/recovery"
 	"github.com/recoup-dev/recoup/server/internal/turn"
 )
 
@@ -45,7 +45,7 @@ func (a *API) checkIntake(_ *httpapi.Call, in *newIntakeIn) error {
 	}
 	candidate := candidateOf(in.Body)
 	candidate.BatchID = in.BatchID
-	bad.Merge(recovery.Check(&candidate))
+	bad.Merge(gatezero.Check(&candidate))
 	return bad.Err()
 }
 
@@ -90,7 +90,7 @@ func readImport(c *httpapi.Call, form *httpapi.Shape, in *recoup.IntakeImport) e
 	if r.Found.Len() > 0 && !r.Void && !r.Found.Full() {
 		err := httpapi.CheckItems(c.Context(), "intakes", in.Intakes, nil, func(i *recoup.NewIntake) error {
 			candidate := candidateOf(*i)
-			return recovery.Check(&candidate)
+			return gatezero.Check(&candidate)
 		})
 		if errors.Is(err, turn.ErrUnfinished) {
 			return err
@@ -102,7 +102,7 @@ func readImport(c *httpapi.Call, form *httpapi.Shape, in *recoup.IntakeImport) e
 
 // readRows reads the body in the form that its media type names. Its rows begin at a
 // line of a longer file; 0: it is the whole file.
-func readRows(c *httpapi.Call, form *httpapi.Shape, first int) (rows []recovery.Row, ignored []string, err error) {
+func readRows(c *httpapi.Call, form *httpapi.Shape, first int) (rows []gatezero.Row, ignored []string, err error) {
 	media, err := c.Media(slices.Concat(httpapi.MediaLines, []string{textCSV})...)
 	if err != nil {
 		return nil, nil, err
@@ -114,14 +114,14 @@ func readRows(c *httpapi.Call, form *httpapi.Shape, first int) (rows []recovery.
 			return nil, nil, err
 		}
 		for i := range in.Intakes {
-			rows = append(rows, recovery.Row{Line: max(first, 1) + i, Intake: candidateOf(in.Intakes[i])})
+			rows = append(rows, gatezero.Row{Line: max(first, 1) + i, Intake: candidateOf(in.Intakes[i])})
 		}
 	default:
-		format := recovery.NDJSON
+		format := gatezero.NDJSON
 		if media == textCSV {
-			format = recovery.CSV
+			format = gatezero.CSV
 		}
-		file, err := recovery.ReadRows(format, bytes.NewReader(c.Body))
+		file, err := gatezero.ReadRows(format, bytes.NewReader(c.Body))
 		if err != nil {
 			return nil, nil, err
 		}
@@ -143,14 +143,14 @@ func readRows(c *httpapi.Call, form *httpapi.Shape, first int) (rows []recovery.
 	return rows, ignored, nil
 }
 
-func (a *API) importRows(c *httpapi.Call, batch string, rows []recovery.Row, ignored []string) (recoup.IntakesImported, error) {
+func (a *API) importRows(c *httpapi.Call, batch string, rows []gatezero.Row, ignored []string) (recoup.IntakesImported, error) {
 	done, err := a.GateZero.Import(c.Context(), batch, rows)
 	if err != nil {
 		return recoup.IntakesImported{}, err
 	}
 	return recoup.IntakesImported{
 		Added: done.Added, Present: done.Present, NRefused: len(done.Refused),
-		Refused: httpapi.Each(done.Refused, func(r recovery.Row) recoup.RefusedRow {
+		Refused: httpapi.Each(done.Refused, func(r gatezero.Row) recoup.RefusedRow {
 			return recoup.RefusedRow{Line: r.Line, Failure: c.ItemFailure(r.Err)}
 		}),
 		Ignored: httpapi.PlainNames(ignored),
@@ -189,7 +189,7 @@ func (a *API) showIntake(c *httpapi.Call, in *httpapi.IDParam) (recoup.IntakeSto
 // withInconclusive sets on events whether their reason is about the company.
 func withInconclusive(events []recoup.IntakeEvent) []recoup.IntakeEvent {
 	for i := range events {
-		events[i].Inconclusive = recovery.Inconclusive(events[i].Reason)
+		events[i].Inconclusive = gatezero.Inconclusive(events[i].Reason)
 	}
 	return httpapi.Listed(events)
 }

@@ -20,12 +20,12 @@ import (
 	"github.com/recoup-dev/recoup/server/internal/bus"
 	"github.com/recoup-dev/recoup/server/internal/deadletter"
 	"github.com/recoup-dev/recoup/server/internal/engine"
+	"github.com/recoup-dev/recoup/server/internal/gatezero"
 	"github.com/recoup-dev/recoup/server/internal/lease"
 	"github.com/recoup-dev/recoup/server/internal/ledger"
 	"github.com/recoup-dev/recoup/server/internal/notify"
 	"github.com/recoup-dev/recoup/server/internal/pace"
 	"github.com/recoup-dev/recoup/server/internal/push"
-	"github.com/recoup-dev/recoup/server/internal/recovery"
 	"github.com/recoup-dev/recoup/server/internal/scheduler"
 	"github.com/recoup-dev/recoup/server/internal/store"
 	"github.com/recoup-dev/recoup/server/internal/wire"
@@ -56,7 +56,7 @@ type Node struct {
 	hurry         sync.Once
 	jobs          *scheduler.Clock
 	notifier      *notify.Dispatcher
-	gateZero      *recovery.Service
+	gateZero      *gatezero.Service
 	letters       *deadletter.Service
 	pusher        *push.Pusher
 	policyWatcher policyWatcher

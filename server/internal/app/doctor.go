@@ -13,11 +13,11 @@ import (
 
 	"github.com/recoup-dev/recoup/server/internal/bus"
 	"github.com/recoup-dev/recoup/server/internal/doctor"
+	"github.com/recoup-dev/recoup/server/internal/gatezero"
 	"github.com/recoup-dev/recoup/server/internal/notify"
 	"github.com/recoup-dev/recoup/server/internal/pgsession"
 	"github.com/recoup-dev/recoup/server/internal/policy"
 	"github.com/recoup-dev/recoup/server/internal/proof"
-	"github.com/recoup-dev/recoup/server/internal/recovery"
 	"github.com/recoup-dev/recoup/server/internal/scheduler"
 	"github.com/recoup-dev/recoup/server/internal/store"
 	"github.com/recoup-dev/recoup/server/internal/store/sqldb"
@@ -172,7 +172,7 @@ func jobStatuses(ctx context.Context, s Store, now func() time.Time) ([]wire.Job
 	none := func(context.Context, store.Term) (int, error) { return 0, nil }
 	clock, err := scheduler.New(scheduler.Options{
 		Store: s, Node: CommandLine, Now: now, NotifyTo: func() string { return "" },
-		Jobs: scheduler.All(scheduler.Parts{Store: s, Policy: policy.Default, Alerts: none, Doctor: func(context.Context) (int, error) { return 0, nil }, Jobs: recovery.Jobs(s, func() policy.GateZero { return policy.Default().Gate })}),
+		Jobs: scheduler.All(scheduler.Parts{Store: s, Policy: policy.Default, Alerts: none, Doctor: func(context.Context) (int, error) { return 0, nil }, Jobs: gatezero.Jobs(s, func() policy.GateZero { return policy.Default().Gate })}),
 	})
 	if err != nil {
 		return nil, err

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/recoup-dev/recoup"
-	"github.com/recoup-dev/recoup/server/internal/eventfile"
+	"github.com/recoup-dev/recoup/server/internal/archive"
 	"github.com/recoup-dev/recoup/server/internal/scheduler"
 	"github.com/recoup-dev/recoup/server/internal/store"
 )
@@ -24,7 +24,7 @@ const filingPatience = time.Second
 
 // archiver writes days of events to files, in rounds that the clock begins.
 type archiver struct {
-	filer     eventfile.Filer
+	filer     archive.Filer
 	store     Store
 	retention func() time.Duration
 	missing   error // filing is on, and this node does not know where to
@@ -67,7 +67,7 @@ func (n *Node) openFiling(ctx context.Context) error {
 		if err := n.store.SetEventFiling(ctx, place.String(), act); err != nil {
 			return err
 		}
-		n.archiver = &archiver{filer: eventfile.Filer{Store: n.store, Place: place, Now: n.o.Now}}
+		n.archiver = &archiver{filer: archive.Filer{Store: n.store, Place: place, Now: n.o.Now}}
 	}
 	n.archiver.store, n.archiver.asked = n.store, make(chan *filingRound, 1)
 	n.archiver.retention = func() time.Duration { return n.engine.Policies.Current().Ledger.EventRetention }
@@ -153,7 +153,7 @@ func (f *archiver) fileDue(ctx context.Context, filed func()) error {
 	var wrong error
 	for _, d := range days {
 		switch err := f.file(ctx, d.Day); {
-		case errors.Is(err, eventfile.ErrVersion), errors.Is(err, eventfile.ErrDamaged), errors.Is(err, eventfile.ErrCounts):
+		case errors.Is(err, archive.ErrVersion), errors.Is(err, archive.ErrDamaged), errors.Is(err, archive.ErrCounts):
 			wrong = errors.Join(wrong, err)
 		case err != nil:
 			return errors.Join(wrong, err)
@@ -183,7 +183,7 @@ func (f *archiver) file(ctx context.Context, day time.Time) error {
 func (f *archiver) due(ctx context.Context, now time.Time) (due []store.EventDay, err error) {
 	days, err := f.store.EventDays(ctx, store.Day(now))
 	for _, d := range days {
-		if !eventfile.Due(d, now, f.retention()).IsZero() {
+		if !archive.Due(d, now, f.retention()).IsZero() {
 			due = append(due, d)
 		}
 	}
@@ -193,7 +193,7 @@ func (f *archiver) due(ctx context.Context, now time.Time) (due []store.EventDay
 func (f *archiver) overdue(ctx context.Context, now time.Time, limit int) (found store.Overdue, err error) {
 	days, err := f.due(ctx, now)
 	for _, d := range days {
-		since := eventfile.Due(d, now, f.retention())
+		since := archive.Due(d, now, f.retention())
 		if found.Since.IsZero() || since.Before(found.Since) {
 			found.Since = since
 		}
@@ -214,7 +214,7 @@ type EventExport struct {
 // ExportEventFiles writes days of the ledger to a place, whose manifests are in that
 // place alone. The export is audited before it begins. Days that were written before it
 // failed are returned.
-func ExportEventFiles(ctx context.Context, o Options, e EventExport) (files []eventfile.Filed, err error) {
+func ExportEventFiles(ctx context.Context, o Options, e EventExport) (files []archive.Filed, err error) {
 	place, err := o.openPlace(e.Place)
 	if err != nil {
 		return nil, err
@@ -246,7 +246,7 @@ func ExportEventFiles(ctx context.Context, o Options, e EventExport) (files []ev
 		return nil, err
 	}
 	var done int64
-	filer := eventfile.Filer{Store: s, Place: place, Now: o.clock()}
+	filer := archive.Filer{Store: s, Place: place, Now: o.clock()}
 	for _, d := range wanted {
 		if e.Progress != nil {
 			filer.Progress = func(rows int64) { e.Progress(done+rows, total) }
@@ -265,12 +265,12 @@ func ExportEventFiles(ctx context.Context, o Options, e EventExport) (files []ev
 
 // openPlace opens a place to write to. An object store that is away is found out when it is
 // written to: a node starts without it.
-func (o Options) openPlace(address string) (eventfile.Place, error) {
-	place := eventfile.PlaceOptions{Address: address, Create: true, Getenv: o.Getenv, Now: o.clock()}
+func (o Options) openPlace(address string) (archive.Place, error) {
+	place := archive.PlaceOptions{Address: address, Create: true, Getenv: o.Getenv, Now: o.clock()}
 	if place.Getenv == nil {
 		place.Getenv = os.Getenv
 	}
-	return eventfile.OpenPlace(place)
+	return archive.OpenPlace(place)
 }
 
 // openExisting opens a database that is there.

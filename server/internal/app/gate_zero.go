@@ -6,14 +6,14 @@ import (
 	"log/slog"
 
 	"github.com/recoup-dev/recoup"
+	"github.com/recoup-dev/recoup/server/internal/gatezero"
 	"github.com/recoup-dev/recoup/server/internal/policy"
-	"github.com/recoup-dev/recoup/server/internal/recovery"
 	"github.com/recoup-dev/recoup/server/internal/store"
 )
 
 // newGateZero makes Gate Zero, which goes by the policy in force.
-func (n *Node) newGateZero(ids *recoup.IDSource) (*recovery.Service, error) {
-	return recovery.New(recovery.Options{
+func (n *Node) newGateZero(ids *recoup.IDSource) (*gatezero.Service, error) {
+	return gatezero.New(gatezero.Options{
 		Store: n.store, Gate: n.gateRules, Now: n.o.Now, IDs: ids,
 	})
 }
@@ -29,7 +29,7 @@ func (n *Node) redactTakenOver(s store.TakenOverRedactor) func(context.Context) 
 		if through {
 			return nil
 		}
-		done, err := recovery.RedactTakenOver(ctx, s)
+		done, err := gatezero.RedactTakenOver(ctx, s)
 		if done.Read > 0 {
 			n.o.Logger.Info("looked for secrets in the Gate Zero rows that were taken over", "rows", done.Read, "redacted", done.Redacted)
 		}
@@ -41,7 +41,7 @@ func (n *Node) redactTakenOver(s store.TakenOverRedactor) func(context.Context) 
 // GateZero is the Gate Zero of a database, for who can open it: the way to import
 // large files without a server. Nothing else of a node runs meanwhile.
 type GateZero struct {
-	*recovery.Service
+	*gatezero.Service
 	keys *Keys
 }
 
@@ -56,7 +56,7 @@ func OpenGateZero(ctx context.Context, o Options) (*GateZero, error) {
 	g := &GateZero{keys: &Keys{store: s, ids: recoup.NewIDSource(o.Random), random: o.Random, now: o.clock()}}
 	p, err := g.keys.policy(ctx)
 	if err == nil {
-		g.Service, err = recovery.New(recovery.Options{
+		g.Service, err = gatezero.New(gatezero.Options{
 			Store: s, Gate: func() policy.GateZero { return p.Gate }, Now: g.keys.now, IDs: g.keys.ids,
 		})
 	}

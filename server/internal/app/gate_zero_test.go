@@ -15,7 +15,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/recoup-dev/recoup/server/internal/app"
-	"github.com/recoup-dev/recoup/server/internal/recovery"
+	"github.com/recoup-dev/recoup/server/internal/gatezero"
 	"github.com/recoup-dev/recoup/server/internal/store"
 	"github.com/recoup-dev/recoup/server/internal/store/postgres"
 	"github.com/recoup-dev/recoup/server/internal/store/postgres/pgtest"
@@ -56,7 +56,7 @@ func TestTakenOverIsRedacted(t *testing.T) {
 	before := scan[string](t, owner, untouched)
 
 	opened := pgtest.OpenURL(t, appURL)
-	done, err := recovery.RedactTakenOver(t.Context(), &stopping{TakenOverRedactor: opened})
+	done, err := gatezero.RedactTakenOver(t.Context(), &stopping{TakenOverRedactor: opened})
 	if !errors.Is(err, errStopped) || done.Read == 0 || done.Read >= rows {
 		t.Fatal(done, err)
 	}
@@ -91,7 +91,7 @@ func TestTakenOverIsRedacted(t *testing.T) {
 	}
 	first := scan[string](t, owner, everyVersion)
 	serveUntilRead(t, owner, options)
-	if again, err := recovery.RedactTakenOver(t.Context(), opened); err != nil || again.Read > 0 {
+	if again, err := gatezero.RedactTakenOver(t.Context(), opened); err != nil || again.Read > 0 {
 		t.Errorf("a second time there was %+v, %v", again, err)
 	}
 	if second := scan[string](t, owner, everyVersion); second != first {

@@ -4,13 +4,13 @@ import (
 	"errors"
 
 	"github.com/recoup-dev/recoup/server/internal/config"
+	"github.com/recoup-dev/recoup/server/internal/gatezero"
 	"github.com/recoup-dev/recoup/server/internal/httpapi"
 	"github.com/recoup-dev/recoup/server/internal/push"
-	"github.com/recoup-dev/recoup/server/internal/recovery"
 )
 
 // addedReceivers are the kinds of receivers of what a node has beside its core.
-func addedReceivers() []push.Kind { return []push.Kind{recovery.Receivers()} }
+func addedReceivers() []push.Kind { return []push.Kind{gatezero.Receivers()} }
 
 // receiverKinds are all kinds of receivers, as their configuration is checked.
 func receiverKinds(added []config.Kind) []push.Kind {

@@ -12,8 +12,8 @@ import (
 	"github.com/recoup-dev/recoup/server/internal/api"
 	"github.com/recoup-dev/recoup/server/internal/check"
 	"github.com/recoup-dev/recoup/server/internal/engine"
+	"github.com/recoup-dev/recoup/server/internal/gatezero"
 	"github.com/recoup-dev/recoup/server/internal/policy"
-	"github.com/recoup-dev/recoup/server/internal/recovery"
 	"github.com/recoup-dev/recoup/server/internal/store"
 	"github.com/recoup-dev/recoup/server/internal/wire"
 )
@@ -192,7 +192,7 @@ func endable(ctx context.Context, s Store, current, next *policy.Policy) error {
 	if err := stranded(counts, current, next); err != nil {
 		return err
 	}
-	return recovery.CheckPolicy(ctx, s, next)
+	return gatezero.CheckPolicy(ctx, s, next)
 }
 
 // stranded refuses tables of which endable speaks.

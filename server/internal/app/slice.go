@@ -13,9 +13,9 @@ import (
 	"github.com/recoup-dev/recoup/server/internal/bus"
 	"github.com/recoup-dev/recoup/server/internal/console"
 	"github.com/recoup-dev/recoup/server/internal/doctor"
+	"github.com/recoup-dev/recoup/server/internal/gatezero"
 	"github.com/recoup-dev/recoup/server/internal/httpapi"
 	"github.com/recoup-dev/recoup/server/internal/push"
-	"github.com/recoup-dev/recoup/server/internal/recovery"
 	"github.com/recoup-dev/recoup/server/internal/scheduler"
 	"github.com/recoup-dev/recoup/server/internal/slice"
 	"github.com/recoup-dev/recoup/server/internal/store"
@@ -59,9 +59,9 @@ func (n *Node) openSlices(ctx context.Context, ids *recoup.IDSource) error {
 // gateZeroSlice is what Gate Zero adds.
 func (n *Node) gateZeroSlice() slice.Running {
 	r := slice.Running{
-		Jobs:       recovery.Jobs(n.store, n.gateRules),
-		Collectors: []prometheus.Collector{recovery.Collector(n.store)},
-		Sources:    map[string]push.OpenSource{recovery.ReceiverKind: recovery.Deliver(n.gateZero, httpapi.Read)},
+		Jobs:       gatezero.Jobs(n.store, n.gateRules),
+		Collectors: []prometheus.Collector{gatezero.Collector(n.store)},
+		Sources:    map[string]push.OpenSource{gatezero.ReceiverKind: gatezero.Deliver(n.gateZero, httpapi.Read)},
 	}
 	if s, can := n.store.(store.TakenOverRedactor); can {
 		r.Loops = append(r.Loops, slice.Loop{Name: "rows taken over", Every: time.Second, Run: n.redactTakenOver(s)})

@@ -82,23 +82,23 @@ var layers = []layer{
 		why:     "it runs the state machine over made-up time, without a store",
 	},
 	{
-		pkg:       "recoup/server/internal/parquet",
+		pkg:       "recoup/server/internal/archive/parquet",
 		libraries: []string{"github.com/klauspost/compress"},
 		why:       "it writes and reads a format; what the columns mean, others know",
 	},
 	{
-		pkg:       "recoup/server/internal/parquet/parquettest",
-		imports:   []string{"recoup/server/internal/parquet"},
+		pkg:       "recoup/server/internal/archive/parquet/parquettest",
+		imports:   []string{"recoup/server/internal/archive/parquet"},
 		libraries: []string{"github.com/klauspost/compress"},
 		why:       "it crafts files for tests, in a schema it is given",
 	},
 	{
-		pkg:     "recoup/server/internal/objectstore",
+		pkg:     "recoup/server/internal/archive/s3",
 		imports: []string{"recoup", "recoup/retry"},
 		why:     "it signs and sends requests; what is in an object, others know",
 	},
 	{
-		pkg:     "recoup/server/internal/objectstore/s3test",
+		pkg:     "recoup/server/internal/archive/s3/s3test",
 		imports: []string{"recoup/server/internal/test/tool", "recoup/retry"},
 		why:     "it runs a server for tests, and knows no client",
 	},
@@ -124,7 +124,7 @@ var layers = []layer{
 	},
 	{
 		pkg:       "recoup/server/internal/test/conformance",
-		imports:   []string{"recoup", "recoup/server/internal/wire", "recoup/retry", "recoup/fault", "recoup/server/internal/policy", "recoup/server/internal/lifecycle", "recoup/server/internal/store", "recoup/server/internal/store/sqldb", "recoup/server/internal/recovery"},
+		imports:   []string{"recoup", "recoup/server/internal/wire", "recoup/retry", "recoup/fault", "recoup/server/internal/policy", "recoup/server/internal/lifecycle", "recoup/server/internal/store", "recoup/server/internal/store/sqldb", "recoup/server/internal/gatezero"},
 		libraries: []string{"pgregory.net/rapid"},
 		why:       "the one suite for all stores can depend on none of them",
 	},
@@ -201,8 +201,8 @@ var layers = []layer{
 		why:     "it reads rows of files and cuts files between them; what the rows say, others know",
 	},
 	{
-		pkg:     "recoup/server/internal/eventfile",
-		imports: []string{"recoup", "recoup/server/internal/wire", "recoup/fault", "recoup/server/internal/objectstore", "recoup/server/internal/parquet", "recoup/server/internal/store", "recoup/server/internal/store/sqldb"},
+		pkg:     "recoup/server/internal/archive",
+		imports: []string{"recoup", "recoup/server/internal/wire", "recoup/fault", "recoup/server/internal/archive/s3", "recoup/server/internal/archive/parquet", "recoup/server/internal/store", "recoup/server/internal/store/sqldb"},
 		why:     "it moves days of the ledger into files and back; when that is due it is told, and no SQL is its own",
 	},
 	{
@@ -211,14 +211,14 @@ var layers = []layer{
 		why:     "it reads failures from files and sums up what became of them; the engine decides",
 	},
 	{
-		pkg:       "recoup/server/internal/recovery",
+		pkg:       "recoup/server/internal/gatezero",
 		imports:   []string{"recoup/server/internal/turn", "recoup", "recoup/fault", "recoup/server/internal/policy", "recoup/server/internal/batch", "recoup/server/internal/check", "recoup/internal/redact", "recoup/server/internal/lease", "recoup/server/internal/notify", "recoup/server/internal/push", "recoup/server/internal/rowfile", "recoup/server/internal/scheduler", "recoup/server/internal/store", "recoup/server/internal/store/sqldb"},
 		libraries: []string{"github.com/prometheus/client_golang"},
 		why:       "it is Gate Zero, whose state machine is pure; it knows neither HTTP nor SQL",
 	},
 	{pkg: "recoup/server/internal/egress", why: "it decides which addresses are public, and knows nobody who connects"},
 	{
-		pkg:     "recoup/server/internal/verifier",
+		pkg:     "recoup/server/internal/gatezero/verify",
 		imports: []string{"recoup/server/internal/egress"},
 		why:     "it looks at domains, with the resolver and the HTTP client it is given, and knows nothing of Gate Zero",
 	},
@@ -306,7 +306,7 @@ var layers = []layer{
 	{
 		pkg: "recoup/server/internal/test/node",
 		imports: []string{"recoup", "recoup/fault", "recoup/server/internal/policy", "recoup/server/internal/store", "recoup/server/internal/store/sqldb", "recoup/server/internal/store/sqlite", "recoup/server/internal/store/sqlite/sqlitetest",
-			"recoup/server/internal/store/postgres", "recoup/server/internal/store/postgres/pgtest", "recoup/server/internal/engine", "recoup/server/internal/deadletter", "recoup/server/internal/recovery",
+			"recoup/server/internal/store/postgres", "recoup/server/internal/store/postgres/pgtest", "recoup/server/internal/engine", "recoup/server/internal/deadletter", "recoup/server/internal/gatezero",
 			"recoup/server/internal/alert", "recoup/server/internal/notify", "recoup/server/internal/scheduler"},
 		why: "the tests of services share it: what has HTTP in it would have all of them built again for every change of a handler",
 	},
@@ -326,7 +326,7 @@ var layers = []layer{
 		pkg: "recoup/server/internal/api",
 		imports: []string{"recoup", "recoup/server/internal/wire", "recoup/retry", "recoup/fault", "recoup/server/internal/api/reference", "recoup/server/internal/check", "recoup/internal/redact", "recoup/server/internal/httpapi", "recoup/server/internal/lease", "recoup/server/internal/store", "recoup/server/internal/store/sqldb", "recoup/server/internal/turn",
 			"recoup/server/internal/policy", "recoup/server/internal/lifecycle", "recoup/server/internal/engine", "recoup/server/internal/ledger", "recoup/server/internal/notify", "recoup/server/internal/scheduler",
-			"recoup/server/internal/alert", "recoup/server/internal/recovery", "recoup/server/internal/deadletter", "recoup/server/internal/backfill", "recoup/server/internal/rowfile", "recoup/server/internal/stream", "recoup/server/internal/forecast", "recoup/server/internal/webfile"},
+			"recoup/server/internal/alert", "recoup/server/internal/gatezero", "recoup/server/internal/deadletter", "recoup/server/internal/backfill", "recoup/server/internal/rowfile", "recoup/server/internal/stream", "recoup/server/internal/forecast", "recoup/server/internal/webfile"},
 		libraries: []string{"github.com/danielgtaylor/huma/v2"},
 		why:       "it speaks HTTP and asks others; which database there is, and the clock, its options say",
 	},
@@ -344,7 +344,7 @@ var layers = []layer{
 	{
 		pkg: "recoup/server/internal/demo",
 		imports: []string{"recoup", "recoup/fault", "recoup/server/internal/policy", "recoup/server/internal/lifecycle", "recoup/server/internal/store", "recoup/server/internal/store/sqldb", "recoup/server/internal/engine",
-			"recoup/server/internal/recovery", "recoup/server/internal/deadletter", "recoup/server/internal/notify"},
+			"recoup/server/internal/gatezero", "recoup/server/internal/deadletter", "recoup/server/internal/notify"},
 		why: "it does what callers do, through the services; the node hands them in",
 	},
 	{

@@ -11,15 +11,15 @@ import (
 	"github.com/recoup-dev/recoup"
 	"github.com/recoup-dev/recoup/server/internal/deadletter"
 	"github.com/recoup-dev/recoup/server/internal/engine"
+	"github.com/recoup-dev/recoup/server/internal/gatezero"
 	"github.com/recoup-dev/recoup/server/internal/policy"
-	"github.com/recoup-dev/recoup/server/internal/recovery"
 	"github.com/recoup-dev/recoup/server/internal/store"
 )
 
 // Parts are those of the node that a demo plays on.
 type Parts struct {
 	Store interface {
-		recovery.Store
+		gatezero.Store
 		store.ProcessedWriter
 		UseClock(func() time.Time)
 	}

@@ -9,8 +9,8 @@ import (
 	"github.com/recoup-dev/recoup"
 	"github.com/recoup-dev/recoup/fault"
 	"github.com/recoup-dev/recoup/server/internal/deadletter"
+	"github.com/recoup-dev/recoup/server/internal/gatezero"
 	"github.com/recoup-dev/recoup/server/internal/policy"
-	"github.com/recoup-dev/recoup/server/internal/recovery"
 	"github.com/recoup-dev/recoup/server/internal/store"
 	"github.com/recoup-dev/recoup/server/internal/store/sqldb"
 )
@@ -94,19 +94,19 @@ func (s *Parts) addBatch(ctx context.Context) error {
 		s.Store.UseClock(func() time.Time { return at })
 		defer s.Store.UseClock(s.Now)
 	}
-	gate, err := recovery.New(recovery.Options{
+	gate, err := gatezero.New(gatezero.Options{
 		Store: s.Store, Gate: s.Gate, Now: func() time.Time { return at }, IDs: s.IDs,
 	})
 	if err != nil {
 		return err
 	}
-	var rows []recovery.Row
+	var rows []gatezero.Row
 	results := map[string][]string{}
 	for i, c := range companies() {
 		if slices.ContainsFunc(c.results, func(r string) bool { return r != recoup.VerdictPass && !hasReason(gate.Gate(), r) }) {
 			continue
 		}
-		rows = append(rows, recovery.Row{Line: i + 1, Intake: recoup.Intake{CompanyName: c.name, Domain: c.domain}})
+		rows = append(rows, gatezero.Row{Line: i + 1, Intake: recoup.Intake{CompanyName: c.name, Domain: c.domain}})
 		results[c.domain] = c.results
 	}
 	if _, err := gate.CreateBatch(ctx, demoBatch); err != nil {
@@ -129,7 +129,7 @@ func (s *Parts) addBatch(ctx context.Context) error {
 
 // verifyRound is a worker that verifies what there is. What it has no result for
 // goes back.
-func verifyRound(ctx context.Context, gate *recovery.Service, round int, results map[string][]string) error {
+func verifyRound(ctx context.Context, gate *gatezero.Service, round int, results map[string][]string) error {
 	cases, err := gate.Claim(ctx, recoup.GateZeroClaim{Worker: "demo", Limit: sqldb.MaxPage, BatchID: demoBatch})
 	if err != nil {
 		return err

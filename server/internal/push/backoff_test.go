@@ -14,8 +14,8 @@ import (
 	"github.com/recoup-dev/recoup"
 	"github.com/recoup-dev/recoup/server/internal/deadletter"
 	"github.com/recoup-dev/recoup/server/internal/engine"
+	"github.com/recoup-dev/recoup/server/internal/gatezero"
 	"github.com/recoup-dev/recoup/server/internal/push"
-	"github.com/recoup-dev/recoup/server/internal/recovery"
 	"github.com/recoup-dev/recoup/server/internal/wire"
 )
 
@@ -150,7 +150,7 @@ func TestStopLetsDeliveriesEnd(t *testing.T) {
 func TestDrainGivesBack(t *testing.T) {
 	everywhere(t, func(w *world) {
 		r := w.receiver(hang)
-		p, kept := w.pusher(push.Work, r.values("lanes", lane)), w.pusher(recovery.ReceiverKind, r.values())
+		p, kept := w.pusher(push.Work, r.values("lanes", lane)), w.pusher(gatezero.ReceiverKind, r.values())
 		w.submit(2)
 		ids := []recoup.ID{w.failed("", "Acme"), w.failed("", "Beta")}
 		w.wait(day)

@@ -6,8 +6,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/recoup-dev/recoup/server/internal/gatezero"
 	"github.com/recoup-dev/recoup/server/internal/push"
-	"github.com/recoup-dev/recoup/server/internal/recovery"
 )
 
 // A receiver is set up completely or not at all, and what is wrong is said without
@@ -23,12 +23,12 @@ func TestConfig(t *testing.T) {
 	}{
 		{"render", push.Work, "lanes=criticizer/fetch", ""},
 		{"render", push.Work, "lanes=a/b, c.d:e_f-g/h;concurrency=100;timeout=10m;lease=11m;public-only=true", ""},
-		{"verify", recovery.ReceiverKind, "", ""},
-		{"verify", recovery.ReceiverKind, "batch=2026-02;timeout=1s", ""},
-		{"local", recovery.ReceiverKind, "url=http://127.0.0.1:1/x", ""},
+		{"verify", gatezero.ReceiverKind, "", ""},
+		{"verify", gatezero.ReceiverKind, "batch=2026-02;timeout=1s", ""},
+		{"local", gatezero.ReceiverKind, "url=http://127.0.0.1:1/x", ""},
 
-		{"Render", recovery.ReceiverKind, "", "is no name of a receiver"},
-		{"", recovery.ReceiverKind, "", "is no name of a receiver"},
+		{"Render", gatezero.ReceiverKind, "", "is no name of a receiver"},
+		{"", gatezero.ReceiverKind, "", "is no name of a receiver"},
 		{"x", "", "", "receiver x: kind must be one of [work gate_zero]"},
 		{"x", "slack", "", "receiver x: kind must be one of [work gate_zero]"},
 		{"x", push.Work, "", "receiver x: lanes is missing: which work it does"},
@@ -36,20 +36,20 @@ func TestConfig(t *testing.T) {
 		{"x", push.Work, "lanes=a/b,,c/d", "receiver x: lanes must be of the form PIPELINE/STAGE"},
 		{"x", push.Work, "lanes=a/b/c", "receiver x: lanes must be of the form PIPELINE/STAGE"},
 		{"x", push.Work, "lanes=a/b;batch=b1", "receiver x: batch is nothing that a receiver of the kind work has"},
-		{"x", recovery.ReceiverKind, "lanes=a/b", "receiver x: lanes is nothing that a receiver of the kind gate_zero has"},
-		{"x", recovery.ReceiverKind, "url=", "receiver x: url is missing"},
-		{"x", recovery.ReceiverKind, "secret=", "receiver x: secret is missing"},
-		{"x", recovery.ReceiverKind, "secret=hunter2", "receiver x: secret must have 16 characters or more"},
-		{"x", recovery.ReceiverKind, "url=http://render.example/hunter2", "receiver x: url must begin with https://"},
-		{"x", recovery.ReceiverKind, "url=https://u:hunter2@render.example/", "receiver x: url must have no user"},
-		{"x", recovery.ReceiverKind, "concurrency=0", "receiver x: concurrency must be a whole number from 1 to 100"},
-		{"x", recovery.ReceiverKind, "concurrency=101", "receiver x: concurrency must be a whole number from 1 to 100"},
-		{"x", recovery.ReceiverKind, "timeout=0s", "receiver x: timeout must be a duration"},
-		{"x", recovery.ReceiverKind, "timeout=30", "receiver x: timeout must be a duration"},
-		{"x", recovery.ReceiverKind, "timeout=1h", "receiver x: timeout must be a duration"},
-		{"x", recovery.ReceiverKind, "lease=44s", "receiver x: lease must be at least 45s"},
-		{"x", recovery.ReceiverKind, "lease=61m", "receiver x: lease must be a duration"},
-		{"x", recovery.ReceiverKind, "public-only=yes", "receiver x: public-only must be true or false"},
+		{"x", gatezero.ReceiverKind, "lanes=a/b", "receiver x: lanes is nothing that a receiver of the kind gate_zero has"},
+		{"x", gatezero.ReceiverKind, "url=", "receiver x: url is missing"},
+		{"x", gatezero.ReceiverKind, "secret=", "receiver x: secret is missing"},
+		{"x", gatezero.ReceiverKind, "secret=hunter2", "receiver x: secret must have 16 characters or more"},
+		{"x", gatezero.ReceiverKind, "url=http://render.example/hunter2", "receiver x: url must begin with https://"},
+		{"x", gatezero.ReceiverKind, "url=https://u:hunter2@render.example/", "receiver x: url must have no user"},
+		{"x", gatezero.ReceiverKind, "concurrency=0", "receiver x: concurrency must be a whole number from 1 to 100"},
+		{"x", gatezero.ReceiverKind, "concurrency=101", "receiver x: concurrency must be a whole number from 1 to 100"},
+		{"x", gatezero.ReceiverKind, "timeout=0s", "receiver x: timeout must be a duration"},
+		{"x", gatezero.ReceiverKind, "timeout=30", "receiver x: timeout must be a duration"},
+		{"x", gatezero.ReceiverKind, "timeout=1h", "receiver x: timeout must be a duration"},
+		{"x", gatezero.ReceiverKind, "lease=44s", "receiver x: lease must be at least 45s"},
+		{"x", gatezero.ReceiverKind, "lease=61m", "receiver x: lease must be a duration"},
+		{"x", gatezero.ReceiverKind, "public-only=yes", "receiver x: public-only must be true or false"},
 	} {
 		values := maps.Clone(good)
 		for pair := range strings.SplitSeq(row.values, ";") {
@@ -57,7 +57,7 @@ func TestConfig(t *testing.T) {
 				values[name] = value
 			}
 		}
-		err := push.Config{Name: row.name, Kind: row.kind, Values: values}.Check([]push.Kind{push.WorkKind(), recovery.Receivers()})
+		err := push.Config{Name: row.name, Kind: row.kind, Values: values}.Check([]push.Kind{push.WorkKind(), gatezero.Receivers()})
 		text := ""
 		if err != nil {
 			text = err.Error()

@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/recoup-dev/recoup"
-	"github.com/recoup-dev/recoup/server/internal/recovery"
+	"github.com/recoup-dev/recoup/server/internal/gatezero"
 	"github.com/recoup-dev/recoup/server/internal/store"
 	"github.com/recoup-dev/recoup/server/internal/wire"
 )
@@ -92,13 +92,13 @@ func TestGateAnswers(t *testing.T) {
 			w.batch(again)
 			r := w.receiver(row.answer)
 			id := w.intake(first, "Acme")
-			fresh := w.pusher(recovery.ReceiverKind, r.values("batch", first))
+			fresh := w.pusher(gatezero.ReceiverKind, r.values("batch", first))
 			if is := fresh.run(); is.Deliveries[row.outcome] != 1 || w.events(id) != row.first {
 				w.Errorf("%s, first: deliveries are %v, happened is %q", row.name, is.Deliveries, w.events(id))
 			}
 			failed := w.failed(again, "Acme")
 			w.wait(day)
-			retry := w.pusher(recovery.ReceiverKind, r.values("batch", again))
+			retry := w.pusher(gatezero.ReceiverKind, r.values("batch", again))
 			if is := retry.run(); is.Deliveries[row.outcome] != 1 || w.events(failed) != row.again {
 				w.Errorf("%s, again: deliveries are %v, happened is %q, %s", row.name, is.Deliveries, w.events(failed), is.LastError)
 			}
@@ -132,7 +132,7 @@ func TestVerificationIsAClaim(t *testing.T) {
 		w.failed("", "Acme")
 		w.wait(day)
 		second := w.intake("", "Beta")
-		w.pusher(recovery.ReceiverKind, r.values("lease", "10m")).run()
+		w.pusher(gatezero.ReceiverKind, r.values("lease", "10m")).run()
 		var got []recoup.GateZeroWork
 		for range 2 {
 			var one recoup.GateZeroWork
@@ -158,7 +158,7 @@ func TestVerificationIsAClaim(t *testing.T) {
 func TestDownReceiverUsesNoAttempt(t *testing.T) {
 	everywhere(t, func(w *world) {
 		r := w.receiver(says(500, ""))
-		p := w.pusher(recovery.ReceiverKind, r.values())
+		p := w.pusher(gatezero.ReceiverKind, r.values())
 		id := w.failed("", "Acme")
 		w.wait(day)
 		for range 20 {
@@ -198,7 +198,7 @@ func TestOthersGetTheirTurn(t *testing.T) {
 				says(200, `{"verdict":"PASS"}`)(rw, q)
 			})
 			w.batch(kind)
-			p := w.pusher(recovery.ReceiverKind, r.values("concurrency", "1", "batch", kind))
+			p := w.pusher(gatezero.ReceiverKind, r.values("concurrency", "1", "batch", kind))
 			for i := range 8 {
 				add(kind, fmt.Sprintf("Bad %d", i))
 			}
@@ -223,7 +223,7 @@ func TestOthersGetTheirTurn(t *testing.T) {
 func TestSurplusIsGivenBack(t *testing.T) {
 	everywhere(t, func(w *world) {
 		r := w.receiver(says(500, ""))
-		p := w.pusher(recovery.ReceiverKind, r.values("concurrency", "3"))
+		p := w.pusher(gatezero.ReceiverKind, r.values("concurrency", "3"))
 		var bad []recoup.ID
 		for i := range 3 {
 			bad = append(bad, w.intake("", fmt.Sprintf("Bad %d", i)))
@@ -265,7 +265,7 @@ func TestSurplusIsGivenBack(t *testing.T) {
 func TestFirstVerificationIsGivenBack(t *testing.T) {
 	everywhere(t, func(w *world) {
 		r := w.receiver(says(500, ""))
-		p := w.pusher(recovery.ReceiverKind, r.values("lease", "10m"))
+		p := w.pusher(gatezero.ReceiverKind, r.values("lease", "10m"))
 		id := w.intake("", "Acme")
 		claims := func(want int, when string) {
 			w.Helper()
@@ -303,7 +303,7 @@ func TestBatchEndsWhileDelivering(t *testing.T) {
 			w.batch(row.name)
 			let := make(chan struct{})
 			r := w.receiver(func(rw http.ResponseWriter, q *http.Request) { <-let; says(200, row.answer)(rw, q) })
-			p := w.pusher(recovery.ReceiverKind, r.values("batch", row.name))
+			p := w.pusher(gatezero.ReceiverKind, r.values("batch", row.name))
 			id := w.intake(row.name, "Acme")
 			_, err := w.gate.Complete(w.Context(), row.name, store.Act{By: "ada", At: w.clock()})
 			w.must(err)

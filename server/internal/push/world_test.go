@@ -15,9 +15,9 @@ import (
 
 	"github.com/recoup-dev/recoup/client"
 	"github.com/recoup-dev/recoup/server/internal/deadletter"
+	"github.com/recoup-dev/recoup/server/internal/gatezero"
 	"github.com/recoup-dev/recoup/server/internal/httpapi"
 	"github.com/recoup-dev/recoup/server/internal/push"
-	"github.com/recoup-dev/recoup/server/internal/recovery"
 	"github.com/recoup-dev/recoup/server/internal/test/node"
 	"github.com/recoup-dev/recoup/server/internal/wire"
 )
@@ -33,7 +33,7 @@ type world struct {
 	*node.Node
 	db      node.Store
 	letters *deadletter.Service
-	gate    *recovery.Service
+	gate    *gatezero.Service
 	lines   chan struct{} // a line of the log
 	mu      sync.Mutex
 	log     bytes.Buffer
@@ -176,7 +176,7 @@ func (w *world) pusher(kind string, values map[string]string) *pusher {
 func (w *world) pusherOn(letters push.Letters, kind string, values map[string]string) *pusher {
 	w.Helper()
 	p, err := push.New(push.Options{
-		Letters: letters, Kinds: []push.Kind{recovery.Receivers()}, Sources: map[string]push.OpenSource{recovery.ReceiverKind: recovery.Deliver(w.gate, httpapi.Read)}, Read: httpapi.Read, Now: w.clock, Random: func() float64 { return 0.5 }, Logger: slog.New(slog.NewTextHandler(w, nil)),
+		Letters: letters, Kinds: []push.Kind{gatezero.Receivers()}, Sources: map[string]push.OpenSource{gatezero.ReceiverKind: gatezero.Deliver(w.gate, httpapi.Read)}, Read: httpapi.Read, Now: w.clock, Random: func() float64 { return 0.5 }, Logger: slog.New(slog.NewTextHandler(w, nil)),
 		Receivers: []push.Config{{Name: "render", Kind: kind, Values: values}},
 	})
 	w.must(err)

@@ -3,8 +3,8 @@ package scheduler_test
 import (
 	"testing"
 
+	"github.com/recoup-dev/recoup/server/internal/gatezero"
 	"github.com/recoup-dev/recoup/server/internal/policy"
-	"github.com/recoup-dev/recoup/server/internal/recovery"
 	"github.com/recoup-dev/recoup/server/internal/scheduler"
 	"github.com/recoup-dev/recoup/server/internal/store"
 	"github.com/recoup-dev/recoup/server/internal/store/sqldb"
@@ -36,8 +36,8 @@ func (w *world) jobs() []scheduler.Job {
 }
 
 // gateZero are the jobs of Gate Zero.
-func gateZero(s recovery.JobStore) []scheduler.Job {
-	return recovery.Jobs(s, func() policy.GateZero { return policy.Default().Gate })
+func gateZero(s gatezero.JobStore) []scheduler.Job {
+	return gatezero.Jobs(s, func() policy.GateZero { return policy.Default().Gate })
 }
 
 // node is the clock of a node.

@@ -8,9 +8,9 @@ import (
 
 	"github.com/recoup-dev/recoup"
 	"github.com/recoup-dev/recoup/server/internal/engine"
+	"github.com/recoup-dev/recoup/server/internal/gatezero"
 	"github.com/recoup-dev/recoup/server/internal/lifecycle"
 	"github.com/recoup-dev/recoup/server/internal/policy"
-	"github.com/recoup-dev/recoup/server/internal/recovery"
 	"github.com/recoup-dev/recoup/server/internal/scheduler"
 	"github.com/recoup-dev/recoup/server/internal/store"
 	"github.com/recoup-dev/recoup/server/internal/store/sqldb"
@@ -118,9 +118,9 @@ func (w *world) leased() {
 func (w *world) batch() {
 	w.Helper()
 	gate := policy.Default().Gate
-	step := func(in recovery.Input) store.DecideCase {
+	step := func(in gatezero.Input) store.DecideCase {
 		return func(c store.Case, _ time.Time) (store.Case, store.CaseEffects, error) {
-			return recovery.Step(gate, c, in, w.Now())
+			return gatezero.Step(gate, c, in, w.Now())
 		}
 	}
 	ids := recoup.NewIDSource(zeros{})
@@ -130,7 +130,7 @@ func (w *world) batch() {
 	for i := range intakes {
 		intakes[i] = recoup.Intake{ID: ids.New(w.Now()), BatchID: "b", ImportKey: fmt.Sprint(i), CompanyName: "c", Status: recoup.IntakePending,
 			CreatedAt: w.Now(), UpdatedAt: w.Now()}
-		steps[i] = store.CaseStep{ID: intakes[i].ID, Decide: step(recovery.Fail{RecoveryID: ids.New(w.Now()), Reason: "TIMEOUT"})}
+		steps[i] = store.CaseStep{ID: intakes[i].ID, Decide: step(gatezero.Fail{RecoveryID: ids.New(w.Now()), Reason: "TIMEOUT"})}
 	}
 	if err == nil {
 		_, err = w.DB.ImportIntakes(w.Context(), "b", w.Now(), intakes)
@@ -139,7 +139,7 @@ func (w *world) batch() {
 		_, err = w.DB.RecordResults(w.Context(), steps)
 	}
 	if err == nil {
-		_, err = w.DB.StepBatch(w.Context(), "b", step(recovery.Complete{}))
+		_, err = w.DB.StepBatch(w.Context(), "b", step(gatezero.Complete{}))
 	}
 	if err != nil {
 		w.Fatal(err)

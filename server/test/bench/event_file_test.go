@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/recoup-dev/recoup/server/internal/eventfile"
+	"github.com/recoup-dev/recoup/server/internal/archive"
 	"github.com/recoup-dev/recoup/server/internal/store"
 	"github.com/recoup-dev/recoup/server/internal/test/conformance"
 	"github.com/recoup-dev/recoup/server/internal/wire"
@@ -60,9 +60,9 @@ func compareFile(b *testing.B, s store.DayReader, day time.Time, size int64, bar
 	var file wire.EventFile
 	for b.Loop() {
 		b.StopTimer()
-		place, err := eventfile.OpenFolder(filepath.Join(b.TempDir(), "events"), true)
+		place, err := archive.OpenFolder(filepath.Join(b.TempDir(), "events"), true)
 		must(b, err)
-		filer := eventfile.Filer{Store: s, Place: place, Now: conformance.Epoch}
+		filer := archive.Filer{Store: s, Place: place, Now: conformance.Epoch}
 		b.StartTimer()
 		c.round(filedEvents, just(func() {
 			filed, err := filer.File(b.Context(), day)

@@ -18,8 +18,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/recoup-dev/recoup/server/internal/eventfile"
-	"github.com/recoup-dev/recoup/server/internal/parquet/parquettest"
+	"github.com/recoup-dev/recoup/server/internal/archive"
+	"github.com/recoup-dev/recoup/server/internal/archive/parquet/parquettest"
 	"github.com/recoup-dev/recoup/server/test/program"
 )
 
@@ -28,7 +28,7 @@ import (
 func TestCraftedEventFiles(t *testing.T) {
 	t.Parallel()
 	const ceiling = 512 << 20
-	for _, f := range parquettest.Files(eventfile.Schema()) {
+	for _, f := range parquettest.Files(archive.Schema()) {
 		t.Run(f.Name, func(t *testing.T) {
 			folder := t.TempDir()
 			sum := sha256.Sum256(f.Bytes)

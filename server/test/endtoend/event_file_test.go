@@ -17,7 +17,7 @@ import (
 
 	"github.com/recoup-dev/recoup"
 	"github.com/recoup-dev/recoup/retry"
-	"github.com/recoup-dev/recoup/server/internal/objectstore/s3test"
+	"github.com/recoup-dev/recoup/server/internal/archive/s3/s3test"
 	"github.com/recoup-dev/recoup/server/internal/test/tier"
 	"github.com/recoup-dev/recoup/server/test/program"
 )

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/recoup-dev/recoup/retry"
-	"github.com/recoup-dev/recoup/server/internal/objectstore/s3test"
+	"github.com/recoup-dev/recoup/server/internal/archive/s3/s3test"
 	"github.com/recoup-dev/recoup/server/internal/test/tier"
 )
 

@@ -10,19 +10,19 @@ import (
 	"github.com/recoup-dev/recoup"
 	"github.com/recoup-dev/recoup/client"
 	"github.com/recoup-dev/recoup/fault"
+	"github.com/recoup-dev/recoup/server/internal/archive"
 	"github.com/recoup-dev/recoup/server/internal/cli/command"
-	"github.com/recoup-dev/recoup/server/internal/eventfile"
 	"github.com/recoup-dev/recoup/server/internal/store"
 	"github.com/recoup-dev/recoup/server/internal/store/sqldb"
 )
 
-// archive lists the files of a place as a server lists its ledger.
-type archive struct {
-	*eventfile.Archive
+// archivedEvents lists the files of a place as a server lists its ledger.
+type archivedEvents struct {
+	*archive.Archive
 	filter store.EventFilter
 }
 
-func openArchive(ctx context.Context, address string, now func() time.Time, f recoup.EventFilter) (*archive, error) {
+func openArchive(ctx context.Context, address string, now func() time.Time, f recoup.EventFilter) (*archivedEvents, error) {
 	if f.Tenant != "" {
 		return nil, command.Usagef("--tenant cannot be used with --from-archive: the files have hashes of tenants, and the server alone has the keys")
 	}
@@ -34,16 +34,16 @@ func openArchive(ctx context.Context, address string, now func() time.Time, f re
 		}
 		filter.Code = name
 	}
-	place, err := eventfile.OpenPlace(eventfile.PlaceOptions{Address: address, Getenv: os.Getenv, Now: now})
+	place, err := archive.OpenPlace(archive.PlaceOptions{Address: address, Getenv: os.Getenv, Now: now})
 	if err != nil {
 		return nil, err
 	}
-	a, err := eventfile.OpenArchive(ctx, place)
-	return &archive{a, filter}, err
+	a, err := archive.OpenArchive(ctx, place)
+	return &archivedEvents{a, filter}, err
 }
 
 // page reads a page. Its cursor is the time and the id of the last event.
-func (a *archive) page(ctx context.Context, p client.Page) ([]recoup.StoredEvent, string, error) {
+func (a *archivedEvents) page(ctx context.Context, p client.Page) ([]recoup.StoredEvent, string, error) {
 	at, err := readCursor(p.Cursor)
 	if err != nil {
 		return nil, "", err

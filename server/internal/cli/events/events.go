@@ -62,7 +62,7 @@ AWS_SECRET_ACCESS_KEY and AWS_REGION, and AWS_ENDPOINT_URL_S3 for another server
 	flags.addSpan(cmd)
 	cmd.AddCommand(send(streams))
 	var f recoup.EventFilter
-	var files *archive
+	var files *archivedEvents
 	return command.List[recoup.StoredEvent]{
 		Noun: "event", Key: "events",
 		Columns: []command.Column{

@@ -8,8 +8,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/recoup-dev/recoup/server/internal/app"
+	"github.com/recoup-dev/recoup/server/internal/archive"
 	"github.com/recoup-dev/recoup/server/internal/cli/command"
-	"github.com/recoup-dev/recoup/server/internal/eventfile"
 	"github.com/recoup-dev/recoup/server/internal/wire"
 )
 
@@ -89,7 +89,7 @@ type ExportedFile struct {
 	Changed bool `json:"changed"`
 }
 
-func printFiles(s *command.Session, files []eventfile.Filed) error {
+func printFiles(s *command.Session, files []archive.Filed) error {
 	if s.Machine() {
 		out := ExportedFiles{Files: []ExportedFile{}}
 		for _, f := range files {

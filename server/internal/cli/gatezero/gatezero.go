@@ -30,7 +30,7 @@ exhausted.`,
 	}, importCommand(streams), complete(streams), status(streams),
 		recoveries(streams, recoup.EligibleRecoveries, "eligible", "List recoveries that are due for a retry, longest waiting first"),
 		recoveries(streams, recoup.ExhaustedRecoveries, "exhausted", "List recoveries that ended without success, last ended first"),
-		kill(streams), release(streams), show(streams), verify(streams))}
+		kill(streams), release(streams), show(streams), verifyCommand(streams))}
 }
 
 func status(streams command.Streams) *cobra.Command {

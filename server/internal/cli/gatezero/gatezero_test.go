@@ -14,7 +14,7 @@ import (
 	"github.com/recoup-dev/recoup/server/internal/cli/clitest"
 	"github.com/recoup-dev/recoup/server/internal/cli/command"
 	"github.com/recoup-dev/recoup/server/internal/cli/gatezero"
-	"github.com/recoup-dev/recoup/server/internal/verifier"
+	"github.com/recoup-dev/recoup/server/internal/gatezero/verify"
 )
 
 const companies = `company_name,domain,state,employees
@@ -47,11 +47,11 @@ func intakes(n *clitest.Node) map[string]string {
 }
 
 // verifies runs a worker that finds what it is told to, by domain.
-func verifies(n *clitest.Node, found map[string]verifier.Reason) gatezero.Verified {
+func verifies(n *clitest.Node, found map[string]verify.Reason) gatezero.Verified {
 	n.T.Helper()
 	s := &command.Session{Client: n.Client(), Streams: command.Streams{Out: &strings.Builder{}, Err: &strings.Builder{}}}
 	sum, err := gatezero.VerifyAll(n.T.Context(), s, gatezero.Once("w1", 2),
-		func(_ context.Context, domain, _ string) (verifier.Reason, error) { return found[domain], nil })
+		func(_ context.Context, domain, _ string) (verify.Reason, error) { return found[domain], nil })
 	if err != nil {
 		n.T.Fatal(err)
 	}
@@ -67,8 +67,8 @@ func TestGateZeroTranscript(t *testing.T) {
 		r := imports(n, file, "--batch", "2026_outreach", "--complete")
 		fmt.Fprintf(&said, "$ recoup gate-zero import - --format csv --batch 2026_outreach --complete\n%s%s[%d]\n\n", r.Err, r.Out, r.Status)
 	}
-	if sum := verifies(n, map[string]verifier.Reason{
-		"acme.example": verifier.NoImprint, "nameless.example": verifier.Timeout, "delta.example": verifier.NotFound,
+	if sum := verifies(n, map[string]verify.Reason{
+		"acme.example": verify.NoImprint, "nameless.example": verify.Timeout, "delta.example": verify.NotFound,
 	}); fmt.Sprint(sum) != "map[DOMAIN_NOT_FOUND:1 DOMAIN_NO_IMPRINT:1 PASS:2 TIMEOUT:1]" {
 		t.Errorf("verified: %v", sum)
 	}
@@ -85,7 +85,7 @@ func TestGateZeroTranscript(t *testing.T) {
 		t.Errorf("verified in a killed batch: %v", sum)
 	}
 	said.WriteString(n.Transcript([]string{"gate-zero", "release", "2026_outreach"}))
-	if sum := verifies(n, map[string]verifier.Reason{"nameless.example": verifier.Timeout, "delta.example": verifier.NotFound}); sum["PASS"] != 1 {
+	if sum := verifies(n, map[string]verify.Reason{"nameless.example": verify.Timeout, "delta.example": verify.NotFound}); sum["PASS"] != 1 {
 		t.Errorf("verified: %v", sum)
 	}
 	ids := intakes(n)

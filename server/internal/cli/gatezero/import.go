@@ -13,7 +13,7 @@ import (
 	"github.com/recoup-dev/recoup/fault"
 	"github.com/recoup-dev/recoup/server/internal/app"
 	"github.com/recoup-dev/recoup/server/internal/cli/command"
-	"github.com/recoup-dev/recoup/server/internal/recovery"
+	"github.com/recoup-dev/recoup/server/internal/gatezero"
 )
 
 // What is kept of refused rows for --json, and what people are shown of them.
@@ -84,7 +84,7 @@ is imported without a server. The exit status is 1 if any row was refused.`,
 	return cmd
 }
 
-func (m *importer) check(direct bool) (recovery.Format, error) {
+func (m *importer) check(direct bool) (gatezero.Format, error) {
 	if m.batch == "" {
 		return "", command.Usagef("--batch is missing: expected the name of a batch")
 	}
@@ -94,11 +94,11 @@ func (m *importer) check(direct bool) (recovery.Format, error) {
 	name := cmp.Or(m.form, strings.TrimPrefix(strings.ToLower(filepath.Ext(m.file)), "."))
 	switch name {
 	case "jsonl", "json":
-		name = string(recovery.NDJSON)
+		name = string(gatezero.NDJSON)
 	case "":
 		return "", command.Usagef("--format is missing, and the file's name does not end in .csv or .ndjson: expected one of them")
 	}
-	return command.OneOf("format", name, []recovery.Format{recovery.CSV, recovery.NDJSON})
+	return command.OneOf("format", name, []gatezero.Format{gatezero.CSV, gatezero.NDJSON})
 }
 
 // Imported is what became of a file, as --json prints it.
@@ -112,13 +112,13 @@ type Imported struct {
 	Complete bool              `json:"complete"`
 }
 
-func (m *importer) run(ctx context.Context, s *command.Session, into destination, format recovery.Format) error {
+func (m *importer) run(ctx context.Context, s *command.Session, into destination, format gatezero.Format) error {
 	in, err := s.OpenInput(m.file)
 	if err != nil {
 		return err
 	}
 	defer func() { _ = in.Close() }() // it was only read
-	rows, err := recovery.ReadRows(format, in)
+	rows, err := gatezero.ReadRows(format, in)
 	if err != nil {
 		return m.headerError(err)
 	}
@@ -153,7 +153,7 @@ func (m *importer) headerError(err error) error {
 }
 
 // copy imports a file chunk by chunk, so that it may be of any length.
-func (m *importer) copy(ctx context.Context, s *command.Session, into destination, rows *recovery.Rows, in *command.Input, sum *Imported) error {
+func (m *importer) copy(ctx context.Context, s *command.Session, into destination, rows *gatezero.Rows, in *command.Input, sum *Imported) error {
 	advance, end := s.ShowProgress("importing " + command.Printable(m.file))
 	defer end()
 	return into.copy(ctx, m.batch, rows, func(c chunk) {

@@ -11,7 +11,7 @@ import (
 	"github.com/recoup-dev/recoup/fault"
 	"github.com/recoup-dev/recoup/server/internal/app"
 	"github.com/recoup-dev/recoup/server/internal/cli/command"
-	"github.com/recoup-dev/recoup/server/internal/recovery"
+	"github.com/recoup-dev/recoup/server/internal/gatezero"
 	"github.com/recoup-dev/recoup/server/internal/rowfile"
 )
 
@@ -24,7 +24,7 @@ const (
 // destination is where candidates are imported: a server, or a database.
 type destination interface {
 	begin(ctx context.Context, batch string) error
-	copy(ctx context.Context, batch string, rows *recovery.Rows, done func(chunk)) error
+	copy(ctx context.Context, batch string, rows *gatezero.Rows, done func(chunk)) error
 	complete(ctx context.Context, batch string) error
 }
 
@@ -46,7 +46,7 @@ func (c *chunk) refuse(line int, err error) {
 // remote is a server. It gets the lines of the file as they are, and parses them.
 type remote struct {
 	*client.Client
-	format recovery.Format
+	format gatezero.Format
 }
 
 func (r remote) begin(ctx context.Context, batch string) error {
@@ -59,15 +59,15 @@ func (r remote) complete(ctx context.Context, batch string) error {
 	return err
 }
 
-func (r remote) copy(ctx context.Context, batch string, rows *recovery.Rows, done func(chunk)) error {
-	media := map[recovery.Format]string{recovery.CSV: "text/csv", recovery.NDJSON: "application/x-ndjson"}[r.format]
+func (r remote) copy(ctx context.Context, batch string, rows *gatezero.Rows, done func(chunk)) error {
+	media := map[gatezero.Format]string{gatezero.CSV: "text/csv", gatezero.NDJSON: "application/x-ndjson"}[r.format]
 	for piece, err := range command.Ahead(ctx, func() (rowfile.Piece, error) { return rows.Piece(requestRows) }) {
 		if err != nil {
 			return err
 		}
 		var c chunk
 		for _, line := range piece.Long {
-			c.refuse(line, recovery.LongRow(line).Err)
+			c.refuse(line, gatezero.LongRow(line).Err)
 		}
 		if piece.Rows > 0 {
 			sent, err := r.GateZero.ImportFile(ctx, batch, client.IntakeLines{Media: media, FirstLine: piece.Line, Data: piece.Data})
@@ -101,8 +101,8 @@ func (l local) complete(ctx context.Context, batch string) error {
 	return err
 }
 
-func (l local) copy(ctx context.Context, batch string, rows *recovery.Rows, done func(chunk)) error {
-	take := func() ([]recovery.Row, error) {
+func (l local) copy(ctx context.Context, batch string, rows *gatezero.Rows, done func(chunk)) error {
+	take := func() ([]gatezero.Row, error) {
 		list, err := rows.Take(TransactionRows)
 		if err == nil && len(list) == 0 {
 			err = io.EOF

@@ -18,7 +18,7 @@ import (
 	"github.com/recoup-dev/recoup/fault"
 	"github.com/recoup-dev/recoup/retry"
 	"github.com/recoup-dev/recoup/server/internal/cli/command"
-	"github.com/recoup-dev/recoup/server/internal/verifier"
+	"github.com/recoup-dev/recoup/server/internal/gatezero/verify"
 )
 
 // verifyFlags are how the built-in verifier works.
@@ -31,7 +31,7 @@ type verifyFlags struct {
 	resolver string
 }
 
-func verify(streams command.Streams) *cobra.Command {
+func verifyCommand(streams command.Streams) *cobra.Command {
 	var f verifyFlags
 	cmd := &cobra.Command{
 		Use:   "verify",
@@ -59,7 +59,7 @@ nothing left to do.`,
 		ctx, stop := signal.NotifyContext(ctx, syscall.SIGINT, syscall.SIGTERM)
 		defer stop()
 		resolver := f.resolve()
-		v, err := verifier.New(verifier.Options{Resolver: resolver, Transport: verifier.NewTransport(resolver, nil)})
+		v, err := verify.New(verify.Options{Resolver: resolver, Transport: verify.NewTransport(resolver, nil)})
 		if err != nil {
 			return err
 		}
@@ -99,7 +99,7 @@ type verified map[string]int
 
 // verifyAll claims, looks and reports until ctx ends or, if it is to work once,
 // nothing is left. A result that comes too late is not counted.
-func verifyAll(ctx context.Context, s *command.Session, f verifyFlags, look func(ctx context.Context, domain, company string) (verifier.Reason, error)) (verified, error) {
+func verifyAll(ctx context.Context, s *command.Session, f verifyFlags, look func(ctx context.Context, domain, company string) (verify.Reason, error)) (verified, error) {
 	sum := verified{}
 	for {
 		work, err := s.GateZero.Claim(ctx, recoup.GateZeroClaim{Worker: f.worker, Limit: min(f.parallel*4, command.MaxRows), What: f.what})
@@ -135,7 +135,7 @@ func verifyAll(ctx context.Context, s *command.Session, f verifyFlags, look func
 }
 
 // lookAll looks at many domains, a few at a time.
-func lookAll(ctx context.Context, work []recoup.GateZeroWork, f verifyFlags, look func(ctx context.Context, domain, company string) (verifier.Reason, error)) []recoup.GateZeroResult {
+func lookAll(ctx context.Context, work []recoup.GateZeroWork, f verifyFlags, look func(ctx context.Context, domain, company string) (verify.Reason, error)) []recoup.GateZeroResult {
 	results := make([]recoup.GateZeroResult, len(work))
 	turn := make(chan struct{}, f.parallel)
 	var all sync.WaitGroup
@@ -145,7 +145,7 @@ func lookAll(ctx context.Context, work []recoup.GateZeroWork, f verifyFlags, loo
 			defer func() { <-turn }()
 			reason, _ := look(ctx, work[i].Intake.Domain, work[i].Intake.CompanyName) // the reason is all that is reported
 			verdict := recoup.VerdictPass
-			if reason != verifier.Passed {
+			if reason != verify.Passed {
 				verdict = recoup.VerdictFail
 			}
 			results[i] = work[i].Result(verdict, string(reason))

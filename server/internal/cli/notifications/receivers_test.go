@@ -9,8 +9,8 @@ import (
 	"github.com/recoup-dev/recoup/server/internal/app"
 	"github.com/recoup-dev/recoup/server/internal/cli/clitest"
 	"github.com/recoup-dev/recoup/server/internal/cli/command"
+	"github.com/recoup-dev/recoup/server/internal/gatezero"
 	"github.com/recoup-dev/recoup/server/internal/push"
-	"github.com/recoup-dev/recoup/server/internal/recovery"
 	"github.com/recoup-dev/recoup/server/internal/wire"
 )
 
@@ -20,7 +20,7 @@ func TestReceivers(t *testing.T) {
 	n := clitest.New(t, false)
 	values := map[string]string{"url": "https://render.example/hunter2", "secret": "hunter2hunter2hunter2"}
 	n.Serve(false, func(o *app.Options) {
-		o.Receivers = []push.Config{{Name: "verify", Kind: recovery.ReceiverKind, Values: values}}
+		o.Receivers = []push.Config{{Name: "verify", Kind: gatezero.ReceiverKind, Values: values}}
 	})
 	var listed wire.Receivers
 	clitest.Parse(t, n.Must("receivers", "list", "--json"), &listed)

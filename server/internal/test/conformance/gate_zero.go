@@ -10,8 +10,8 @@ import (
 	"time"
 
 	"github.com/recoup-dev/recoup"
+	"github.com/recoup-dev/recoup/server/internal/gatezero"
 	"github.com/recoup-dev/recoup/server/internal/policy"
-	"github.com/recoup-dev/recoup/server/internal/recovery"
 	"github.com/recoup-dev/recoup/server/internal/store"
 	"github.com/recoup-dev/recoup/server/internal/store/sqldb"
 )
@@ -61,10 +61,10 @@ func (d *gateDriver) wait(by time.Duration) { d.now = d.now.Add(by) }
 func (d *gateDriver) id() recoup.ID { return d.ids.New(d.now) }
 
 // step is the decision about an input, at the time it is now.
-func (d *gateDriver) step(in recovery.Input) store.DecideCase {
+func (d *gateDriver) step(in gatezero.Input) store.DecideCase {
 	now := d.now
 	return func(current store.Case, _ time.Time) (store.Case, store.CaseEffects, error) {
-		return recovery.Step(d.gate, current, in, now)
+		return gatezero.Step(d.gate, current, in, now)
 	}
 }
 
@@ -119,14 +119,14 @@ func (d *gateDriver) know(ids ...recoup.ID) {
 }
 
 // record hands the first result of an intake to the store.
-func (d *gateDriver) record(intake recoup.ID, in recovery.Input) (store.Case, error) {
+func (d *gateDriver) record(intake recoup.ID, in gatezero.Input) (store.Case, error) {
 	return only(d.store.RecordResults(d.Context(), []store.CaseStep{{ID: intake, Decide: d.step(in)}}))
 }
 
 // finish hands the result of a retry to the store.
-func (d *gateDriver) finish(id recoup.ID, in recovery.Input) (store.Case, error) {
+func (d *gateDriver) finish(id recoup.ID, in gatezero.Input) (store.Case, error) {
 	c, err := only(d.store.FinishRecoveries(d.Context(), []store.CaseStep{{ID: id, Decide: d.step(in)}}))
-	if pass, ok := in.(recovery.Pass); ok && err == nil {
+	if pass, ok := in.(gatezero.Pass); ok && err == nil {
 		d.know(pass.NewIntakeID)
 	}
 	return c, err
@@ -148,7 +148,7 @@ func (d *gateDriver) failed(batch string) store.Case {
 // fails records the first failure of an intake.
 func (d *gateDriver) fails(intake recoup.ID) store.Case {
 	d.Helper()
-	c, err := d.record(intake, recovery.Fail{Reason: "STATE_MISMATCH", RecoveryID: d.id(), Worker: "w0"})
+	c, err := d.record(intake, gatezero.Fail{Reason: "STATE_MISMATCH", RecoveryID: d.id(), Worker: "w0"})
 	d.must(err)
 	return c
 }
@@ -165,8 +165,8 @@ func (d *gateDriver) tryClaim(worker string, n int) ([]store.Case, error) {
 	now := d.now
 	return d.store.ClaimEligible(d.Context(), store.RecoveryClaim{Limit: n, Now: now,
 		Decide: func(current store.Case, _ time.Time) (store.Case, store.CaseEffects, error) {
-			in := recovery.Claim{Token: d.ids.New(now), Worker: worker, Lease: gateLease}
-			return recovery.Step(d.gate, current, in, now)
+			in := gatezero.Claim{Token: d.ids.New(now), Worker: worker, Lease: gateLease}
+			return gatezero.Step(d.gate, current, in, now)
 		}})
 }
 
@@ -188,16 +188,16 @@ func (d *gateDriver) claimedNow(c store.Case) store.Case {
 	return store.Case{}
 }
 
-func (d *gateDriver) pass(c store.Case) recovery.Pass {
-	return recovery.Pass{Token: c.Lease.LeaseToken, NewIntakeID: d.id()}
+func (d *gateDriver) pass(c store.Case) gatezero.Pass {
+	return gatezero.Pass{Token: c.Lease.LeaseToken, NewIntakeID: d.id()}
 }
 
-func failing(c store.Case, reason string) recovery.Fail {
-	return recovery.Fail{Token: c.Lease.LeaseToken, Reason: reason}
+func failing(c store.Case, reason string) gatezero.Fail {
+	return gatezero.Fail{Token: c.Lease.LeaseToken, Reason: reason}
 }
 
 // stepBatch applies an input to a batch.
-func (d *gateDriver) stepBatch(id string, in recovery.Input) recoup.IntakeBatch {
+func (d *gateDriver) stepBatch(id string, in gatezero.Input) recoup.IntakeBatch {
 	d.Helper()
 	b, err := d.store.StepBatch(d.Context(), id, d.step(in))
 	d.must(err)
@@ -207,7 +207,7 @@ func (d *gateDriver) stepBatch(id string, in recovery.Input) recoup.IntakeBatch 
 // freeze runs the freeze and says how many recoveries it must end.
 func (d *gateDriver) freeze(limit, want int) {
 	d.Helper()
-	got, err := d.store.FreezeDue(d.Context(), d.now, limit, d.step(recovery.Freeze{}))
+	got, err := d.store.FreezeDue(d.Context(), d.now, limit, d.step(gatezero.Freeze{}))
 	d.must(err)
 	if got != want {
 		d.Errorf("the freeze ended %d recoveries, want %d", got, want)
@@ -217,7 +217,7 @@ func (d *gateDriver) freeze(limit, want int) {
 // wantRefused says that an answer is a refusal with this code.
 func (d *gateDriver) wantRefused(err error, code recoup.Code) {
 	d.Helper()
-	var refusal *recovery.Refusal
+	var refusal *gatezero.Refusal
 	if !errors.As(err, &refusal) || refusal.Code != code {
 		d.Errorf("answered with %v, want %s", err, code)
 	}

@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"github.com/recoup-dev/recoup"
-	"github.com/recoup-dev/recoup/server/internal/recovery"
+	"github.com/recoup-dev/recoup/server/internal/gatezero"
 )
 
 // GateSQL is a way to a store's database by plain SQL, as somebody else's
@@ -67,10 +67,10 @@ func gateScene(t *testing.T, s Gate, raw GateSQL) {
 	raw.Do("update cl.gate_zero_intake set status = 'FAILED' where company_name = 'bare'")
 	d.company("bare in a frozen batch", "frozen")
 	raw.Do("update cl.gate_zero_intake set status = 'FAILED' where company_name = 'bare in a frozen batch'")
-	_, err := d.record(d.company("authorized", "open"), recovery.Pass{})
+	_, err := d.record(d.company("authorized", "open"), gatezero.Pass{})
 	d.must(err)
 	d.fails(d.company("exhausted", "frozen"))
-	d.stepBatch("frozen", recovery.Complete{})
+	d.stepBatch("frozen", gatezero.Complete{})
 	d.wait(14 * day)
 	d.freeze(10, 1)
 

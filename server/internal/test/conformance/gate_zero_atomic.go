@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/recoup-dev/recoup"
-	"github.com/recoup-dev/recoup/server/internal/recovery"
+	"github.com/recoup-dev/recoup/server/internal/gatezero"
 	"github.com/recoup-dev/recoup/server/internal/store"
 	"github.com/recoup-dev/recoup/server/internal/store/sqldb"
 )
@@ -44,7 +44,7 @@ func gateHalfPass(d *gateDriver) {
 		"AUTH":           func(_ *store.Case, effects *store.CaseEffects) { effects.AIR[0].Event = "NONSENSE" },
 		"REENTER":        func(_ *store.Case, effects *store.CaseEffects) { effects.AIR[1].IntakeID = recoup.ID{} },
 		"the lease": func(next *store.Case, _ *store.CaseEffects) {
-			next.Lease = store.RecoveryLease{Lapses: recovery.MaxLapses}
+			next.Lease = store.RecoveryLease{Lapses: gatezero.MaxLapses}
 		},
 	} {
 		in := d.pass(c)
@@ -102,8 +102,8 @@ func gateHalfFail(d *gateDriver) {
 		"the intake":   func(next *store.Case, _ *store.CaseEffects) { next.Intake.Status = recoup.IntakeReenterSucceeded },
 		"the AIR":      func(_ *store.Case, effects *store.CaseEffects) { effects.AIR[0].Event = "" },
 	} {
-		good := store.CaseStep{ID: intakes[1], Decide: d.step(recovery.Fail{Reason: "TIMEOUT", RecoveryID: d.id()})}
-		bad := store.CaseStep{ID: intakes[0], Decide: breaking(d.step(recovery.Fail{Reason: "TIMEOUT", RecoveryID: d.id()}), spoil)}
+		good := store.CaseStep{ID: intakes[1], Decide: d.step(gatezero.Fail{Reason: "TIMEOUT", RecoveryID: d.id()})}
+		bad := store.CaseStep{ID: intakes[0], Decide: breaking(d.step(gatezero.Fail{Reason: "TIMEOUT", RecoveryID: d.id()}), spoil)}
 		if _, err := d.store.RecordResults(d.Context(), []store.CaseStep{good, bad}); err == nil {
 			d.Errorf("%s: a wrong write went through", name)
 		}
@@ -119,7 +119,7 @@ func gateHalfFail(d *gateDriver) {
 func gateHalfKill(d *gateDriver) {
 	d.batch("b1")
 	c := d.claimed(d.failed("b1"))
-	spoiled := breaking(d.step(recovery.Kill{By: "ada"}), func(next *store.Case, effects *store.CaseEffects) {
+	spoiled := breaking(d.step(gatezero.Kill{By: "ada"}), func(next *store.Case, effects *store.CaseEffects) {
 		if next.Recovery.Status != "" {
 			effects.AIR[0].Event = "NONSENSE"
 		}
@@ -140,10 +140,10 @@ func gateCancelled(d *gateDriver) {
 	for name, verb := range map[string]func() error{
 		"create": func() error { _, err := d.store.CreateBatch(ctx, "b2", d.now); return err },
 		"import": func() error { _, err := d.store.ImportIntakes(ctx, "b1", d.now, d.candidates(50, 1)); return err },
-		"kill":   func() error { _, err := d.store.StepBatch(ctx, "b1", d.step(recovery.Kill{})); return err },
-		"freeze": func() error { _, err := d.store.FreezeDue(ctx, d.now, 10, d.step(recovery.Freeze{})); return err },
+		"kill":   func() error { _, err := d.store.StepBatch(ctx, "b1", d.step(gatezero.Kill{})); return err },
+		"freeze": func() error { _, err := d.store.FreezeDue(ctx, d.now, 10, d.step(gatezero.Freeze{})); return err },
 		"record": func() error {
-			_, err := d.store.RecordResults(ctx, []store.CaseStep{{ID: pending, Decide: d.step(recovery.Pass{})}})
+			_, err := d.store.RecordResults(ctx, []store.CaseStep{{ID: pending, Decide: d.step(gatezero.Pass{})}})
 			return err
 		},
 		"finish": func() error {

@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"github.com/recoup-dev/recoup"
-	"github.com/recoup-dev/recoup/server/internal/recovery"
+	"github.com/recoup-dev/recoup/server/internal/gatezero"
 	"github.com/recoup-dev/recoup/server/internal/store"
 )
 
@@ -34,7 +34,7 @@ func BenchGate(b *testing.B, open func(b *testing.B) Gate) {
 	b.Run("claim_beside_100000_killed", func(b *testing.B) {
 		x := newGateBench(b, open)
 		x.fill(few(20))
-		x.stepBatch("b1", recovery.Kill{By: "ada"})
+		x.stepBatch("b1", gatezero.Kill{By: "ada"})
 		x.wait(day)
 		for b.Loop() {
 			if got := x.claim(10); len(got) != 0 {

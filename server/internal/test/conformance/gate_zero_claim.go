@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"github.com/recoup-dev/recoup"
-	"github.com/recoup-dev/recoup/server/internal/recovery"
+	"github.com/recoup-dev/recoup/server/internal/gatezero"
 	"github.com/recoup-dev/recoup/server/internal/store"
 )
 
@@ -45,7 +45,7 @@ func gateClaimOrder(d *gateDriver) {
 		if batch != "" {
 			d.batch(batch)
 		}
-		_, err := d.record(d.intakes(batch, 1)[0], recovery.Fail{Reason: "TIMEOUT", RecoveryID: id})
+		_, err := d.record(d.intakes(batch, 1)[0], gatezero.Fail{Reason: "TIMEOUT", RecoveryID: id})
 		d.must(err)
 		d.wait(minute)
 	}
@@ -118,7 +118,7 @@ func gateLeaseLost(d *gateDriver) {
 	d.wait(gateLease)
 	second := d.claimedNow(first)
 	_, err := d.finish(first.Recovery.ID, d.pass(first))
-	d.wantRefused(err, recovery.LeaseLost)
+	d.wantRefused(err, gatezero.LeaseLost)
 	d.wantStored(second)
 	d.wait(2 * gateLease) // it ran out, but nobody has noticed
 	c, err := d.finish(second.Recovery.ID, failing(second, "TIMEOUT"))
@@ -131,22 +131,22 @@ func gateLeaseLost(d *gateDriver) {
 
 func gateTokens(d *gateDriver) {
 	c := d.failed("")
-	_, err := d.finish(c.Recovery.ID, recovery.Fail{Reason: "TIMEOUT"})
-	d.wantRefused(err, recovery.LeaseLost)
+	_, err := d.finish(c.Recovery.ID, gatezero.Fail{Reason: "TIMEOUT"})
+	d.wantRefused(err, gatezero.LeaseLost)
 	c = d.claimed(c)
 	for _, token := range []recoup.ID{{}, d.id()} {
-		_, err := d.finish(c.Recovery.ID, recovery.Fail{Token: token, Reason: "TIMEOUT"})
-		d.wantRefused(err, recovery.LeaseLost)
-		_, err = d.finish(c.Recovery.ID, recovery.Pass{Token: token, NewIntakeID: d.id()})
-		d.wantRefused(err, recovery.LeaseLost)
+		_, err := d.finish(c.Recovery.ID, gatezero.Fail{Token: token, Reason: "TIMEOUT"})
+		d.wantRefused(err, gatezero.LeaseLost)
+		_, err = d.finish(c.Recovery.ID, gatezero.Pass{Token: token, NewIntakeID: d.id()})
+		d.wantRefused(err, gatezero.LeaseLost)
 	}
 	_, err = d.record(c.Intake.ID, d.pass(c)) // a first result it is not
-	d.wantRefused(err, recovery.InvalidTransition)
+	d.wantRefused(err, gatezero.InvalidTransition)
 	d.wantStored(c)
 	ended, err := d.finish(c.Recovery.ID, d.pass(c))
 	d.must(err)
 	_, err = d.finish(c.Recovery.ID, d.pass(c))
-	d.wantRefused(err, recovery.InvalidTransition)
+	d.wantRefused(err, gatezero.InvalidTransition)
 	d.wantStored(ended)
 	d.wantEvents(c.Intake.ID, "FAIL", "AUTH", "REENTER")
 }
@@ -154,16 +154,16 @@ func gateTokens(d *gateDriver) {
 func gateKill(d *gateDriver) {
 	d.batch("b1")
 	c := d.claimed(d.failed("b1"))
-	b := d.stepBatch("b1", recovery.Kill{By: "ada", Reason: "too many"})
+	b := d.stepBatch("b1", gatezero.Kill{By: "ada", Reason: "too many"})
 	if !b.KilledAt.Equal(d.now) || b.KilledBy != "ada" || b.KillReason != "too many" {
 		d.Errorf("killed: %+v", b)
 	}
 	want := c
 	want.Batch, want.Lease = b, store.RecoveryLease{}
 	d.wantStored(want)
-	for _, in := range []recovery.Input{d.pass(c), failing(c, "TIMEOUT")} {
+	for _, in := range []gatezero.Input{d.pass(c), failing(c, "TIMEOUT")} {
 		_, err := d.finish(c.Recovery.ID, in)
-		d.wantRefused(err, recovery.BatchKilled)
+		d.wantRefused(err, gatezero.BatchKilled)
 	}
 	d.wantStored(want)
 	d.wait(day)
@@ -171,9 +171,9 @@ func gateKill(d *gateDriver) {
 		d.Errorf("claimed in a killed batch: %+v", got)
 	}
 
-	d.stepBatch("b1", recovery.Release{By: "bob"})
+	d.stepBatch("b1", gatezero.Release{By: "bob"})
 	_, err := d.finish(c.Recovery.ID, d.pass(c))
-	d.wantRefused(err, recovery.LeaseLost)
+	d.wantRefused(err, gatezero.LeaseLost)
 	again := d.claimedNow(c)
 	if again.Recovery != c.Recovery || again.Lease.Lapses != 0 {
 		d.Errorf("a kill has used something: %+v", again)
@@ -197,11 +197,11 @@ func gateKillOthers(d *gateDriver) {
 	if len(held) != 22 {
 		d.Fatalf("claimed %d", len(held))
 	}
-	d.stepBatch("b1", recovery.Kill{By: "ada"})
+	d.stepBatch("b1", gatezero.Kill{By: "ada"})
 	for _, c := range held {
 		_, err := d.finish(c.Recovery.ID, failing(c, "TIMEOUT"))
 		if c.Batch.ID == "b1" {
-			d.wantRefused(err, recovery.BatchKilled)
+			d.wantRefused(err, gatezero.BatchKilled)
 		} else {
 			d.must(err)
 		}
@@ -214,11 +214,11 @@ func gateKillOthers(d *gateDriver) {
 		d.Errorf("claimed %v", got)
 	}
 	fresh := d.intakes("b1", 1)[0]
-	_, err := d.record(fresh, recovery.Fail{Reason: "STATE_MISMATCH", RecoveryID: d.id(), Worker: "w0"})
-	d.wantRefused(err, recovery.BatchKilled)
-	_, err = d.record(fresh, recovery.Pass{Worker: "w0"})
-	d.wantRefused(err, recovery.BatchKilled)
-	d.stepBatch("b1", recovery.Release{By: "ada"})
+	_, err := d.record(fresh, gatezero.Fail{Reason: "STATE_MISMATCH", RecoveryID: d.id(), Worker: "w0"})
+	d.wantRefused(err, gatezero.BatchKilled)
+	_, err = d.record(fresh, gatezero.Pass{Worker: "w0"})
+	d.wantRefused(err, gatezero.BatchKilled)
+	d.stepBatch("b1", gatezero.Release{By: "ada"})
 	if c := d.fails(fresh); c.Recovery.Status != recoup.RecoveryActive {
 		d.Errorf("a failure after the release is %+v", c.Recovery)
 	}
@@ -227,14 +227,14 @@ func gateKillOthers(d *gateDriver) {
 
 func gateKillTwice(d *gateDriver) {
 	d.batch("b1")
-	d.stepBatch("b1", recovery.Release{By: "ada"})
-	killed := d.stepBatch("b1", recovery.Kill{By: "ada"})
+	d.stepBatch("b1", gatezero.Release{By: "ada"})
+	killed := d.stepBatch("b1", gatezero.Kill{By: "ada"})
 	d.wait(minute)
-	if again := d.stepBatch("b1", recovery.Kill{By: "bob"}); again != killed {
+	if again := d.stepBatch("b1", gatezero.Kill{By: "bob"}); again != killed {
 		d.Errorf("killed again it is %+v", again)
 	}
-	d.stepBatch("b1", recovery.Release{By: "ada"})
-	if b := d.stepBatch("b1", recovery.Release{By: "bob"}); b.Stopped() {
+	d.stepBatch("b1", gatezero.Release{By: "ada"})
+	if b := d.stepBatch("b1", gatezero.Release{By: "bob"}); b.Stopped() {
 		d.Errorf("released it is %+v", b)
 	}
 	d.wantBatchEvents("b1", "KILL", "RELEASE")

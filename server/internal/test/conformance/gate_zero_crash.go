@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"github.com/recoup-dev/recoup"
-	"github.com/recoup-dev/recoup/server/internal/recovery"
+	"github.com/recoup-dev/recoup/server/internal/gatezero"
 	"github.com/recoup-dev/recoup/server/internal/store"
 	"github.com/recoup-dev/recoup/server/internal/store/sqldb"
 )
@@ -62,14 +62,14 @@ func (d *gateDriver) passSome(ctx context.Context, write func(gatePass)) error {
 	now, later := d.now, d.now.Add(day)
 	list := make([]recoup.Intake, gateBatch)
 	fails := make([]store.CaseStep, gateBatch)
-	at := func(in recovery.Input) store.DecideCase {
+	at := func(in gatezero.Input) store.DecideCase {
 		return func(c store.Case, _ time.Time) (store.Case, store.CaseEffects, error) {
-			return recovery.Step(d.gate, c, in, now)
+			return gatezero.Step(d.gate, c, in, now)
 		}
 	}
 	for i := range list {
 		list[i] = recoup.Intake{ID: d.ids.New(now), CompanyName: "Company"}
-		fails[i] = store.CaseStep{ID: list[i].ID, Decide: at(recovery.Fail{Reason: "TIMEOUT", RecoveryID: d.ids.New(now)})}
+		fails[i] = store.CaseStep{ID: list[i].ID, Decide: at(gatezero.Fail{Reason: "TIMEOUT", RecoveryID: d.ids.New(now)})}
 	}
 	if _, err := d.store.ImportIntakes(ctx, "b1", now, list); err != nil {
 		return err
@@ -79,7 +79,7 @@ func (d *gateDriver) passSome(ctx context.Context, write func(gatePass)) error {
 	}
 	claimed, err := d.store.ClaimEligible(ctx, store.RecoveryClaim{Limit: gateBatch, Now: later,
 		Decide: func(c store.Case, _ time.Time) (store.Case, store.CaseEffects, error) {
-			return recovery.Step(d.gate, c, recovery.Claim{Token: d.ids.New(later), Worker: "w1", Lease: gateLease}, later)
+			return gatezero.Step(d.gate, c, gatezero.Claim{Token: d.ids.New(later), Worker: "w1", Lease: gateLease}, later)
 		}})
 	if err != nil {
 		return err
@@ -92,12 +92,12 @@ func (d *gateDriver) passAll(ctx context.Context, claimed []store.Case, write fu
 	var steps []store.CaseStep
 	var passes []gatePass
 	for _, c := range claimed {
-		in := recovery.Pass{Token: c.Lease.LeaseToken, NewIntakeID: d.ids.New(later)}
+		in := gatezero.Pass{Token: c.Lease.LeaseToken, NewIntakeID: d.ids.New(later)}
 		p := gatePass{Old: c.Intake.ID, New: in.NewIntakeID, Recovery: c.Recovery.ID, Pad: string(bytes.Repeat([]byte{'.'}, 400))}
 		write(p)
 		passes = append(passes, p)
 		steps = append(steps, store.CaseStep{ID: c.Recovery.ID, Decide: func(c store.Case, _ time.Time) (store.Case, store.CaseEffects, error) {
-			return recovery.Step(d.gate, c, in, later)
+			return gatezero.Step(d.gate, c, in, later)
 		}})
 	}
 	outcomes, err := d.store.FinishRecoveries(ctx, steps)

@@ -4,7 +4,7 @@ import (
 	"time"
 
 	"github.com/recoup-dev/recoup"
-	"github.com/recoup-dev/recoup/server/internal/recovery"
+	"github.com/recoup-dev/recoup/server/internal/gatezero"
 	"github.com/recoup-dev/recoup/server/internal/store"
 )
 
@@ -22,9 +22,9 @@ func gateFreeze(d *gateDriver) {
 	d.batch("b1")
 	d.batch("b2")
 	a, b, loose := d.failed("b1"), d.failed("b2"), d.failed("")
-	d.stepBatch("b1", recovery.Complete{})
-	d.stepBatch("b2", recovery.Complete{})
-	d.stepBatch("b2", recovery.Kill{By: "ada"})
+	d.stepBatch("b1", gatezero.Complete{})
+	d.stepBatch("b2", gatezero.Complete{})
+	d.stepBatch("b2", gatezero.Kill{By: "ada"})
 	d.wait(14*day - time.Microsecond)
 	d.freeze(10, 0)
 	d.wait(time.Microsecond)
@@ -45,7 +45,7 @@ func gateFreeze(d *gateDriver) {
 	}
 	d.wantBatchEvents("b1", "FREEZE")
 	d.wantBatchEvents("b2", "KILL", "FREEZE")
-	d.stepBatch("b2", recovery.Release{By: "ada"})
+	d.stepBatch("b2", gatezero.Release{By: "ada"})
 	if got := d.claim(10); len(got) > 0 {
 		d.Errorf("claimed after the freeze: %+v", got)
 	}
@@ -57,7 +57,7 @@ func gateFreezeBounded(d *gateDriver) {
 	for _, intake := range d.intakes("b1", 5) {
 		d.fails(intake)
 	}
-	d.stepBatch("b1", recovery.Complete{})
+	d.stepBatch("b1", gatezero.Complete{})
 	d.wait(14 * day)
 	d.freeze(2, 2)
 	if s, err := d.store.Batch(d.Context(), "b1"); err != nil || s.Recoveries[recoup.RecoveryActive] != 3 || !s.FrozenAt.IsZero() {
@@ -74,7 +74,7 @@ func gateFreezeLeased(d *gateDriver) {
 	for range 4 {
 		d.failed("b1")
 	}
-	d.stepBatch("b1", recovery.Complete{})
+	d.stepBatch("b1", gatezero.Complete{})
 	d.wait(14*day - time.Second)
 	held := d.claim(3)
 	d.wait(time.Minute)
@@ -108,7 +108,7 @@ func gateFreezeLeased(d *gateDriver) {
 func gateFreezeBorn(d *gateDriver) {
 	d.batch("b1")
 	intakes := d.intakes("b1", 3)
-	d.stepBatch("b1", recovery.Complete{})
+	d.stepBatch("b1", gatezero.Complete{})
 	for i, wait := range []time.Duration{14 * day, day} { // before and after the sweep
 		d.wait(wait)
 		c := d.fails(intakes[i])
@@ -120,7 +120,7 @@ func gateFreezeBorn(d *gateDriver) {
 		d.freeze(10, 0)
 	}
 	d.wantBatchEvents("b1", "FREEZE")
-	c, err := d.record(intakes[2], recovery.Pass{})
+	c, err := d.record(intakes[2], gatezero.Pass{})
 	d.must(err)
 	if c.Intake.Status != recoup.IntakeAuthorized {
 		d.Errorf("passed: %+v", c)

@@ -5,7 +5,7 @@ import (
 	"slices"
 
 	"github.com/recoup-dev/recoup"
-	"github.com/recoup-dev/recoup/server/internal/recovery"
+	"github.com/recoup-dev/recoup/server/internal/gatezero"
 	"github.com/recoup-dev/recoup/server/internal/store"
 	"github.com/recoup-dev/recoup/server/internal/store/sqldb"
 )
@@ -23,14 +23,14 @@ func gateImports() []gateClause {
 
 func gateBatchOnce(d *gateDriver) {
 	d.batch("b1")
-	made := d.stepBatch("b1", recovery.Kill{By: "ada"})
+	made := d.stepBatch("b1", gatezero.Kill{By: "ada"})
 	d.wait(minute)
 	again, err := d.store.CreateBatch(d.Context(), "b1", d.now)
 	d.must(err)
 	if again != made || !again.CreatedAt.Equal(Epoch()) {
 		d.Errorf("made again it is %+v, want %+v", again, made)
 	}
-	if _, err := d.store.StepBatch(d.Context(), "b2", d.step(recovery.Kill{})); !errors.Is(err, sqldb.ErrNotFound) {
+	if _, err := d.store.StepBatch(d.Context(), "b2", d.step(gatezero.Kill{})); !errors.Is(err, sqldb.ErrNotFound) {
 		d.Errorf("an unknown batch is answered with %v", err)
 	}
 	if _, err := d.store.Batch(d.Context(), "b2"); !errors.Is(err, sqldb.ErrNotFound) {
@@ -41,12 +41,12 @@ func gateBatchOnce(d *gateDriver) {
 func gateComplete(d *gateDriver) {
 	d.batch("b1")
 	d.wait(minute)
-	b := d.stepBatch("b1", recovery.Complete{})
+	b := d.stepBatch("b1", gatezero.Complete{})
 	if !b.CompletedAt.Equal(d.now) || !b.FreezeAt.Equal(d.now.Add(14*day)) {
 		d.Errorf("complete: %+v", b)
 	}
 	d.wait(day)
-	if again := d.stepBatch("b1", recovery.Complete{}); again != b {
+	if again := d.stepBatch("b1", gatezero.Complete{}); again != b {
 		d.Errorf("complete again: %+v", again)
 	}
 	if s, err := d.store.Batch(d.Context(), "b1"); err != nil || s.IntakeBatch != b {
@@ -78,7 +78,7 @@ func gateImportAgain(d *gateDriver) {
 	d.batch("b2")
 	first := d.candidates(0, 50)
 	d.wantImport("b1", first, store.Imported{Added: 50})
-	passed, err := d.record(first[7].ID, recovery.Pass{Worker: "w0"})
+	passed, err := d.record(first[7].ID, gatezero.Pass{Worker: "w0"})
 	d.must(err)
 	for _, i := range first {
 		d.know(i.ID)
@@ -131,7 +131,7 @@ func gateImportRefused(d *gateDriver) {
 	}
 	d.batch("b1")
 	d.intakes("b1", 2)
-	d.stepBatch("b1", recovery.Complete{})
+	d.stepBatch("b1", gatezero.Complete{})
 	d.wantImport("b1", d.candidates(0, 2), store.Imported{Present: 2})
 	if _, err := d.store.ImportIntakes(d.Context(), "b1", d.now, d.candidates(0, 3)); !errors.Is(err, store.ErrRefused) {
 		d.Errorf("a new line of a complete batch is answered with %v", err)

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/recoup-dev/recoup"
-	"github.com/recoup-dev/recoup/server/internal/recovery"
+	"github.com/recoup-dev/recoup/server/internal/gatezero"
 	"github.com/recoup-dev/recoup/server/internal/store"
 	"github.com/recoup-dev/recoup/server/internal/store/sqldb"
 	"github.com/recoup-dev/recoup/server/internal/wire"
@@ -59,14 +59,14 @@ func gateTurns(d *gateDriver) {
 	d.wantIDs(d.take("w1", 3), all[:3], "the first")
 	d.wantIDs(d.take("w2", 3), all[3:6], "the next")
 	d.wait(gateLease - minute)
-	_, err := d.record(all[0], recovery.Pass{Worker: "w1"})
+	_, err := d.record(all[0], gatezero.Pass{Worker: "w1"})
 	d.must(err)
 	d.fails(all[6]) // somebody who had not claimed it
 	d.wantIDs(d.take("w3", 10), all[7:], "what is left")
 	d.wait(minute)
 	d.wantIDs(d.take("w3", 10), all[1:6], "those whose turn is over")
 	d.wantIDs(d.take("w3", 0), nil, "nothing")
-	c, err := d.record(all[1], recovery.Pass{Worker: "w1"}) // late, and the first all the same
+	c, err := d.record(all[1], gatezero.Pass{Worker: "w1"}) // late, and the first all the same
 	d.must(err)
 	d.wantStored(c)
 }
@@ -86,7 +86,7 @@ func gateTurnReturned(d *gateDriver) {
 	d.wantIDs(d.take("w2", 10), all[:1], "what was given back")
 	give(0, "w1", until) // it is another's
 	d.wantIDs(d.take("w3", 10), nil, "nothing")
-	_, err := d.record(all[1], recovery.Pass{Worker: "w1"})
+	_, err := d.record(all[1], gatezero.Pass{Worker: "w1"})
 	d.must(err)
 	give(1, "w1", until)
 	d.wantIDs(d.take("w3", 10), nil, "what has its result")
@@ -121,7 +121,7 @@ func gateOneBatch(d *gateDriver) {
 		d.Helper()
 		cases, err := d.store.ClaimEligible(d.Context(), store.RecoveryClaim{Batch: batch, Limit: 10, Now: d.now,
 			Decide: func(c store.Case, now time.Time) (store.Case, store.CaseEffects, error) {
-				return d.step(recovery.Claim{Token: d.id(), Worker: "w1", Lease: gateLease})(c, now)
+				return d.step(gatezero.Claim{Token: d.id(), Worker: "w1", Lease: gateLease})(c, now)
 			}})
 		d.must(err)
 		for i := range cases {
@@ -131,7 +131,7 @@ func gateOneBatch(d *gateDriver) {
 	}
 	d.wantIDs(eligible("b3"), nil, "retries of a batch that is not there")
 	d.wantIDs(eligible("b1"), all[0], "retries of a batch")
-	d.stepBatch("b2", recovery.Kill{By: "ada"})
+	d.stepBatch("b2", gatezero.Kill{By: "ada"})
 	d.wantIDs(eligible("b2"), nil, "retries of a killed batch")
 	d.wantIDs(eligible(""), all[1], "all other retries")
 }
@@ -141,8 +141,8 @@ func gateGivenBack(d *gateDriver) {
 	failed := d.claimed(d.failed("b1"))
 	d.wait(gateLease) // one lease expires
 	held := d.claimedNow(failed)
-	for range 2 * recovery.MaxLapses {
-		back, err := d.finish(held.Recovery.ID, recovery.GiveBack{Token: held.Lease.LeaseToken})
+	for range 2 * gatezero.MaxLapses {
+		back, err := d.finish(held.Recovery.ID, gatezero.GiveBack{Token: held.Lease.LeaseToken})
 		d.must(err)
 		want := held
 		want.Lease.Lease = recoup.Lease{}
@@ -150,8 +150,8 @@ func gateGivenBack(d *gateDriver) {
 			d.Fatalf("given back it is %+v, want %+v", back, want)
 		}
 		d.wantStored(want)
-		_, err = d.finish(held.Recovery.ID, recovery.GiveBack{Token: held.Lease.LeaseToken})
-		d.wantRefused(err, recovery.LeaseLost)
+		_, err = d.finish(held.Recovery.ID, gatezero.GiveBack{Token: held.Lease.LeaseToken})
+		d.wantRefused(err, gatezero.LeaseLost)
 		held = d.claimedNow(back)
 	}
 	d.wantEvents(held.Intake.ID, recoup.AIRFail, recoup.AIRLapse)
@@ -161,12 +161,12 @@ func gateTurnsHeldBack(d *gateDriver) {
 	d.batch("b1")
 	d.batch("b2")
 	first, second := d.intakes("b1", 2), d.intakes("b2", 2)
-	d.stepBatch("b1", recovery.Kill{By: "ada"})
-	d.stepBatch("b2", recovery.Complete{})
+	d.stepBatch("b1", gatezero.Kill{By: "ada"})
+	d.stepBatch("b2", gatezero.Complete{})
 	d.wait(14 * day)
 	d.freeze(10, 0)
 	d.wantIDs(d.take("w1", 10), second, "beside a killed batch")
-	d.stepBatch("b1", recovery.Release{By: "ada"})
+	d.stepBatch("b1", gatezero.Release{By: "ada"})
 	d.wantIDs(d.take("w1", 10), first, "when it is released")
 }
 
@@ -204,7 +204,7 @@ func gateIntakeList(d *gateDriver) {
 			d.fails(id)
 			status = recoup.IntakeFailed
 		case 2:
-			_, err := d.record(id, recovery.Pass{})
+			_, err := d.record(id, gatezero.Pass{})
 			d.must(err)
 			status = recoup.IntakeAuthorized
 		}
@@ -284,7 +284,7 @@ func gateReasons(d *gateDriver) {
 	d.must(err)
 	d.intakes("b1", 2)
 	d.batch("b2")
-	d.stepBatch("b2", recovery.Kill{By: "ada"})
+	d.stepBatch("b2", gatezero.Kill{By: "ada"})
 	for range 2 {
 		f, err := d.store.GateFigures(d.Context())
 		d.must(err)
@@ -301,12 +301,12 @@ func gateReasons(d *gateDriver) {
 
 func gateAudit(d *gateDriver) {
 	d.batch("b1")
-	d.stepBatch("b1", recovery.Complete{})
-	d.stepBatch("b1", recovery.Kill{By: "ada", Reason: "a bad file"})
-	d.stepBatch("b1", recovery.Kill{By: "bob"}) // it is on already
+	d.stepBatch("b1", gatezero.Complete{})
+	d.stepBatch("b1", gatezero.Kill{By: "ada", Reason: "a bad file"})
+	d.stepBatch("b1", gatezero.Kill{By: "bob"}) // it is on already
 	d.wait(minute)
-	d.stepBatch("b1", recovery.Release{By: "bob", Reason: "corrected"})
-	d.stepBatch("b1", recovery.Release{By: "bob"})
+	d.stepBatch("b1", gatezero.Release{By: "bob", Reason: "corrected"})
+	d.stepBatch("b1", gatezero.Release{By: "bob"})
 	d.wait(14 * day)
 	d.freeze(10, 0)
 	d.freeze(10, 0)

@@ -5,7 +5,7 @@ import (
 	"slices"
 
 	"github.com/recoup-dev/recoup"
-	"github.com/recoup-dev/recoup/server/internal/recovery"
+	"github.com/recoup-dev/recoup/server/internal/gatezero"
 	"github.com/recoup-dev/recoup/server/internal/store"
 	"github.com/recoup-dev/recoup/server/internal/store/sqldb"
 )
@@ -54,7 +54,7 @@ func gateEligible(d *gateDriver) {
 	if held := d.claim(2); len(held) != 2 {
 		d.Fatalf("claimed %d", len(held))
 	}
-	d.stepBatch("b2", recovery.Kill{By: "ada"})
+	d.stepBatch("b2", gatezero.Kill{By: "ada"})
 	for _, size := range []int{1, 4, 100} {
 		for batch, ids := range want {
 			filter := batch
@@ -82,7 +82,7 @@ func gateExhausted(d *gateDriver) {
 	for i := range 3 {
 		batch := d.batch(fmt.Sprint("b", i))
 		intakes := d.intakes(batch, 4)
-		d.stepBatch(batch, recovery.Complete{})
+		d.stepBatch(batch, gatezero.Complete{})
 		for _, intake := range intakes {
 			want[batch] = append(want[batch], d.fails(intake).Recovery.ID)
 		}

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/recoup-dev/recoup"
-	"github.com/recoup-dev/recoup/server/internal/recovery"
+	"github.com/recoup-dev/recoup/server/internal/gatezero"
 	"github.com/recoup-dev/recoup/server/internal/store"
 	"github.com/recoup-dev/recoup/server/internal/store/sqldb"
 )
@@ -93,7 +93,7 @@ func (d *gateDriver) failAll(intakes []recoup.ID) {
 	d.Helper()
 	steps := make([]store.CaseStep, len(intakes))
 	for i, id := range intakes {
-		steps[i] = store.CaseStep{ID: id, Decide: d.step(recovery.Fail{Reason: "TIMEOUT", RecoveryID: d.id()})}
+		steps[i] = store.CaseStep{ID: id, Decide: d.step(gatezero.Fail{Reason: "TIMEOUT", RecoveryID: d.id()})}
 	}
 	outcomes, err := d.store.RecordResults(d.Context(), steps)
 	d.must(err)
@@ -108,7 +108,7 @@ func gateRaceResults(d *gateDriver) {
 		c := d.claimed(d.failed("b1"))
 		answers := make([]error, crowd)
 		d.together(crowd, func(i int) error {
-			var in recovery.Input = failing(c, "TIMEOUT")
+			var in gatezero.Input = failing(c, "TIMEOUT")
 			if i%2 == 0 {
 				in = d.pass(c)
 			}
@@ -120,7 +120,7 @@ func gateRaceResults(d *gateDriver) {
 		})
 		counted := 0
 		for _, err := range answers {
-			var refusal *recovery.Refusal
+			var refusal *gatezero.Refusal
 			switch {
 			case err == nil:
 				counted++
@@ -141,8 +141,8 @@ func gateRaceFirst(d *gateDriver) {
 	var mu sync.Mutex
 	var begun []store.Case
 	d.together(crowd, func(int) error {
-		c, err := d.record(intake, recovery.Fail{Reason: "TIMEOUT", RecoveryID: d.id()})
-		var refusal *recovery.Refusal
+		c, err := d.record(intake, gatezero.Fail{Reason: "TIMEOUT", RecoveryID: d.id()})
+		var refusal *gatezero.Refusal
 		if err != nil && !errors.As(err, &refusal) {
 			return err
 		}
@@ -190,13 +190,13 @@ func gateRaceKill(d *gateDriver) {
 	for range 5 {
 		d.together(crowd, func(i int) error {
 			if i == 0 {
-				_, err := d.store.StepBatch(d.Context(), "b1", d.step(recovery.Kill{By: "ada"}))
+				_, err := d.store.StepBatch(d.Context(), "b1", d.step(gatezero.Kill{By: "ada"}))
 				return err
 			}
 			claimed, err := d.tryClaim(fmt.Sprint("w", i), 5)
 			for _, c := range claimed {
-				_, err := d.finish(c.Recovery.ID, recovery.Pass{Token: d.id()}) // a stranger
-				var refusal *recovery.Refusal
+				_, err := d.finish(c.Recovery.ID, gatezero.Pass{Token: d.id()}) // a stranger
+				var refusal *gatezero.Refusal
 				if !errors.As(err, &refusal) {
 					return fmt.Errorf("a stranger is answered with %w", err)
 				}
@@ -213,7 +213,7 @@ func gateRaceKill(d *gateDriver) {
 		if len(list) != 100 {
 			d.Errorf("%d are eligible after the kill", len(list))
 		}
-		d.stepBatch("b1", recovery.Release{By: "ada"})
+		d.stepBatch("b1", gatezero.Release{By: "ada"})
 	}
 }
 
@@ -223,7 +223,7 @@ func gateRaceEverything(d *gateDriver) {
 	d.batch("b1")
 	d.failAll(d.intakes("b1", 60))
 	pending := d.intakes("b1", 40)
-	d.stepBatch("b1", recovery.Complete{})
+	d.stepBatch("b1", gatezero.Complete{})
 	d.wait(14*day - gateLease)
 	freezing := d.now.Add(gateLease)
 	d.together(crowd/2, func(i int) error {
@@ -235,7 +235,7 @@ func gateRaceEverything(d *gateDriver) {
 		}
 		return nil
 	})
-	d.stepBatch("b1", recovery.Release{})
+	d.stepBatch("b1", gatezero.Release{})
 	for _, id := range d.known {
 		c := d.read(id)
 		rows, err := d.store.Timeline(d.Context(), id, sqldb.MaxPage)
@@ -249,20 +249,20 @@ func (d *gateDriver) gateAnything(random *rand.Rand, pending []recoup.ID, freezi
 	var err error
 	switch random.IntN(8) {
 	case 0:
-		_, err = d.store.StepBatch(d.Context(), "b1", d.step(recovery.Kill{By: "ada"}))
+		_, err = d.store.StepBatch(d.Context(), "b1", d.step(gatezero.Kill{By: "ada"}))
 	case 1, 2:
-		_, err = d.store.StepBatch(d.Context(), "b1", d.step(recovery.Release{By: "ada"}))
+		_, err = d.store.StepBatch(d.Context(), "b1", d.step(gatezero.Release{By: "ada"}))
 	case 3:
 		_, err = d.store.FreezeDue(d.Context(), freezing, 2, func(c store.Case, _ time.Time) (store.Case, store.CaseEffects, error) {
-			return recovery.Step(d.gate, c, recovery.Freeze{}, freezing)
+			return gatezero.Step(d.gate, c, gatezero.Freeze{}, freezing)
 		})
 	case 4:
-		_, err = d.record(pending[random.IntN(len(pending))], recovery.Fail{Reason: "TIMEOUT", RecoveryID: d.id()})
+		_, err = d.record(pending[random.IntN(len(pending))], gatezero.Fail{Reason: "TIMEOUT", RecoveryID: d.id()})
 	default:
 		var claimed []store.Case
 		claimed, err = d.tryClaim("w", 3)
 		for _, c := range claimed {
-			var in recovery.Input = failing(c, "STATE_MISSING")
+			var in gatezero.Input = failing(c, "STATE_MISSING")
 			if random.IntN(2) == 0 {
 				in = d.pass(c)
 			}
@@ -271,7 +271,7 @@ func (d *gateDriver) gateAnything(random *rand.Rand, pending []recoup.ID, freezi
 			}
 		}
 	}
-	var refusal *recovery.Refusal
+	var refusal *gatezero.Refusal
 	if errors.As(err, &refusal) {
 		return nil
 	}

@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"github.com/recoup-dev/recoup"
-	"github.com/recoup-dev/recoup/server/internal/recovery"
+	"github.com/recoup-dev/recoup/server/internal/gatezero"
 	"github.com/recoup-dev/recoup/server/internal/store"
 	"github.com/recoup-dev/recoup/server/internal/store/sqldb"
 )
@@ -26,7 +26,7 @@ func gateFirstPass(d *gateDriver) {
 	d.batch("b1")
 	intake := d.intakes("b1", 1)[0]
 	d.wait(minute)
-	c, err := d.record(intake, recovery.Pass{Worker: "w0"})
+	c, err := d.record(intake, gatezero.Pass{Worker: "w0"})
 	d.must(err)
 	if c.Intake.Status != recoup.IntakeAuthorized || !c.Intake.UpdatedAt.Equal(d.now) || c.Recovery != (recoup.Recovery{}) {
 		d.Errorf("passed: %+v", c)
@@ -36,9 +36,9 @@ func gateFirstPass(d *gateDriver) {
 	if want := (recoup.IntakeEvent{IntakeID: intake, BatchID: "b1", Event: "AUTH", Actor: "w0", At: d.now}); air != want {
 		d.Errorf("the AIR has %+v, want %+v", air, want)
 	}
-	for _, in := range []recovery.Input{recovery.Pass{}, recovery.Fail{Reason: "TIMEOUT", RecoveryID: d.id()}} {
+	for _, in := range []gatezero.Input{gatezero.Pass{}, gatezero.Fail{Reason: "TIMEOUT", RecoveryID: d.id()}} {
 		_, err = d.record(intake, in)
-		d.wantRefused(err, recovery.InvalidTransition)
+		d.wantRefused(err, gatezero.InvalidTransition)
 	}
 	d.wantStored(c)
 	d.checkCounts("b1")
@@ -65,7 +65,7 @@ func gateFirstFail(d *gateDriver) {
 	if air.Reason != "STATE_MISMATCH" || air.AttemptCount != 1 || air.RecoveryID != want.ID || air.Actor != "w0" {
 		d.Errorf("the AIR has %+v", air)
 	}
-	for _, in := range []recovery.Input{recovery.Pass{}, recovery.Fail{Reason: "TIMEOUT", RecoveryID: d.id()}} {
+	for _, in := range []gatezero.Input{gatezero.Pass{}, gatezero.Fail{Reason: "TIMEOUT", RecoveryID: d.id()}} {
 		_, err := d.record(c.Intake.ID, in)
 		if err == nil {
 			d.Errorf("%T is a second first result", in)
@@ -78,18 +78,18 @@ func gateFirstFail(d *gateDriver) {
 func gateManyResults(d *gateDriver) {
 	d.batch("b1")
 	ids := append(d.intakes("b1", 2), d.intakes("", 2)...)
-	fail := func(reason string) store.DecideCase { return d.step(recovery.Fail{Reason: reason, RecoveryID: d.id()}) }
+	fail := func(reason string) store.DecideCase { return d.step(gatezero.Fail{Reason: reason, RecoveryID: d.id()}) }
 	outcomes, err := d.store.RecordResults(d.Context(), []store.CaseStep{
 		{ID: ids[0], Decide: fail("STATE_MISSING")},
 		{ID: ids[1], Decide: fail("BAD_LUCK")},
 		{ID: d.id(), Decide: fail("TIMEOUT")},
-		{ID: ids[2], Decide: d.step(recovery.Pass{})},
+		{ID: ids[2], Decide: d.step(gatezero.Pass{})},
 		{ID: ids[3], Decide: fail("TIMEOUT")},
 		{ID: ids[0], Decide: fail("TIMEOUT")},
 	})
 	d.must(err)
-	for i, want := range []error{nil, &recovery.Refusal{}, sqldb.ErrNotFound, nil, nil, &recovery.Refusal{}} {
-		var refusal *recovery.Refusal
+	for i, want := range []error{nil, &gatezero.Refusal{}, sqldb.ErrNotFound, nil, nil, &gatezero.Refusal{}} {
+		var refusal *gatezero.Refusal
 		if got := outcomes[i].Err; (want == nil) != (got == nil) || errors.Is(want, sqldb.ErrNotFound) != errors.Is(got, sqldb.ErrNotFound) ||
 			got != nil && !errors.Is(got, sqldb.ErrNotFound) && !errors.As(got, &refusal) {
 			d.Errorf("result %d is answered with %v", i, got)
@@ -185,7 +185,7 @@ func (d *gateDriver) wantReentry(was, c store.Case, fresh recoup.ID) {
 func gateLateResult(d *gateDriver) {
 	d.batch("b1")
 	c := d.failed("b1")
-	d.stepBatch("b1", recovery.Complete{})
+	d.stepBatch("b1", gatezero.Complete{})
 	c = d.claimed(c)
 	token := c.Lease.LeaseToken
 	d.wait(14 * day)
@@ -194,13 +194,13 @@ func gateLateResult(d *gateDriver) {
 	if ended.Recovery.Status != recoup.RecoveryExhausted {
 		d.Fatalf("the freeze left %+v", ended)
 	}
-	_, err := d.finish(c.Recovery.ID, recovery.Pass{Token: token, NewIntakeID: d.id(), Worker: "w1"})
-	d.wantRefused(err, recovery.InvalidTransition)
+	_, err := d.finish(c.Recovery.ID, gatezero.Pass{Token: token, NewIntakeID: d.id(), Worker: "w1"})
+	d.wantRefused(err, gatezero.InvalidTransition)
 	_, err = d.finish(c.Recovery.ID, failing(c, "TIMEOUT"))
-	d.wantRefused(err, recovery.InvalidTransition)
+	d.wantRefused(err, gatezero.InvalidTransition)
 	d.wantStored(ended)
 	rows := d.wantEvents(c.Intake.ID, "FAIL", "EXHAUSTED", "LATE_RESULT")
-	if rows[2].Actor != "w1" || rows[1].Reason != recovery.BatchFrozen {
+	if rows[2].Actor != "w1" || rows[1].Reason != gatezero.BatchFrozen {
 		d.Errorf("the AIR has %+v", rows)
 	}
 }

@@ -60,7 +60,7 @@ func TestChangedAreas(t *testing.T) {
 	everything := areas(t, folder, "", "--all")
 	for path, want := range map[string]string{
 		"server/internal/console/page.go":             "browser",
-		"server/internal/eventfile/file.go":           "archive",
+		"server/internal/archive/file.go":             "archive",
 		"server/internal/bus/codec.go":                "bus",
 		"clients/typescript/src/client.ts":            "typescript",
 		"server/internal/adoption/adoption.go":        "adoption bench",
