@@ -36,7 +36,7 @@ func TestRowsCoverTheirTypes(t *testing.T) {
 	covers(t, store.AIRs, "Inconclusive")
 	covers(t, store.Events, "Tenant", "Timeless", "Details")
 	covers(t, store.Activities)
-	covers(t, store.DeadLetters, "Standing")
+	covers(t, store.DeadLetters, "DeadLetterStatus")
 	covers(t, store.Rounds)
 	covers(t, store.Notes)
 	covers(t, store.Groups, "Open", "Total")
