@@ -120,6 +120,9 @@ func (w *world) adoptAs(table, source string, m recoup.Mapping) {
 	if err != nil {
 		w.t.Fatal(err)
 	}
+	if len(plan.Refusals) > 0 {
+		w.t.Fatal(plan.Refusals)
+	}
 	if err := w.runner().Apply(w.t.Context(), plan); err != nil {
 		w.t.Fatal(err)
 	}
