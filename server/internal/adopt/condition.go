@@ -86,7 +86,7 @@ end `, literal(searchPath(path)), literal(fmt.Sprintf("select (%s\n) from %s whe
 		return "", refuseCondition(s, text, err)
 	}
 	if found.Foreign != "" {
-		return "", fmt.Errorf("%q uses %s, whose code would run with the rights of %s. It was found by the search path: write the names with their schemas, as in lower(status) or status OPERATOR(pg_catalog.=) 'done'::text: %w",
+		return "", fmt.Errorf("%q uses %s, whose code would run with the rights of %s. It was found by the search path: write the names with their schemas, as in shop.over(status) or status OPERATOR(pg_catalog.=) 'done'::text: %w",
 			text, found.Foreign, s.Owner, ErrRefused)
 	}
 	expression, columns, names := found.Expression, found.Columns, found.Names
@@ -113,7 +113,7 @@ const unnamed = `select format('%%s of %%s', f.code, pg_get_userbyid(f.owner)) i
         from used u join pg_operator o on u.class = 'pg_operator'::regclass and o.oid = u.id join pg_namespace n on n.oid = o.oprnamespace
         join pg_proc p on p.oid = o.oprcode cross join lateral (values (p.proowner), (o.oprowner)) x (owner)) f (code, owner, name)
     join pg_roles r on r.oid = f.owner
-    where not r.rolsuper and r.rolname <> session_user and not pg_has_role(r.oid, %[2]s::name, 'member') and strpos(lower(%[1]s), lower(f.name)) = 0
+    where not r.rolsuper and r.rolname <> session_user and not pg_has_role(r.oid, %[2]s::name, ` + pgsession.Membership + `) and strpos(lower(%[1]s collate "C"), lower(f.name collate "C")) = 0
     order by 1 limit 1;`
 
 // searchPath writes schemas as a search path. Without any it is the fixed one.

@@ -3,6 +3,8 @@ package adopt
 import (
 	"fmt"
 	"strings"
+
+	"github.com/recoup-dev/recoup/server/internal/pgsession"
 )
 
 // Function is a function that an adoption makes.
@@ -54,10 +56,10 @@ const timeFunction = "time"
 // run with the rights of the function's owner.
 func guarded(table, text string) string {
 	return strings.Replace(text, "begin\n", fmt.Sprintf(`begin
-  if not exists (select from pg_class c where c.oid = to_regclass(%s) and pg_has_role(c.relowner, current_user, 'member')) then
+  if not exists (select from pg_class c where c.oid = to_regclass(%s) and pg_has_role(c.relowner, current_user, %s)) then
     raise undefined_table using message = 'the table is gone, or belongs to another role';
   end if;
-`, literal(table)), 1)
+`, literal(table), pgsession.Membership), 1)
 }
 
 // binding are the functions by which the others refuse a table that is not the source. They are made

@@ -96,6 +96,11 @@ var foreign = map[string]struct{ as, ddl, after, refused string }{
 		ddl:     "grant trigger on shop.failures to mallory; set role mallory; create trigger a before update on shop.failures for each row execute function trap.on_update(); reset role; revoke trigger on shop.failures from mallory",
 		refused: "the function trap.on_update() belongs to mallory, whose code would run with the rights of recoup_owner",
 	},
+	"column of the row type of a table": {
+		as:      "create type trap.kind as enum ('TIMEOUT'); grant usage on type trap.kind to public",
+		ddl:     "create table shop.pair (n int, k trap.kind); alter table shop.failures add pair shop.pair",
+		refused: "the type trap.kind belongs to mallory, whose code would run with the rights of recoup_owner",
+	},
 	"column of a composite type": {
 		as:      "create type trap.kind as enum ('TIMEOUT'); grant usage on type trap.kind to public",
 		ddl:     "create type shop.pair as (n int, k trap.kind); alter table shop.failures add pair shop.pair[]",
@@ -271,5 +276,57 @@ func TestTableIsExchangedWhileNodesWait(t *testing.T) {
 	w.want("select * from trap.ran", "")
 	if err == nil {
 		t.Error("settled with another table")
+	}
+}
+
+// TestMembersWithoutRights makes another role a member of the owner of a table, without the right to use or to take its
+// rights. Code of that role is refused as that of any other. PostgreSQL 15 has no such members.
+func TestMembersWithoutRights(t *testing.T) {
+	t.Parallel()
+	server := pgtest.Start(t, pgtest.Options{})
+	db, url := node.PostgresAt(t, server)
+	w := newWorldOn(t, db, url)
+	intrude(w, "create type trap.kind as enum ('TIMEOUT'); grant usage on type trap.kind to public")
+	w.exec("alter table shop.failures alter kind type trap.kind using null")
+	grant, refused := "grant recoup_owner to outsider with inherit false, set false", true
+	if w.ask("select current_setting('server_version_num')::int < 160000") == "true" {
+		grant, refused = "grant recoup_owner to outsider", false
+	}
+	admin, err := pgx.Connect(t.Context(), strings.Replace(w.url, "recoup_owner@", "postgres@", 1))
+	w.Must(err)
+	defer func() { _ = admin.Close(context.WithoutCancel(t.Context())) }()
+	_, err = admin.Exec(t.Context(), "create role outsider; alter type trap.kind owner to outsider; "+grant, pgx.QueryExecModeSimpleProtocol)
+	w.Must(err)
+	plan, err := adopt.MakePlan(t.Context(), w.owner, adopt.Request{Source: "shop.failures", As: "outreach.dol_errors", Mapping: mapping})
+	w.Must(err)
+	if strings.Contains(fmt.Sprint(plan.Refusals), "the type trap.kind belongs to outsider") != refused {
+		t.Errorf("refused: %s", plan.Refusals)
+	}
+}
+
+// TestPowerfulOwners adopts a table of a role that has more rights than its table gives it. Code of other roles is
+// refused there as well.
+func TestPowerfulOwners(t *testing.T) {
+	t.Parallel()
+	server := pgtest.Start(t, pgtest.Options{})
+	db, url := node.PostgresAt(t, server)
+	w := newWorldOn(t, db, url)
+	intrude(w, "create type trap.kind as enum ('TIMEOUT'); grant usage on type trap.kind to public")
+	w.exec("create role keeper; grant keeper to recoup_owner; grant all on schema shop to keeper; alter table shop.failures owner to keeper; alter table shop.failures alter kind type trap.kind using null")
+	for _, rights := range []struct{ give, take string }{
+		{"select", ""},
+		{"grant pg_execute_server_program to keeper", "revoke pg_execute_server_program from keeper"},
+		{"grant pg_read_server_files to keeper", "revoke pg_read_server_files from keeper"},
+		{"grant recoup_app to keeper", "revoke recoup_app from keeper"},
+	} {
+		server.Admin(t, rights.give)
+		plan, err := adopt.MakePlan(t.Context(), w.owner, adopt.Request{Source: "shop.failures", As: "outreach.dol_errors", Mapping: mapping})
+		w.Must(err)
+		if strings.Contains(fmt.Sprint(plan.Refusals), "the type trap.kind belongs to mallory") != (rights.take != "") {
+			t.Errorf("%s: refused: %s", rights.give, plan.Refusals)
+		}
+		if rights.take != "" {
+			server.Admin(t, rights.take)
+		}
 	}
 }
