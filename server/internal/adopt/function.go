@@ -71,7 +71,7 @@ func (a *Adoption) binding() []Function { return []Function{a.rowType(), a.sameT
 func (a *Adoption) rowType() Function {
 	name := "recoup." + a.name("row_type")
 	return Function{Name: name, Text: fmt.Sprintf("create or replace function %s() returns %s language plpgsql stable\nset search_path = pg_catalog, pg_temp as %s",
-		name, a.Source.Quoted(), body(fmt.Sprintf("\nbegin -- of adoption %d\n  return null;\nend ", a.ID)))}
+		name, a.Source.Quoted(), body(fmt.Sprintf("\nbegin /* of adoption %d */\n  return null;\nend ", a.ID)))}
 }
 
 // sameType is a function that can be called with two values of the same type. It has no settings, so
