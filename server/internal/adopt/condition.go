@@ -81,7 +81,7 @@ begin
     where d.adrelid = 'pg_temp.recoup_condition'::regclass and a.attname = '%[4]s');
 end `, literal(searchPath(path)), literal(fmt.Sprintf("select (%s\n) from %s where false", text, s.Quoted())),
 		literal(fmt.Sprintf("create temporary table recoup_condition (like %s, %s boolean generated always as (%s\n) stored)", s.Quoted(), conditionColumn, text)), conditionColumn,
-		literal(fmt.Sprintf("create temporary view recoup_names as select (%s\n) as condition from %s", text, s.Quoted())), fmt.Sprintf(unnamed, literal(text), literal(s.Owner))), &found)
+		literal(fmt.Sprintf("create temporary view recoup_names as select (%s\n) as condition from %s", text, s.Quoted())), fmt.Sprintf(unnamed, literal(text), literal(s.Owner), s.OID)), &found)
 	if err != nil {
 		return "", refuseCondition(s, text, err)
 	}
@@ -101,7 +101,7 @@ end `, literal(searchPath(path)), literal(fmt.Sprintf("select (%s\n) from %s whe
 	return expression, nil
 }
 
-// unnamed finds a function or an operator of a condition, which belongs to another role and whose schema and name the
+// unnamed finds a function, an operator, or a type of a condition that no column of the table (3) has, which belongs to another role and whose schema and name the
 // text (1) does not have. Functions of the table's owner (2), of superusers and of the user are not meant.
 const unnamed = `select format('%%s of %%s', f.code, pg_get_userbyid(f.owner)) into foreign_code from (
       with used as (select d.refclassid as class, d.refobjid as id from pg_depend d join pg_rewrite r on d.classid = 'pg_rewrite'::regclass and d.objid = r.oid
@@ -111,7 +111,12 @@ const unnamed = `select format('%%s of %%s', f.code, pg_get_userbyid(f.owner)) i
       union all
       select p.oid::regprocedure::text, x.owner, format('operator(%%I.%%s)', n.nspname, o.oprname)
         from used u join pg_operator o on u.class = 'pg_operator'::regclass and o.oid = u.id join pg_namespace n on n.oid = o.oprnamespace
-        join pg_proc p on p.oid = o.oprcode cross join lateral (values (p.proowner), (o.oprowner)) x (owner)) f (code, owner, name)
+        join pg_proc p on p.oid = o.oprcode cross join lateral (values (p.proowner), (o.oprowner)) x (owner)
+      union all
+      select 'the type ' || format_type(t.oid, null), t.typowner, format('%%I.%%I', n.nspname, t.typname)
+        from used u join pg_type y on u.class = 'pg_type'::regclass and y.oid = u.id
+        join pg_type t on t.oid = case when y.typcategory = 'A' and y.typelem <> 0 then y.typelem else y.oid end join pg_namespace n on n.oid = t.typnamespace
+        where t.oid >= 16384 and not exists (select from pg_attribute a where a.attrelid = %[3]d and a.attnum > 0 and a.atttypid in (t.oid, t.typarray))) f (code, owner, name)
     join pg_roles r on r.oid = f.owner
     where not r.rolsuper and r.rolname <> session_user and not pg_has_role(r.oid, %[2]s::name, ` + pgsession.Membership + `) and strpos(lower(%[1]s collate "C"), lower(f.name collate "C")) = 0
     order by 1 limit 1;`

@@ -201,12 +201,16 @@ func TestConditionsUseNoCodeOfOtherRoles(t *testing.T) {
 		create operator pub.= (leftarg = varchar, rightarg = varchar, function = pub.same);
 		create operator pub.= (leftarg = shop.mood, rightarg = shop.mood, function = pub.same);
 		create function pub.lower(varchar) returns text language plpgsql immutable as $f$ begin perform nextval('shop.ran'); return 'x'; end $f$;
+		create function pub.fits(text) returns boolean language plpgsql as $f$ begin perform nextval('shop.ran'); return true; end $f$;
+		create domain pub.kind as text check (pub.fits(value));
 		reset role; set role %[2]s; create function shop.good(varchar) returns boolean language sql immutable as 'select true'; reset role`, other, w.role))
 	for condition, refused := range map[string]string{
 		"status = 'done'":        "pub.same(character varying,character varying) of " + other,
 		"mood = 'good'":          "pub.same(shop.mood,shop.mood) of " + other,
 		"lower(status) < 'x'":    "pub.lower(character varying) of " + other,
 		"upper(order_id) < 'x'":  "",
+		"order_id < 'x'::kind":   "the type pub.kind of " + other,
+		"mood < 'bad'":           "",
 		"shop.good(status)":      "",
 		"good('x')":              "",
 		"status < 'done'":        "",
