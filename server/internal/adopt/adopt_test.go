@@ -120,6 +120,9 @@ func (w *world) adoptAs(table, source string, m wire.Mapping) {
 	if err != nil {
 		w.t.Fatal(err)
 	}
+	if len(plan.Refusals) > 0 {
+		w.t.Fatal(plan.Refusals)
+	}
 	if err := w.runner().Apply(w.t.Context(), plan); err != nil {
 		w.t.Fatal(err)
 	}
@@ -136,7 +139,7 @@ func (w *world) dump() string {
 		select 'schema' as kind, nspname::text as name, nspacl::text as definition from pg_namespace
 		union all select 'table', c.oid::regclass::text, concat_ws(' ', c.relkind, c.relacl, c.relowner::regrole, pg_get_viewdef(c.oid)) from pg_class c where c.relnamespace >= 2200
 		union all select 'column', a.attrelid::regclass || '.' || a.attname, concat_ws(' ', format_type(a.atttypid, a.atttypmod), a.attacl, pg_get_expr(d.adbin, d.adrelid)) from pg_attribute a
-			left join pg_attrdef d on d.adrelid = a.attrelid and d.adnum = a.attnum where a.attrelid >= 16384 and a.attnum > 0 and not a.attisdropped
+			join pg_class t on t.oid = a.attrelid and t.relnamespace >= 2200 left join pg_attrdef d on d.adrelid = a.attrelid and d.adnum = a.attnum where a.attrelid >= 16384 and a.attnum > 0 and not a.attisdropped
 		union all select 'trigger', t.tgrelid::regclass || '.' || t.tgname, pg_get_triggerdef(t.oid) from pg_trigger t where not t.tgisinternal
 		union all select 'function', p.oid::regprocedure::text, concat_ws(' ', p.proacl, p.prosecdef, p.proconfig, md5(p.prosrc)) from pg_proc p where p.oid >= 16384) o order by 1, 2, 3`)
 }

@@ -120,7 +120,7 @@ func TestAdoptionOfATableThatWasGiven(t *testing.T) {
 	if got := ask(t, w.owner, "select attname from pg_attribute where attrelid = 'shop.failures'::regclass and attname = 'disposition'"); got == "" {
 		t.Error("a column of the new owner was dropped")
 	}
-	w.exec("alter table shop.failures drop column disposition, drop column archived_at")
+	w.exec("alter table shop.failures drop column disposition, drop column archived_at; alter schema shop owner to recoup_owner")
 	w.adopt("shop.failures", wire.Mapping{Entity: "order_id"})
 }
 

@@ -29,7 +29,7 @@ select c.oid, n.nspname, c.relname, c.relkind::text, c.relpersistence::text, r.r
   exists (select from pg_subscription_rel s where s.srrelid = c.oid or s.srrelid in (select relid from pg_partition_tree(c.oid))),
   array(select distinct case x.grantee when 0 then 'PUBLIC' else quote_ident(pg_get_userbyid(x.grantee)) end
     from pg_class d, aclexplode(d.relacl) x where (d.oid = c.oid or d.oid in (select relid from pg_partition_tree(c.oid)))
-      and x.privilege_type = 'TRIGGER' and not pg_has_role(x.grantee, c.relowner, 'member') order by 1)
+      and x.privilege_type = 'TRIGGER' and not pg_has_role(x.grantee, c.relowner, ` + pgsession.Membership + `) order by 1)
 from pg_class c join pg_namespace n on n.oid = c.relnamespace join pg_roles r on r.oid = c.relowner
 left join lateral (select sum(nullif(p.reltuples, -1)) as rows, sum(pg_relation_size(p.oid))::bigint as pages
   from pg_partition_tree(c.oid) t join pg_class p on p.oid = t.relid where t.isleaf and c.relkind = 'p') parts on true
@@ -58,7 +58,7 @@ select a.attname, format_type(a.atttypid, a.atttypmod), format_type(a.atttypid, 
 from pg_attribute a join pg_type t on t.oid = a.atttypid where a.attrelid = $1 and a.attnum > 0 and not a.attisdropped order by a.attnum`
 
 const findPartitions = `
-select c.oid, n.nspname, c.relname, c.relkind = 'f', case when pg_has_role(c.relowner, (select s.relowner from pg_class s where s.oid = $1), 'member') then '' else pg_get_userbyid(c.relowner) end, array(select g.tgname::text from pg_trigger g join pg_proc f on f.oid = g.tgfoid
+select c.oid, n.nspname, c.relname, c.relkind = 'f', case when pg_has_role(c.relowner, (select s.relowner from pg_class s where s.oid = $1), ` + pgsession.Membership + `) then '' else pg_get_userbyid(c.relowner) end, array(select g.tgname::text from pg_trigger g join pg_proc f on f.oid = g.tgfoid
     where g.tgrelid = c.oid and f.pronamespace = to_regnamespace('recoup') and f.proname = g.tgname order by 1)
 from pg_partition_tree($1) t join pg_class c on c.oid = t.relid
 join pg_namespace n on n.oid = c.relnamespace where t.level > 0 order by t.level, n.nspname, c.relname`

@@ -186,3 +186,46 @@ func TestPlansWithoutTheRights(t *testing.T) {
 		t.Errorf("a database without the schema recoup: %v", err)
 	}
 }
+
+// TestConditionsUseNoCodeOfOtherRoles plans adoptions with a search path that has a schema in which another role
+// creates an operator and a function. Conditions that do not name that schema do not use them, also if the
+// arguments fit better than those of pg_catalog.
+func TestConditionsUseNoCodeOfOtherRoles(t *testing.T) {
+	w := newWorld(t, `create type shop.mood as enum ('good', 'bad');
+		create table shop.failures (id int primary key, order_id text, status varchar, mood shop.mood); insert into shop.failures values (1, 'a', 'done', 'good');
+		grant usage on schema shop to public; create sequence shop.ran; grant all on shop.ran to public`)
+	other := w.role + "_other"
+	w.exec(fmt.Sprintf(`create role %[1]s; grant %[1]s to recoup_owner; create schema pub; grant usage, create on schema pub to public; set role %[1]s;
+		create function pub.same(varchar, varchar) returns boolean language plpgsql immutable as $f$ begin perform nextval('shop.ran'); return true; end $f$;
+		create function pub.same(shop.mood, shop.mood) returns boolean language plpgsql immutable as $f$ begin perform nextval('shop.ran'); return true; end $f$;
+		create operator pub.= (leftarg = varchar, rightarg = varchar, function = pub.same);
+		create operator pub.= (leftarg = shop.mood, rightarg = shop.mood, function = pub.same);
+		create function pub.lower(varchar) returns text language plpgsql immutable as $f$ begin perform nextval('shop.ran'); return 'x'; end $f$;
+		create function pub.fits(text) returns boolean language plpgsql as $f$ begin perform nextval('shop.ran'); return true; end $f$;
+		create domain pub.kind as text check (pub.fits(value));
+		reset role; set role %[2]s; create function shop.good(varchar) returns boolean language sql immutable as 'select true'; reset role`, other, w.role))
+	for condition, refused := range map[string]string{
+		"status = 'done'":        "pub.same(character varying,character varying) of " + other,
+		"mood = 'good'":          "pub.same(shop.mood,shop.mood) of " + other,
+		"lower(status) < 'x'":    "pub.lower(character varying) of " + other,
+		"upper(order_id) < 'x'":  "",
+		"order_id < 'x'::kind":   "the type pub.kind of " + other,
+		"mood < 'bad'":           "",
+		"shop.good(status)":      "",
+		"good('x')":              "",
+		"status < 'done'":        "",
+		"pub.lower(status) < ''": "",
+	} {
+		_, err := adopt.MakePlan(t.Context(), w.owner, adopt.Request{Source: "shop.failures", As: "shop.errors", Mapping: wire.Mapping{ResolvedWhen: condition}, Path: []string{"pub", "shop"}})
+		switch {
+		case refused == "" && err != nil:
+			t.Errorf("%s: %v", condition, err)
+		case refused != "" && (!errors.Is(err, adopt.ErrRefused) || !strings.Contains(err.Error(), refused)):
+			t.Errorf("%s: %v, want a refusal that says %q", condition, err, refused)
+		}
+		if ran := ask(t, w.owner, "select is_called from shop.ran"); condition != "pub.lower(status) < ''" && ran != `{"is_called":false}` {
+			t.Errorf("%s: the code of the other role ran: %s", condition, ran)
+		}
+		w.exec("alter sequence shop.ran restart")
+	}
+}

@@ -3,6 +3,8 @@ package adopt
 import (
 	"fmt"
 	"strings"
+
+	"github.com/recoup-dev/recoup/server/internal/pgsession"
 )
 
 // Function is a function that an adoption makes.
@@ -15,7 +17,8 @@ type Function struct {
 
 // Functions are those of an adoption. They belong to the owner of the source.
 func (a *Adoption) Functions() []Function {
-	list := append([]Function{a.read(), a.scan(), a.last(), a.mirror(), a.onTruncate()}, a.noting()...)
+	list := append(a.binding(), a.read(), a.scan(), a.last(), a.mirror(), a.onTruncate())
+	list = append(list, a.noting()...)
 	if a.Preset != nil {
 		list = append(list, a.retry())
 	}
@@ -53,10 +56,38 @@ const timeFunction = "time"
 // run with the rights of the function's owner.
 func guarded(table, text string) string {
 	return strings.Replace(text, "begin\n", fmt.Sprintf(`begin
-  if not exists (select from pg_class c where c.oid = to_regclass(%s) and pg_has_role(c.relowner, current_user, 'member')) then
+  if not exists (select from pg_class c where c.oid = to_regclass(%s) and pg_has_role(c.relowner, current_user, %s)) then
     raise undefined_table using message = 'the table is gone, or belongs to another role';
   end if;
-`, literal(table)), 1)
+`, literal(table), pgsession.Membership), 1)
+}
+
+// binding are the functions by which the others refuse a table that is not the source. They are made
+// again where an older adoption lacks them.
+func (a *Adoption) binding() []Function { return []Function{a.rowType(), a.sameType()} }
+
+// rowType is a function that returns nothing, with the row type of the source. It is bound to the source
+// by oid, and not by name.
+func (a *Adoption) rowType() Function {
+	name := "recoup." + a.name("row_type")
+	return Function{Name: name, Text: fmt.Sprintf("create or replace function %s() returns %s language plpgsql stable\nset search_path = pg_catalog, pg_temp as %s",
+		name, a.Source.Quoted(), body(fmt.Sprintf("\nbegin /* of adoption %d */\n  return null;\nend ", a.ID)))}
+}
+
+// sameType is a function that can be called with two values of the same type. It has no settings, so
+// that the planner replaces it by its result.
+func (a *Adoption) sameType() Function {
+	name := "recoup." + a.name("same_type")
+	return Function{Name: name, Arguments: "anyelement, anyelement", Text: fmt.Sprintf("create or replace function %s(anyelement, anyelement) returns boolean language sql immutable as %s",
+		name, body(fmt.Sprintf(" select true /* of adoption %d */ ", a.ID)))}
+}
+
+// isSource is a condition of a row of the source. A statement that has it fails before any of it
+// runs if its table is another one: then there is no function for its row type. The check at the beginning of a
+// function cannot tell that, because its table can be exchanged between two statements, and while a statement waits for a lock.
+// No cast applies to polymorphic arguments. A row is written with a star because the table can have a column of its alias.
+func (a *Adoption) isSource(row string) string {
+	return fmt.Sprintf("recoup.%s(%s.*, recoup.%s())", a.name("same_type"), row, a.name("row_type"))
 }
 
 // body quotes the body of a function with a tag that does not occur in it: names and values
@@ -95,8 +126,8 @@ const (
 func (a *Adoption) read() Function {
 	return a.function("read", "keys text[]", "text[]", "setof recoup.source_row", " set plan_cache_mode = force_generic_plan"+a.stableText(), fmt.Sprintf(`begin
   return query %s
-    where %s;
-end `, a.row(), a.byKeys()))
+    where %s and %s;
+end `, a.row(), a.isSource("s"), a.byKeys()))
 }
 
 // byKeys is the condition of rows whose keys are in $1.
@@ -114,9 +145,9 @@ func (a *Adoption) scan() Function {
 	columns := strings.Join(a.keyColumns(), ", ")
 	return a.function("scan", `"after" text, until text, most int`, "text, text, int", "setof text", " set plan_cache_mode = force_custom_plan"+a.stableText(), fmt.Sprintf(`begin
   return query select %[1]s from %[2]s s
-    where %[3]s is not null and ($1 is null or (%[4]s) > (%[5]s)) and (%[4]s) <= (%[6]s)
+    where %[7]s and %[3]s is not null and ($1 is null or (%[4]s) > (%[5]s)) and (%[4]s) <= (%[6]s)
     order by %[4]s limit $3;
-end `, a.keyText(), a.Source.Quoted(), a.keyColumns()[0], columns, strings.Join(a.keyParts("$1"), ", "), strings.Join(a.keyParts("$2"), ", ")))
+end `, a.keyText(), a.Source.Quoted(), a.keyColumns()[0], columns, strings.Join(a.keyParts("$1"), ", "), strings.Join(a.keyParts("$2"), ", "), a.isSource("s")))
 }
 
 // last finds the last key: once there are triggers, the backfill has to go no further.
@@ -124,9 +155,9 @@ func (a *Adoption) last() Function {
 	columns := a.keyColumns()
 	return a.function("last", "", "", "text", a.stableText(), fmt.Sprintf(`begin
   return (select %s from %s s
-    where %s is not null
+    where %s and %s is not null
     order by %s desc limit 1);
-end `, a.keyText(), a.Source.Quoted(), columns[0], strings.Join(columns, " desc, ")))
+end `, a.keyText(), a.Source.Quoted(), a.isSource("s"), columns[0], strings.Join(columns, " desc, ")))
 }
 
 // mirror writes what became of errors into their rows, and returns the keys that
@@ -151,16 +182,16 @@ begin
     select w.key, w.disposition, w.archived, %[1]s from unnest($1, $2, $3) w (key, disposition, archived)
   ), held as (
     select w.* from want w join %[2]s s on %[3]s
-    where (s.%[4]s, s.%[5]s) is distinct from (w.disposition, w.archived)
+    where %[6]s and (s.%[4]s, s.%[5]s) is distinct from (w.disposition, w.archived)
     for no key update of s skip locked
   ), told as (
-    update %[2]s s set %[4]s = w.disposition, %[5]s = w.archived from held w where %[3]s returning w.key
+    update %[2]s s set %[4]s = w.disposition, %[5]s = w.archived from held w where %[6]s and %[3]s returning w.key
   )
   select array_agg(w.key) into done from want w
     where exists (select from told where told.key = w.key)
-      or not exists (select from %[2]s s where %[3]s and (s.%[4]s, s.%[5]s) is distinct from (w.disposition, w.archived));
+      or not exists (select from %[2]s s where %[6]s and %[3]s and (s.%[4]s, s.%[5]s) is distinct from (w.disposition, w.archived));
   return coalesce(done, '{}');
-end `, strings.Join(parts, ", "), a.Source.Quoted(), strings.Join(same, " and "), disposition, archived))
+end `, strings.Join(parts, ", "), a.Source.Quoted(), strings.Join(same, " and "), disposition, archived, a.isSource("s")))
 }
 
 // time reads a time from text; what is none is null.

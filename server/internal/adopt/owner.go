@@ -60,14 +60,14 @@ const ownerPatience = 30 * time.Second
 
 // fill is the function that gives rows in some pages a key.
 func (a *Adoption) fill() Function {
-	return a.function("fill", "pages bigint, until bigint", "bigint, bigint", "bigint", "", strings.NewReplacer("TABLE", a.Source.Quoted(), "KEY", quote(KeyColumn)).Replace(`declare
+	return a.function("fill", "pages bigint, until bigint", "bigint, bigint", "bigint", "", strings.NewReplacer("TABLE", a.Source.Quoted(), "KEY", quote(KeyColumn), "IS_SOURCE", a.isSource("t")).Replace(`declare
   n bigint;
 begin
   if $1 is null then
-    return (select count(*) from (select from TABLE t where t.KEY is null limit 1) l);
+    return (select count(*) from (select from TABLE t where IS_SOURCE and t.KEY is null limit 1) l);
   end if;
-  with batch as (select t.ctid from TABLE t where t.ctid >= format('(%s,0)', $1)::tid and t.ctid < format('(%s,0)', $2)::tid and t.KEY is null for no key update skip locked)
-  update TABLE t set KEY = gen_random_uuid() from batch where t.ctid = batch.ctid;
+  with batch as (select t.ctid from TABLE t where IS_SOURCE and t.ctid >= format('(%s,0)', $1)::tid and t.ctid < format('(%s,0)', $2)::tid and t.KEY is null for no key update skip locked)
+  update TABLE t set KEY = gen_random_uuid() from batch where IS_SOURCE and t.ctid = batch.ctid;
   get diagnostics n = row_count;
   return n;
 end `))

@@ -71,5 +71,5 @@ begin
       return next row(found::text, false, left(sqlerrm, 300));
     end;
   end loop;
-end `, a.ID, literal(a.Source.Quoted())+"::regclass", strings.Join(names, ", "), len(names), strings.Join(add, "\n      ")))
+end `, a.ID, fmt.Sprintf("(select y.typrelid from pg_type y where y.oid = pg_typeof(recoup.%s()))", a.name("row_type")), strings.Join(names, ", "), len(names), strings.Join(add, "\n      ")))
 }

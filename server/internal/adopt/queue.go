@@ -96,9 +96,9 @@ begin
     select %s from unnest($1) w (key)
   ), off as (
     update %s s set %s
-    from w where %s and %s returning w.recoup_key
+    from w where %s and %s and %s returning w.recoup_key
   )
   select array_agg(recoup_key) into done from off;
   return coalesce(done, '{}');
-end `, strings.Join(parts, ", "), a.Source.Quoted(), a.Preset.Retry, strings.Join(same, " and "), a.governed()))
+end `, strings.Join(parts, ", "), a.Source.Quoted(), a.Preset.Retry, a.isSource("s"), strings.Join(same, " and "), a.governed()))
 }

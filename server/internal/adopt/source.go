@@ -52,7 +52,7 @@ func (a *Adoption) whole() string {
 	if len(a.Source.Key) == 0 {
 		ours = append(ours, KeyColumn)
 	}
-	text := "to_jsonb(s)"
+	text := "to_jsonb(s.*)" // s alone would be a column of that name
 	for _, name := range ours {
 		text += " - " + literal(name)
 	}
@@ -63,7 +63,7 @@ func (a *Adoption) whole() string {
 // says which are, are left out. If they are moved they have all of their columns; of a row
 // that is too large the columns are its size.
 func (a *Adoption) take() Function {
-	where := a.byKeys()
+	where := a.isSource("s") + " and " + a.byKeys()
 	if a.Conditions.Governed != "" {
 		where += " and (" + a.Conditions.Governed + ") is true"
 	}
@@ -97,11 +97,11 @@ begin
   set constraints all immediate;
   for k, mark in select * from unnest($1, $2) loop
     begin
-      perform from %[1]s s where %[2]s and concat(s.tableoid, ' ', s.ctid, ' ', s.xmin) = recoup_remove.mark for update of s skip locked;
+      perform from %[1]s s where %[3]s and %[2]s and concat(s.tableoid, ' ', s.ctid, ' ', s.xmin) = recoup_remove.mark for update of s skip locked;
       if not found then
         continue;
       end if;
-      delete from %[1]s s where %[2]s;
+      delete from %[1]s s where %[3]s and %[2]s;
       if found then
         return next row(k, null::text);
       else
@@ -114,7 +114,7 @@ begin
       return next row(k, coalesce('the constraint ' || nullif(rule, '') || ' keeps it', 'the database refuses it (' || state || ')'));
     end;
   end loop;
-end `, a.Source.Quoted(), strings.Join(same, " and ")))
+end `, a.Source.Quoted(), strings.Join(same, " and "), a.isSource("s")))
 }
 
 // stepAgree makes the functions anew that follow the policy, where it lists other columns
@@ -122,7 +122,8 @@ end `, a.Source.Quoted(), strings.Join(same, " and ")))
 func (a *Adoption) stepAgree(r Rights) Step {
 	read := a.read()
 	read.Text = strings.Replace(read.Text, "create function", "create or replace function", 1)
-	made := []string{read.Text, "drop function if exists recoup." + a.name("take") + "(text[])", "drop function if exists recoup." + a.name("remove") + "(text[], text[])"}
+	made := a.defineAll(a.binding())
+	made = append(made, read.Text, "drop function if exists recoup."+a.name("take")+"(text[])", "drop function if exists recoup."+a.name("remove")+"(text[], text[])")
 	if a.Rules.Removes() {
 		made = append(append(made, a.define(a.take())...), a.define(a.remove())...)
 	}

@@ -140,7 +140,7 @@ func (a *Adoption) stepsKey(r Rights) []Step {
 			Name: stepKeyColumn, Does: "adds a column that tells rows apart; new rows get a value at once",
 			Lock: a.Source.String() + ": ACCESS EXCLUSIVE, for a moment",
 			SQL: append(as(a.Source.Owner, r, fmt.Sprintf("alter table %s add column %s uuid", table, column),
-				fmt.Sprintf("alter table %s alter column %s set default gen_random_uuid()", table, column)), a.asOwnerInSchema(r, a.define(a.fill()))...),
+				fmt.Sprintf("alter table %s alter column %s set default gen_random_uuid()", table, column)), a.asOwnerInSchema(r, a.defineAll(append(a.binding(), a.fill())))...),
 		},
 		{
 			Name: stepKeyFill, Does: "gives the rows that are there a value, a few hundred pages at a time, as " + cmp.Or(a.Role, r.SchemaOwner), Alone: aloneFill,
@@ -200,10 +200,7 @@ func (a *Adoption) stepMove(r Rights) Step {
 }
 
 func (a *Adoption) stepFunctions(r Rights) Step {
-	made := []string{a.view()}
-	for _, f := range a.Functions() {
-		made = append(made, a.define(f)...)
-	}
+	made := append([]string{a.view()}, a.defineAll(a.Functions())...)
 	s := Step{
 		Name: stepFunctions, SQL: a.asOwnerInSchema(r, made),
 		Does: fmt.Sprintf("creates the view and the functions by which nodes reach the table; they belong to %s", a.Source.Owner),
@@ -220,6 +217,14 @@ func (a *Adoption) define(f Function) []string {
 	made := []string{f.Text, fmt.Sprintf("revoke execute on function %s(%s) from public", f.Name, f.Arguments)}
 	if f.Called && a.Role != "" {
 		made = append(made, a.grant(f))
+	}
+	return made
+}
+
+// defineAll creates several functions.
+func (a *Adoption) defineAll(list []Function) (made []string) {
+	for _, f := range list {
+		made = append(made, a.define(f)...)
 	}
 	return made
 }

@@ -1,12 +1,19 @@
 package adoption_test
 
 import (
+	"context"
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
+	"github.com/jackc/pgx/v5"
+
+	"github.com/recoup-dev/recoup/retry"
 	"github.com/recoup-dev/recoup/server/internal/adopt"
 	"github.com/recoup-dev/recoup/server/internal/store"
+	"github.com/recoup-dev/recoup/server/internal/store/postgres/pgtest"
+	"github.com/recoup-dev/recoup/server/internal/test/node"
 )
 
 // TestTablesOfNewOwners gives an adopted table, or a partition of one, to another role. That role sets traps and
@@ -88,6 +95,11 @@ var foreign = map[string]struct{ as, ddl, after, refused string }{
 	"trigger": {
 		ddl:     "grant trigger on shop.failures to mallory; set role mallory; create trigger a before update on shop.failures for each row execute function trap.on_update(); reset role; revoke trigger on shop.failures from mallory",
 		refused: "the function trap.on_update() belongs to mallory, whose code would run with the rights of recoup_owner",
+	},
+	"column of the row type of a table": {
+		as:      "create type trap.kind as enum ('TIMEOUT'); grant usage on type trap.kind to public",
+		ddl:     "create table shop.pair (n int, k trap.kind); alter table shop.failures add pair shop.pair",
+		refused: "the type trap.kind belongs to mallory, whose code would run with the rights of recoup_owner",
 	},
 	"column of a composite type": {
 		as:      "create type trap.kind as enum ('TIMEOUT'); grant usage on type trap.kind to public",
@@ -210,4 +222,111 @@ func TestCodeOfOtherRolesForWriters(t *testing.T) {
 		reset role; alter table shop.failures disable trigger b; revoke trigger on shop.failures from mallory`)
 	w.adopt(mapping)
 	w.settle()
+}
+
+// keep gives the table to a role that is not powerful, in a schema of mallory, and adopts it. It returns a
+// connection of mallory.
+func keep(t *testing.T) (*world, *pgx.Conn) {
+	t.Helper()
+	server := pgtest.Start(t, pgtest.Options{})
+	db, url := node.PostgresAt(t, server)
+	w := newWorldOn(t, db, url)
+	intrude(w, "")
+	w.exec(`create role keeper; grant keeper to recoup_owner; grant usage on schema shop, recoup to keeper; grant create on schema shop to keeper; alter table shop.failures owner to keeper; revoke create on schema shop from keeper;
+		alter role mallory login; grant create on schema shop to recoup_owner; alter schema shop owner to mallory; grant usage on schema shop to public;
+		insert into shop.failures (id, order_id, kind, note) values (1, 'o1', 'TIMEOUT', 'x')`)
+	w.adopt(mapping)
+	w.settle()
+	mallory, err := pgx.Connect(t.Context(), strings.Replace(w.url, "recoup_owner@", "mallory@", 1))
+	w.Must(err)
+	t.Cleanup(func() { _ = mallory.Close(context.Background()) })
+	return w, mallory
+}
+
+// trapFailures is a table with traps that has the name of the adopted one.
+const trapFailures = `create table shop.failures (id bigint primary key, order_id text, kind text, note text, level text, status text, at timestamptz, disposition text, archived_at timestamptz);
+	grant all on shop.failures to public; insert into shop.failures values (1, 'o1', 'TIMEOUT', 'y');
+	create trigger a before update on shop.failures for each row execute function trap.on_update();`
+
+// TestTableIsExchangedWhileNodesWait has the owner of a schema exchange an adopted table in it for another while a
+// node waits for its lock. The functions of the adoption do not go on with the other table.
+func TestTableIsExchangedWhileNodesWait(t *testing.T) {
+	t.Parallel()
+	w, mallory := keep(t)
+	run := func(sql string) {
+		t.Helper()
+		_, err := mallory.Exec(t.Context(), sql, pgx.QueryExecModeSimpleProtocol)
+		w.Must(err)
+	}
+	w.exec("insert into recoup.adopted_mirror (adoption_id, error_id) select adoption_id, error_id from recoup.adopted_row")
+	run("begin; drop table shop.failures cascade; " + trapFailures)
+	settled := make(chan error, 1)
+	go func() { settled <- w.service.Settle(context.WithoutCancel(t.Context())) }()
+	for w.ask("select count(*) from pg_locks where not granted and locktype = 'relation'") == "0" {
+		select {
+		case err := <-settled:
+			t.Fatalf("settled before the exchange: %v", err)
+		default:
+			w.Must(retry.Sleep(t.Context(), time.Millisecond))
+		}
+	}
+	run("commit")
+	err := <-settled
+	t.Log(err)
+	w.want("select * from trap.ran", "")
+	if err == nil {
+		t.Error("settled with another table")
+	}
+}
+
+// TestMembersWithoutRights makes another role a member of the owner of a table, without the right to use or to take its
+// rights. Code of that role is refused as that of any other. PostgreSQL 15 has no such members.
+func TestMembersWithoutRights(t *testing.T) {
+	t.Parallel()
+	server := pgtest.Start(t, pgtest.Options{})
+	db, url := node.PostgresAt(t, server)
+	w := newWorldOn(t, db, url)
+	intrude(w, "create type trap.kind as enum ('TIMEOUT'); grant usage on type trap.kind to public")
+	w.exec("alter table shop.failures alter kind type trap.kind using null")
+	grant, refused := "grant recoup_owner to outsider with inherit false, set false", true
+	if w.ask("select current_setting('server_version_num')::int < 160000") == "true" {
+		grant, refused = "grant recoup_owner to outsider", false
+	}
+	admin, err := pgx.Connect(t.Context(), strings.Replace(w.url, "recoup_owner@", "postgres@", 1))
+	w.Must(err)
+	defer func() { _ = admin.Close(context.WithoutCancel(t.Context())) }()
+	_, err = admin.Exec(t.Context(), "create role outsider; alter type trap.kind owner to outsider; "+grant, pgx.QueryExecModeSimpleProtocol)
+	w.Must(err)
+	plan, err := adopt.MakePlan(t.Context(), w.owner, adopt.Request{Source: "shop.failures", As: "outreach.dol_errors", Mapping: mapping})
+	w.Must(err)
+	if strings.Contains(fmt.Sprint(plan.Refusals), "the type trap.kind belongs to outsider") != refused {
+		t.Errorf("refused: %s", plan.Refusals)
+	}
+}
+
+// TestPowerfulOwners adopts a table of a role that has more rights than its table gives it. Code of other roles is
+// refused there as well.
+func TestPowerfulOwners(t *testing.T) {
+	t.Parallel()
+	server := pgtest.Start(t, pgtest.Options{})
+	db, url := node.PostgresAt(t, server)
+	w := newWorldOn(t, db, url)
+	intrude(w, "create type trap.kind as enum ('TIMEOUT'); grant usage on type trap.kind to public")
+	w.exec("create role keeper; grant keeper to recoup_owner; grant all on schema shop to keeper; alter table shop.failures owner to keeper; alter table shop.failures alter kind type trap.kind using null")
+	for _, rights := range []struct{ give, take string }{
+		{"select", ""},
+		{"grant pg_execute_server_program to keeper", "revoke pg_execute_server_program from keeper"},
+		{"grant pg_read_server_files to keeper", "revoke pg_read_server_files from keeper"},
+		{"grant recoup_app to keeper", "revoke recoup_app from keeper"},
+	} {
+		server.Admin(t, rights.give)
+		plan, err := adopt.MakePlan(t.Context(), w.owner, adopt.Request{Source: "shop.failures", As: "outreach.dol_errors", Mapping: mapping})
+		w.Must(err)
+		if strings.Contains(fmt.Sprint(plan.Refusals), "the type trap.kind belongs to mallory") != (rights.take != "") {
+			t.Errorf("%s: refused: %s", rights.give, plan.Refusals)
+		}
+		if rights.take != "" {
+			server.Admin(t, rights.take)
+		}
+	}
 }

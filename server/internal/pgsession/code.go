@@ -2,18 +2,22 @@ package pgsession
 
 import "strings"
 
+// Membership is an expression for the kind of membership, as pg_has_role reads it, whose members have the rights
+// of a role or can take them. From PostgreSQL 16 on a role can be a member without either.
+const Membership = "case when pg_catalog.current_setting('server_version_num')::int >= 160000 then 'USAGE, SET, MEMBER WITH ADMIN OPTION' else 'MEMBER' end"
+
 // ForeignCode returns a query that selects the code of other roles that would run with the rights of
 // a role when rows of a table or of its partitions are read or written: why, and what to do about it.
 // Source and runsAs are expressions for the oids of the table and the role. It returns nothing if the
-// role is no superuser and has the rights neither of nodes nor of the owner of the schema recoup: what such a
-// role can do, its table's privileges decide.
+// role is not powerful: what such a role can do, its table's privileges decide. A powerful role is a superuser, has the rights of
+// nodes or of the owner of the schema recoup, or can take them: by files, by programs, or, before PostgreSQL 16, by CREATEROLE.
 //
 // That code is triggers that others may create, and functions and types that the table's columns,
 // constraints, indexes, policies and triggers use. The owner of a function can replace it. The owner
 // of a type can have a cast to text or to JSON run a function, and a check run one. The owner of a schema
 // can exchange the tables in it.
 func ForeignCode(source, runsAs string) string {
-	return strings.NewReplacer("$SOURCE", source, "$RUNS_AS", runsAs).Replace(foreignCode)
+	return strings.NewReplacer("$SOURCE", source, "$RUNS_AS", runsAs, "$MEMBERSHIP", Membership).Replace(foreignCode)
 }
 
 // foreignCode follows the dependencies of a table: to its parts (a, i), from these to what they use, and
@@ -23,7 +27,8 @@ func ForeignCode(source, runsAs string) string {
 const foreignCode = `
 	with recursive powerful (id) as (
 	  select $RUNS_AS where exists (select from pg_catalog.pg_roles r
-	     where (r.rolsuper or r.rolname = 'recoup_app' or r.oid = (select n.nspowner from pg_catalog.pg_namespace n where n.nspname = 'recoup'))
+	     where (r.rolsuper or r.rolcreaterole and pg_catalog.current_setting('server_version_num')::int < 160000
+	         or r.rolname = any (array['recoup_app', 'pg_execute_server_program', 'pg_read_server_files', 'pg_write_server_files', 'pg_read_all_data', 'pg_write_all_data']) or r.oid = (select n.nspowner from pg_catalog.pg_namespace n where n.nspname = 'recoup'))
 	       and pg_catalog.pg_has_role($RUNS_AS, r.oid, 'member'))),
 	tables (id) as (
 	  select $SOURCE from powerful
@@ -47,8 +52,10 @@ const foreignCode = `
 	    union all
 	    select n.refclassid, n.refobjid from pg_catalog.pg_depend n
 	     where n.classid = u.class and n.objid = u.id and n.deptype in ('n', 'i') and n.refobjid >= 16384
-	       and (n.refclassid = any (array['pg_catalog.pg_proc', 'pg_catalog.pg_type', 'pg_catalog.pg_operator']::pg_catalog.regclass[])
-	         or n.refclassid = 'pg_catalog.pg_class'::pg_catalog.regclass and exists (select from pg_catalog.pg_class c where c.oid = n.refobjid and c.relkind = 'c'))) d (class, id)),
+	       and (n.refclassid = any (array['pg_catalog.pg_proc', 'pg_catalog.pg_type', 'pg_catalog.pg_operator']::pg_catalog.regclass[]))
+	    union all
+	    select 'pg_catalog.pg_type'::pg_catalog.regclass::pg_catalog.oid, a.atttypid from pg_catalog.pg_type y join pg_catalog.pg_attribute a on a.attrelid = y.typrelid
+	     where u.class = 'pg_catalog.pg_type'::pg_catalog.regclass and y.oid = u.id and a.attnum > 0 and not a.attisdropped and a.atttypid >= 16384) d (class, id)),
 	code (thing, owner, change) as (
 	  select pg_catalog.format('the function %s', p.oid::pg_catalog.regprocedure), p.proowner, pg_catalog.format('ALTER FUNCTION %s', p.oid::pg_catalog.regprocedure)
 	    from used u join pg_catalog.pg_proc p on u.class = 'pg_catalog.pg_proc'::pg_catalog.regclass and p.oid = u.id
@@ -59,18 +66,18 @@ const foreignCode = `
 	select pg_catalog.format('%s belongs to %s, whose code would run with the rights of %s when rows are read or written', c.thing, r.rolname, pg_catalog.pg_get_userbyid(w.id)) as why,
 	    pg_catalog.format('review it, then run %s OWNER TO %I', c.change, pg_catalog.pg_get_userbyid(w.id)) as way
 	  from code c join pg_catalog.pg_roles r on r.oid = c.owner cross join powerful w
-	 where not r.rolsuper and not pg_catalog.pg_has_role(r.oid, w.id, 'member')
+	 where not r.rolsuper and not pg_catalog.pg_has_role(r.oid, w.id, $MEMBERSHIP)
 	union
 	select pg_catalog.format('the schema %I belongs to %s, who can drop tables of %s in it and create others under their names', n.nspname, r.rolname, pg_catalog.pg_get_userbyid(w.id)),
 	    pg_catalog.format('run ALTER SCHEMA %I OWNER TO %I, or give the table to %s', n.nspname, pg_catalog.pg_get_userbyid(w.id), r.rolname)
 	  from tables t join pg_catalog.pg_class c on c.oid = t.id join pg_catalog.pg_namespace n on n.oid = c.relnamespace cross join powerful w
 	  join pg_catalog.pg_database d on d.datname = pg_catalog.current_database()
 	  join pg_catalog.pg_roles o on o.oid = n.nspowner join pg_catalog.pg_roles r on r.oid = case o.rolname when 'pg_database_owner' then d.datdba else o.oid end
-	 where not r.rolsuper and not pg_catalog.pg_has_role(r.oid, w.id, 'member')
+	 where not r.rolsuper and not pg_catalog.pg_has_role(r.oid, w.id, $MEMBERSHIP)
 	union
 	select pg_catalog.format('%s may create triggers on %s, which would run with the rights of %s whenever nodes write it', g.name, c.oid::pg_catalog.regclass, pg_catalog.pg_get_userbyid(w.id)),
 	    pg_catalog.format('run REVOKE TRIGGER ON %s FROM %s', c.oid::pg_catalog.regclass, g.name)
 	  from tables t join pg_catalog.pg_class c on c.oid = t.id cross join powerful w cross join lateral pg_catalog.aclexplode(c.relacl) x
 	    cross join lateral (select case x.grantee when 0 then 'PUBLIC' else pg_catalog.quote_ident(pg_catalog.pg_get_userbyid(x.grantee)) end) g (name)
-	 where x.privilege_type = 'TRIGGER' and not pg_catalog.pg_has_role(x.grantee, w.id, 'member')
+	 where x.privilege_type = 'TRIGGER' and not pg_catalog.pg_has_role(x.grantee, w.id, $MEMBERSHIP)
 	 order by 1, 2 limit 20`

@@ -133,7 +133,7 @@ const strange = `select c.oid, c.relowner, p.proowner as runs_as
 	from pg_class c join pg_proc p on p.pronamespace = 'recoup'::regnamespace and p.proname = format('adopted_%s_mirror', a.adoption_id)
 	where c.oid = any (array(with recursive t (oid) as (select recoup.adopted_source(a.adoption_id)
 	    union select i.inhrelid from t join pg_inherits i on i.inhparent = t.oid) select t.oid from t)) -- pg_partition_tree would wait for locks
-	  and not pg_has_role(c.relowner, p.proowner, 'member')`
+	  and not pg_has_role(c.relowner, p.proowner, ` + pgsession.Membership + `)`
 
 // foreignCode selects the code of other roles that would run with the rights of the functions of adoption
 // a.adoption_id: see [pgsession.ForeignCode].
