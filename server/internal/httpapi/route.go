@@ -29,11 +29,11 @@ type Load int
 
 // The loads.
 const (
-	LoadSheddable Load = iota // ingest and workers: turned away early, they come again
-	LoadPriority              // the promotion gate and the operators' calls: kept alive
-	LoadWaiting               // claims that wait: bounded by themselves
-	LoadStreaming             // streams of events: bounded by themselves, they take nobody's slot
-	LoadAlways                // liveness: a node that does not answer is killed
+	LoadSheddable Load = iota // ingest and workers: refused first, because clients retry
+	LoadPriority              // the promotion gate and operators: refused last
+	LoadWaiting               // long polls: limited separately
+	LoadStreaming             // streams of events: limited separately, without a slot
+	LoadAlways                // liveness: never refused
 )
 
 // Repeat says what a request does that is sent twice.
@@ -41,9 +41,9 @@ type Repeat int
 
 // The kinds of repeats.
 const (
-	RepeatIdempotent    Repeat = iota // the same, by its nature
-	RepeatKeyed                       // the same if it has an idempotency key
-	RepeatNotIdempotent               // it is done twice; a request that hopes otherwise is refused
+	RepeatIdempotent    Repeat = iota // repeating the request changes nothing
+	RepeatKeyed                       // idempotent with an Idempotency-Key
+	RepeatNotIdempotent               // executed again; an Idempotency-Key is refused
 )
 
 // RouteInfo describes a route.

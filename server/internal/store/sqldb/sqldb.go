@@ -1,8 +1,7 @@
-// Package sqldb is access to the database for packages that bring their own
-// statements: transactions, queries, and the columns of rows. One statement text
-// serves PostgreSQL and SQLite. It is PostgreSQL's, restricted to what the SQLite
-// store translates; where the two need different texts, [Dialect] tells which
-// database it is.
+// Package sqldb gives packages with their own statements access to the database:
+// transactions, queries, and the columns of rows. One statement text serves both
+// databases. It is PostgreSQL's, restricted to what the SQLite store translates.
+// Where the two need different texts, [Dialect] selects one.
 //
 // A slice (Gate Zero, adoption, archive, bus) gets a [DB] from either store and
 // declares its tables with [Table] and [NewRepository]. Package sqldb must not know
