@@ -106,7 +106,7 @@ func (p *Plan) refuseOther(request Request) {
 		{"resolved-when", asked.ResolvedWhen, now.ResolvedWhen},
 	} {
 		if part.asked != "" && part.asked != part.now {
-			p.Refusals = append(p.Refusals, Refusal{fmt.Sprintf("--%s %s: %s was adopted with %q", part.flag, part.asked, p.Source, part.now), "recoup adopt release it first, or leave the flag out"})
+			p.Refusals = append(p.Refusals, Refusal{fmt.Sprintf("--%s %s: %s was adopted with %q", part.flag, part.asked, p.Source, part.now), "run recoup adopt release first, or leave the flag out"})
 		}
 	}
 }
