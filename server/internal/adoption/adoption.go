@@ -5,7 +5,7 @@
 // do what a table of rules says (verdict.go). So order and repetition do not matter, and a
 // backfill is the same act on keys that come from a scan.
 //
-// What is made in the database for an adoption is package adopt's. Decisions about errors
+// What is made in the database for an adoption is package define's. Decisions about errors
 // are the engine's.
 package adoption
 

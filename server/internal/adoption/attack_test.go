@@ -9,7 +9,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/recoup-dev/recoup/retry"
-	"github.com/recoup-dev/recoup/server/internal/adopt"
+	"github.com/recoup-dev/recoup/server/internal/adoption/define"
 	"github.com/recoup-dev/recoup/server/internal/store"
 	"github.com/recoup-dev/recoup/server/internal/store/postgres/pgtest"
 	"github.com/recoup-dev/recoup/server/internal/test/node"
@@ -148,7 +148,7 @@ func TestOwnersFunctionsReachNothing(t *testing.T) {
 func (w *world) other() string {
 	w.Helper()
 	w.exec(`create schema other; create table other.failures (id bigint primary key, order_id text, kind text); insert into other.failures values (1, 'secret', 'X')`)
-	plan, err := adopt.MakePlan(w.Context(), w.owner, adopt.Request{
+	plan, err := define.MakePlan(w.Context(), w.owner, define.Request{
 		Source: "other.failures", As: w.ask("select min(table_name) from recoup.error_table where table_name <> 'outreach.dol_errors' and not retired and not dead_letter"),
 		Mapping: wire.Mapping{Entity: "order_id", Disposition: "disposition", ArchivedAt: "archived_at"},
 	})

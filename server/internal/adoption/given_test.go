@@ -10,7 +10,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/recoup-dev/recoup/retry"
-	"github.com/recoup-dev/recoup/server/internal/adopt"
+	"github.com/recoup-dev/recoup/server/internal/adoption/define"
 	"github.com/recoup-dev/recoup/server/internal/store"
 	"github.com/recoup-dev/recoup/server/internal/store/postgres/pgtest"
 	"github.com/recoup-dev/recoup/server/internal/test/node"
@@ -60,7 +60,7 @@ func TestTriggersOfOtherRoles(t *testing.T) {
 	w.exec("do 'begin create role mallory; exception when duplicate_object or unique_violation then null; end'; grant usage on schema shop to mallory; grant all on shop.failures to mallory")
 	plan := func() string {
 		t.Helper()
-		plan, err := adopt.MakePlan(t.Context(), w.owner, adopt.Request{Source: "shop.failures", As: "outreach.dol_errors", Mapping: mapping})
+		plan, err := define.MakePlan(t.Context(), w.owner, define.Request{Source: "shop.failures", As: "outreach.dol_errors", Mapping: mapping})
 		w.Must(err)
 		return fmt.Sprint(plan.Refusals)
 	}
@@ -119,7 +119,7 @@ func TestCodeOfOtherRoles(t *testing.T) {
 			intrude(w, code.as)
 			w.exec(code.ddl)
 			w.exec("insert into shop.failures (order_id, kind, note) select 'o1', null, 'x'; set role mallory;" + code.after + "; reset role")
-			plan, err := adopt.MakePlan(t.Context(), w.owner, adopt.Request{Source: "shop.failures", As: "outreach.dol_errors", Mapping: mapping})
+			plan, err := define.MakePlan(t.Context(), w.owner, define.Request{Source: "shop.failures", As: "outreach.dol_errors", Mapping: mapping})
 			w.Must(err)
 			if refused := fmt.Sprint(plan.Refusals); !strings.Contains(refused, code.refused) {
 				t.Errorf("refused: %s", refused)
@@ -205,7 +205,7 @@ func TestSchemasOfOtherRoles(t *testing.T) {
 	w := newWorld(t)
 	intrude(w, "")
 	w.exec("grant create on schema shop to recoup_owner; alter schema shop owner to mallory; grant all on schema shop to recoup_owner")
-	plan, err := adopt.MakePlan(t.Context(), w.owner, adopt.Request{Source: "shop.failures", As: "outreach.dol_errors", Mapping: mapping})
+	plan, err := define.MakePlan(t.Context(), w.owner, define.Request{Source: "shop.failures", As: "outreach.dol_errors", Mapping: mapping})
 	w.Must(err)
 	if refused := fmt.Sprint(plan.Refusals); !strings.Contains(refused, "the schema shop belongs to mallory, who can drop tables of recoup_owner in it") {
 		t.Errorf("refused: %s", refused)
@@ -297,7 +297,7 @@ func TestMembersWithoutRights(t *testing.T) {
 	defer func() { _ = admin.Close(context.WithoutCancel(t.Context())) }()
 	_, err = admin.Exec(t.Context(), "create role outsider; alter type trap.kind owner to outsider; "+grant, pgx.QueryExecModeSimpleProtocol)
 	w.Must(err)
-	plan, err := adopt.MakePlan(t.Context(), w.owner, adopt.Request{Source: "shop.failures", As: "outreach.dol_errors", Mapping: mapping})
+	plan, err := define.MakePlan(t.Context(), w.owner, define.Request{Source: "shop.failures", As: "outreach.dol_errors", Mapping: mapping})
 	w.Must(err)
 	if strings.Contains(fmt.Sprint(plan.Refusals), "the type trap.kind belongs to outsider") != refused {
 		t.Errorf("refused: %s", plan.Refusals)
@@ -320,7 +320,7 @@ func TestPowerfulOwners(t *testing.T) {
 		{"grant recoup_app to keeper", "revoke recoup_app from keeper"},
 	} {
 		server.Admin(t, rights.give)
-		plan, err := adopt.MakePlan(t.Context(), w.owner, adopt.Request{Source: "shop.failures", As: "outreach.dol_errors", Mapping: mapping})
+		plan, err := define.MakePlan(t.Context(), w.owner, define.Request{Source: "shop.failures", As: "outreach.dol_errors", Mapping: mapping})
 		w.Must(err)
 		if strings.Contains(fmt.Sprint(plan.Refusals), "the type trap.kind belongs to mallory") != (rights.take != "") {
 			t.Errorf("%s: refused: %s", rights.give, plan.Refusals)

@@ -7,7 +7,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"github.com/recoup-dev/recoup/server/internal/adopt"
+	"github.com/recoup-dev/recoup/server/internal/adoption/define"
 	"github.com/recoup-dev/recoup/server/internal/store"
 	"github.com/recoup-dev/recoup/server/internal/test/node"
 	"github.com/recoup-dev/recoup/server/internal/wire"
@@ -145,7 +145,7 @@ func TestPartitionsThatNobodyMayTouch(t *testing.T) {
 	run("alter table shop.theirs owner to " + role)
 	w.look()
 	w.want("select unseen, unseen_why, unseen_since from recoup.adoption", "[] - -")
-	plan, err := adopt.MakePlan(w.Context(), w.owner, adopt.Request{Source: "shop.failures"})
+	plan, err := define.MakePlan(w.Context(), w.owner, define.Request{Source: "shop.failures"})
 	w.Must(err)
 	for _, s := range plan.Steps {
 		if strings.Contains(s.Name, "theirs") {

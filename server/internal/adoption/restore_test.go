@@ -7,8 +7,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/recoup-dev/recoup/server/internal/adopt"
-	"github.com/recoup-dev/recoup/server/internal/adopt/preset/presettest"
+	"github.com/recoup-dev/recoup/server/internal/adoption/define"
+	"github.com/recoup-dev/recoup/server/internal/adoption/preset/presettest"
 	"github.com/recoup-dev/recoup/server/internal/store"
 	"github.com/recoup-dev/recoup/server/internal/store/postgres/pgtest"
 	"github.com/recoup-dev/recoup/server/internal/test/node"
@@ -73,7 +73,7 @@ func messyWorld(t *testing.T, server *pgtest.Server) *world {
 	w.exec(presettest.Queues[0].DDL)
 	for i, m := range messy {
 		w.exec(fmt.Sprintf(m.insert, fmt.Sprintf("old-%d", i)))
-		plan, err := adopt.MakePlan(w.Context(), w.owner, adopt.Request{Source: m.source, As: m.as, Mapping: m.mapping, Preset: m.preset, NoMirror: m.preset != ""})
+		plan, err := define.MakePlan(w.Context(), w.owner, define.Request{Source: m.source, As: m.as, Mapping: m.mapping, Preset: m.preset, NoMirror: m.preset != ""})
 		w.Must(err)
 		if len(plan.Refusals) > 0 {
 			w.Fatalf("%s is refused: %v", m.source, plan.Refusals)

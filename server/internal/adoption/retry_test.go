@@ -6,8 +6,8 @@ import (
 	"time"
 
 	"github.com/recoup-dev/recoup"
-	"github.com/recoup-dev/recoup/server/internal/adopt"
-	"github.com/recoup-dev/recoup/server/internal/adopt/preset/presettest"
+	"github.com/recoup-dev/recoup/server/internal/adoption/define"
+	"github.com/recoup-dev/recoup/server/internal/adoption/preset/presettest"
 	"github.com/recoup-dev/recoup/server/internal/engine"
 	"github.com/recoup-dev/recoup/server/internal/lifecycle"
 	"github.com/recoup-dev/recoup/server/internal/wire"
@@ -24,7 +24,7 @@ func newQueueOf(t *testing.T, q presettest.Queue, code string) *world {
 	t.Helper()
 	w := newWorld(t)
 	w.exec(q.DDL)
-	plan, err := adopt.MakePlan(w.Context(), w.owner, adopt.Request{
+	plan, err := define.MakePlan(w.Context(), w.owner, define.Request{
 		Source: q.Table, As: "outreach.dol_errors", Preset: q.Preset, NoMirror: true,
 		Mapping: wire.Mapping{Entity: q.Entity, CodeValue: code},
 	})

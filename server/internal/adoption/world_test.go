@@ -11,8 +11,8 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/recoup-dev/recoup"
-	"github.com/recoup-dev/recoup/server/internal/adopt"
 	"github.com/recoup-dev/recoup/server/internal/adoption"
+	"github.com/recoup-dev/recoup/server/internal/adoption/define"
 	"github.com/recoup-dev/recoup/server/internal/store/postgres"
 	"github.com/recoup-dev/recoup/server/internal/test/node"
 	"github.com/recoup-dev/recoup/server/internal/wire"
@@ -82,8 +82,8 @@ func (w *world) exec(sql string) {
 	}
 }
 
-func (w *world) runner() *adopt.Runner {
-	return &adopt.Runner{
+func (w *world) runner() *define.Runner {
+	return &define.Runner{
 		Conn: w.owner, Actor: "ada", Patience: time.Minute, Random: func() float64 { return 0.5 }, Now: time.Now,
 		Sleep: func(context.Context, time.Duration) error { return nil },
 	}
@@ -92,7 +92,7 @@ func (w *world) runner() *adopt.Runner {
 // adopt adopts shop.failures as outreach.dol_errors.
 func (w *world) adopt(m wire.Mapping) {
 	w.Helper()
-	plan, err := adopt.MakePlan(w.Context(), w.owner, adopt.Request{Source: "shop.failures", As: "outreach.dol_errors", Mapping: m})
+	plan, err := define.MakePlan(w.Context(), w.owner, define.Request{Source: "shop.failures", As: "outreach.dol_errors", Mapping: m})
 	w.Must(err)
 	if len(plan.Refusals) > 0 {
 		w.Fatalf("refused: %v", plan.Refusals)

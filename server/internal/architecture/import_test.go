@@ -161,11 +161,11 @@ var layers = []layer{
 		libraries: []string{"github.com/jackc/pgx/v5"},
 		why:       "it starts a private server for tests and migrates its databases",
 	},
-	{pkg: "recoup/server/internal/adopt/preset", imports: []string{"recoup/server/internal/wire", "recoup"}, why: "it is data: how the tables of queues are recognised and read, for whoever asks"},
-	{pkg: "recoup/server/internal/adopt/preset/presettest", why: "it gives tests the tables of queues, as SQL"},
+	{pkg: "recoup/server/internal/adoption/preset", imports: []string{"recoup/server/internal/wire", "recoup"}, why: "it is data: how the tables of queues are recognised and read, for whoever asks"},
+	{pkg: "recoup/server/internal/adoption/preset/presettest", why: "it gives tests the tables of queues, as SQL"},
 	{
-		pkg:       "recoup/server/internal/adopt",
-		imports:   []string{"recoup", "recoup/server/internal/wire", "recoup/server/internal/adopt/preset", "recoup/server/internal/pgsession"},
+		pkg:       "recoup/server/internal/adoption/define",
+		imports:   []string{"recoup", "recoup/server/internal/wire", "recoup/server/internal/adoption/preset", "recoup/server/internal/pgsession"},
 		libraries: []string{"github.com/jackc/pgx/v5"},
 		why:       "it defines adoptions in a database; nodes reach them through that alone",
 	},
@@ -295,7 +295,7 @@ var layers = []layer{
 	},
 	{
 		pkg:     "recoup/server/internal/doctor",
-		imports: []string{"recoup", "recoup/server/internal/wire", "recoup/server/internal/adopt/preset", "recoup/server/internal/policy", "recoup/server/internal/store"},
+		imports: []string{"recoup", "recoup/server/internal/wire", "recoup/server/internal/adoption/preset", "recoup/server/internal/policy", "recoup/server/internal/store"},
 		why:     "it judges facts that others have gathered: it asks no database, no clock and no network",
 	},
 	{
@@ -391,7 +391,7 @@ var layers = []layer{
 	{pkg: "recoup/server/internal/cli/errorcmd", anything: true, why: "a group of commands"},
 	{pkg: "recoup/server/internal/cli/events", anything: true, why: "a group of commands"},
 	{pkg: "recoup/server/internal/cli/gatezero", anything: true, why: "a group of commands"},
-	{pkg: "recoup/server/internal/cli/adoption", anything: true, why: "a group of commands"},
+	{pkg: "recoup/server/internal/adoption/cli", anything: true, why: "a group of commands"},
 	{pkg: "recoup/server/internal/cli/keys", anything: true, why: "a group of commands"},
 	{pkg: "recoup/server/internal/cli/notifications", anything: true, why: "a group of commands"},
 	{

@@ -11,8 +11,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	adoption "github.com/recoup-dev/recoup/server/internal/adoption/cli"
 	"github.com/recoup-dev/recoup/server/internal/app"
-	"github.com/recoup-dev/recoup/server/internal/cli/adoption"
 	"github.com/recoup-dev/recoup/server/internal/cli/alerts"
 	"github.com/recoup-dev/recoup/server/internal/cli/codes"
 	"github.com/recoup-dev/recoup/server/internal/cli/command"

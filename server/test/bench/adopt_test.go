@@ -13,7 +13,7 @@ import (
 
 	"github.com/recoup-dev/recoup"
 	"github.com/recoup-dev/recoup/fault"
-	"github.com/recoup-dev/recoup/server/internal/adopt"
+	"github.com/recoup-dev/recoup/server/internal/adoption/define"
 	"github.com/recoup-dev/recoup/server/internal/adoption"
 	"github.com/recoup-dev/recoup/server/internal/deadletter"
 	"github.com/recoup-dev/recoup/server/internal/engine"
@@ -134,9 +134,9 @@ func newAdoptionService(b *testing.B, s *postgres.Store) *adoption.Service {
 
 func (w *adopting) adopt(noMirror bool) {
 	w.Helper()
-	plan, err := adopt.MakePlan(w.Context(), w.conn, adopt.Request{Source: "shop.failures", As: dol, Mapping: wire.Mapping{Entity: "order_id"}, NoMirror: noMirror})
+	plan, err := define.MakePlan(w.Context(), w.conn, define.Request{Source: "shop.failures", As: dol, Mapping: wire.Mapping{Entity: "order_id"}, NoMirror: noMirror})
 	must(w, err)
-	r := adopt.Runner{Conn: w.conn, Actor: "bench", Patience: time.Minute, Random: func() float64 { return 0.5 }, Now: time.Now, Sleep: func(context.Context, time.Duration) error { return nil }}
+	r := define.Runner{Conn: w.conn, Actor: "bench", Patience: time.Minute, Random: func() float64 { return 0.5 }, Now: time.Now, Sleep: func(context.Context, time.Duration) error { return nil }}
 	must(w, r.Apply(w.Context(), plan))
 }
 
