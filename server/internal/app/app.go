@@ -15,7 +15,6 @@ import (
 	"time"
 
 	"github.com/recoup-dev/recoup"
-	"github.com/recoup-dev/recoup/server/internal/adoption"
 	"github.com/recoup-dev/recoup/server/internal/api"
 	"github.com/recoup-dev/recoup/server/internal/bus"
 	"github.com/recoup-dev/recoup/server/internal/deadletter"
@@ -60,9 +59,8 @@ type Node struct {
 	letters       *deadletter.Service
 	pusher        *push.Pusher
 	policyWatcher policyWatcher
-	unusable      bool              // the database, as the log knows it
-	adoptions     *adoption.Service // nil: the store has none
-	archiver      *archiver         // nil: events are not filed
+	unusable      bool      // the database, as the log knows it
+	archiver      *archiver // nil: events are not filed
 	slices        []openSlice
 
 	diagnosed atomic.Pointer[wire.Diagnosis] // while it leads: what the doctor found last
@@ -188,17 +186,15 @@ func (n *Node) assembleServices(ctx context.Context, ids *recoup.IDSource) (err 
 	if n.pusher, err = n.newPusher(); err != nil {
 		return err
 	}
-	if err := n.newAdoptions(); err != nil {
-		return err
-	}
 	return n.newPace()
 }
 
 // open puts the API in front of the rest.
 func (n *Node) open(ids *recoup.IDSource, everybody string) (err error) {
+	adoptions, sources := n.adopted()
 	n.api, err = api.New(api.Options{
 		URL: n.o.URL, Proxies: n.o.Proxies,
-		Store: n.store, Engine: n.engine, GateZero: n.gateZero, Letters: n.letters, Ledger: n.ledger, Registrar: n.registry, Jobs: jobRunner{n.jobs}, Channels: nodeChannels{n, ids}, Receivers: n.pusher, Doctor: n, Bus: n.theBus(), Adoptions: n.listAdoptions(), Sources: n.sources(),
+		Store: n.store, Engine: n.engine, GateZero: n.gateZero, Letters: n.letters, Ledger: n.ledger, Registrar: n.registry, Jobs: jobRunner{n.jobs}, Channels: nodeChannels{n, ids}, Receivers: n.pusher, Doctor: n, Bus: n.theBus(), Adoptions: adoptions, Sources: sources,
 		Now: n.o.Now, Random: n.o.Random, IDs: ids, Open: everybody, Standby: n.o.Standby, Limits: n.o.Limits, Version: n.o.Build.Version, Revision: n.o.Build.Revision, Date: n.o.Build.Date, Node: n.o.Node,
 		Trace: n.traceHook(), Ready: n.ready, Metrics: n.metricsFor(), Logger: n.o.Logger, Count: n.metrics.count, Console: n.console(everybody != ""), Slices: n.sliceRoutes(),
 	})
@@ -207,7 +203,7 @@ func (n *Node) open(ids *recoup.IDSource, everybody string) (err error) {
 	}
 	n.metrics.watch(n)
 	n.metrics.showBuild(n.o.Build)
-	n.metrics.registry.MustRegister(&jobCollector{n}, &anonymousCollector{n}, &noticeCollector{n}, n.cached(policyCollector{n}.read), &doctorCollector{n}, n.cached(letterCollector{n}.read), n.cached(queueCollector{n}.read), n.cached(adoptionCollector{n}.read), &receiverCollector{n})
+	n.metrics.registry.MustRegister(&jobCollector{n}, &anonymousCollector{n}, &noticeCollector{n}, n.cached(policyCollector{n}.read), &doctorCollector{n}, n.cached(letterCollector{n}.read), n.cached(queueCollector{n}.read), &receiverCollector{n})
 	if late, can := n.store.(store.LateEvents); can {
 		n.metrics.registry.MustRegister(n.cached(lateCollector{n, late}.read))
 	}

@@ -94,9 +94,7 @@ func (n *Node) idleJobs() func(context.Context) error {
 			return err
 		}
 		err = errors.Join(err, n.followPolicy(ctx)) // a notification may have been lost
-		if n.adoptions != nil {
-			err = errors.Join(err, n.adoptions.Run(ctx))
-		}
+		err = errors.Join(err, n.sliceIdle(ctx))
 		if now := n.clock.since(); now-purged >= time.Hour {
 			purged = now
 			err = errors.Join(err, n.letters.Purge(ctx))

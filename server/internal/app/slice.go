@@ -2,6 +2,7 @@ package app
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"time"
@@ -19,6 +20,8 @@ import (
 	"github.com/recoup-dev/recoup/server/internal/scheduler"
 	"github.com/recoup-dev/recoup/server/internal/slice"
 	"github.com/recoup-dev/recoup/server/internal/store"
+	"github.com/recoup-dev/recoup/server/internal/store/postgres"
+	"github.com/recoup-dev/recoup/server/internal/wire"
 )
 
 // openSlice is a slice that a node has opened.
@@ -36,9 +39,10 @@ func (n *Node) openSlices(ctx context.Context, ids *recoup.IDSource) error {
 		{name: "archive", Running: n.archiveSlice()},
 		{name: "bus", Running: n.busSlice()},
 	}
+	server, _ := n.store.(*postgres.Store)
 	core := slice.Core{
-		Engine: n.engine, DeadLetters: n.letters, Ledger: n.ledger, Audit: n.store, Policy: n.engine.Policies.Current,
-		Settings: n.o.Settings, IDs: ids, Now: n.o.Now, Logger: n.o.Logger,
+		Engine: n.engine, DeadLetters: n.letters, Ledger: n.ledger, Audit: n.store, Secrets: n.vault, Postgres: server, Node: n.name, Policy: n.engine.Policies.Current,
+		Settings: n.o.Settings, IDs: ids, Random: n.o.Random, Now: n.o.Now, Logger: n.o.Logger, Cached: n.cached,
 	}
 	for _, s := range n.o.Slices {
 		if s.Open == nil {
@@ -112,6 +116,16 @@ func (n *Node) sliceLoops() (list []slice.Loop) {
 	return list
 }
 
+// sliceIdle does what slices do whenever an idle node looks.
+func (n *Node) sliceIdle(ctx context.Context) (err error) {
+	for _, s := range n.slices {
+		if s.Idle != nil {
+			err = errors.Join(err, s.Idle(ctx))
+		}
+	}
+	return err
+}
+
 // sliceCollectors are the metrics that slices add.
 func (n *Node) sliceCollectors() (list []prometheus.Collector) {
 	for _, s := range n.slices {
@@ -146,4 +160,17 @@ func (n *Node) sections() []console.Section {
 		list = append(list, n.o.Slices[i].Pages)
 	}
 	return list
+}
+
+// adopted returns what the API shows of adopted tables; nil: there are none.
+func (n *Node) adopted() (list func(context.Context) ([]wire.Adoption, error), sources api.Sources) {
+	for _, s := range n.slices {
+		if service, has := s.Service.(interface {
+			api.Sources
+			List(ctx context.Context) ([]wire.Adoption, error)
+		}); has {
+			return service.List, service
+		}
+	}
+	return nil, nil
 }

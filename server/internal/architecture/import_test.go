@@ -161,6 +161,13 @@ var layers = []layer{
 		libraries: []string{"github.com/jackc/pgx/v5"},
 		why:       "it starts a private server for tests and migrates its databases",
 	},
+	{pkg: "recoup/server/internal/adoption/cli", anything: true, why: "a group of commands"},
+	{
+		pkg:       "recoup/server/internal/adoption/module",
+		imports:   []string{"recoup/server/internal/adoption", "recoup/server/internal/adoption/cli", "recoup/server/internal/slice"},
+		libraries: []string{"github.com/prometheus/client_golang"},
+		why:       "it registers adopted tables, and decides nothing",
+	},
 	{pkg: "recoup/server/internal/adoption/preset", imports: []string{"recoup/server/internal/wire", "recoup"}, why: "it is data: how the tables of queues are recognised and read, for whoever asks"},
 	{pkg: "recoup/server/internal/adoption/preset/presettest", why: "it gives tests the tables of queues, as SQL"},
 	{
@@ -284,9 +291,10 @@ var layers = []layer{
 		why:     "it applies decisions to stored errors, and knows neither HTTP nor SQL",
 	},
 	{
-		pkg:     "recoup/server/internal/adoption",
-		imports: []string{"recoup", "recoup/server/internal/wire", "recoup/retry", "recoup/fault", "recoup/server/internal/policy", "recoup/server/internal/check", "recoup/internal/redact", "recoup/server/internal/lifecycle", "recoup/server/internal/store", "recoup/server/internal/store/sqldb", "recoup/server/internal/engine", "recoup/server/internal/deadletter"},
-		why:     "it compares rows of others with errors; what becomes of these, the engine decides, and no SQL is its own",
+		pkg:       "recoup/server/internal/adoption",
+		imports:   []string{"recoup", "recoup/server/internal/wire", "recoup/retry", "recoup/fault", "recoup/server/internal/policy", "recoup/server/internal/check", "recoup/internal/redact", "recoup/server/internal/lifecycle", "recoup/server/internal/store", "recoup/server/internal/store/sqldb", "recoup/server/internal/engine", "recoup/server/internal/deadletter"},
+		libraries: []string{"github.com/prometheus/client_golang"},
+		why:       "it compares rows of others with errors; what becomes of these, the engine decides, and no SQL is its own",
 	},
 	{
 		pkg:     "recoup/server/internal/deadletter",
@@ -391,7 +399,6 @@ var layers = []layer{
 	{pkg: "recoup/server/internal/cli/errorcmd", anything: true, why: "a group of commands"},
 	{pkg: "recoup/server/internal/cli/events", anything: true, why: "a group of commands"},
 	{pkg: "recoup/server/internal/cli/gatezero", anything: true, why: "a group of commands"},
-	{pkg: "recoup/server/internal/adoption/cli", anything: true, why: "a group of commands"},
 	{pkg: "recoup/server/internal/cli/keys", anything: true, why: "a group of commands"},
 	{pkg: "recoup/server/internal/cli/notifications", anything: true, why: "a group of commands"},
 	{
@@ -420,13 +427,13 @@ var layers = []layer{
 	{
 		pkg: "recoup/server/internal/slice",
 		imports: []string{"recoup", "recoup/server/internal/cli/stream", "recoup/server/internal/config", "recoup/server/internal/console", "recoup/server/internal/deadletter", "recoup/server/internal/doctor",
-			"recoup/server/internal/engine", "recoup/server/internal/ledger", "recoup/server/internal/policy", "recoup/server/internal/push", "recoup/server/internal/scheduler", "recoup/server/internal/store", "recoup/server/internal/httpapi"},
+			"recoup/server/internal/engine", "recoup/server/internal/ledger", "recoup/server/internal/policy", "recoup/server/internal/push", "recoup/server/internal/scheduler", "recoup/server/internal/store", "recoup/server/internal/store/postgres", "recoup/server/internal/httpapi"},
 		libraries: []string{"github.com/prometheus/client_golang", "github.com/spf13/cobra"},
 		why:       "it is how a feature registers what it adds: it names the kits, and no feature",
 	},
 	{
 		pkg:       "recoup/server/internal/slices",
-		imports:   []string{"recoup/server/internal/cli/stream", "recoup/server/internal/config", "recoup/server/internal/slice"},
+		imports:   []string{"recoup/server/internal/cli/stream", "recoup/server/internal/config", "recoup/server/internal/slice", "recoup/server/internal/adoption/module"},
 		libraries: []string{"github.com/spf13/cobra"},
 		why:       "it lists the slices, whose modules it alone imports",
 	},

@@ -11,7 +11,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	adoption "github.com/recoup-dev/recoup/server/internal/adoption/cli"
 	"github.com/recoup-dev/recoup/server/internal/app"
 	"github.com/recoup-dev/recoup/server/internal/cli/alerts"
 	"github.com/recoup-dev/recoup/server/internal/cli/codes"
@@ -72,7 +71,7 @@ that 'recoup demo' runs in another terminal. None of them changes anything.`,
 		return command.Help(cmd, args)
 	}
 	root.AddCommand(slices.Concat(
-		adoption.Commands(streams), alerts.Commands(streams), codes.Commands(streams), deadletters.Commands(streams), errorcmd.Commands(streams),
+		alerts.Commands(streams), codes.Commands(streams), deadletters.Commands(streams), errorcmd.Commands(streams),
 		events.Commands(streams), status.Commands(streams), gatezero.Commands(streams), keys.Commands(streams), notifications.Commands(streams),
 		policy.Commands(streams), server.Commands(streams), features.Commands(added, streams),
 	)...)

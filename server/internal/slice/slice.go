@@ -7,6 +7,7 @@ package slice
 
 import (
 	"context"
+	"io"
 	"log/slog"
 	"time"
 
@@ -26,6 +27,7 @@ import (
 	"github.com/recoup-dev/recoup/server/internal/push"
 	"github.com/recoup-dev/recoup/server/internal/scheduler"
 	"github.com/recoup-dev/recoup/server/internal/store"
+	"github.com/recoup-dev/recoup/server/internal/store/postgres"
 )
 
 // Slice is a feature, as far as it is known without a node. Fields that are not set add
@@ -37,6 +39,7 @@ type Slice struct {
 	Commands  func(stream.Streams) []*cobra.Command
 	Settings  []config.Setting
 	Receivers []push.Kind
+	Secrets   []string // purposes of its platform keys: a master key that is missing keeps a node from starting
 
 	// Open makes the slice ready on a node. An error ends the start of the node.
 	Open func(context.Context, Core) (Running, error)
@@ -48,11 +51,23 @@ type Core struct {
 	DeadLetters *deadletter.Service
 	Ledger      *ledger.Book
 	Audit       store.AuditWriter
+	Secrets     Secrets
+	Postgres    *postgres.Store       // for a slice that works on PostgreSQL alone; nil: the database is a file
+	Node        string                // the name of this process among all that share its database
 	Policy      func() *policy.Policy // in force
 	Settings    config.Values
 	IDs         *recoup.IDSource
+	Random      io.Reader
 	Now         func() time.Time
 	Logger      *slog.Logger
+
+	// Cached returns a collector that reads figures at most every few seconds.
+	Cached func(read func(now time.Time) []prometheus.Metric) prometheus.Collector
+}
+
+// Secrets keeps platform keys, encrypted where the node has a master key.
+type Secrets interface {
+	AddFirstPlatformKey(ctx context.Context, k store.PlatformKey, act store.Act) (newest store.PlatformKey, added bool, err error)
 }
 
 // Running is what an open slice adds to a node. Fields that are not set add nothing.
@@ -65,6 +80,9 @@ type Running struct {
 
 	// Checks gathers what the doctor is to judge, and returns how.
 	Checks func(context.Context) []doctor.Check
+
+	// Idle runs whenever an idle node looks at its database, in place of the loops.
+	Idle func(context.Context) error
 
 	// Close releases what the slice holds, when the node stops. What it cannot release must
 	// expire.

@@ -6,13 +6,14 @@ import (
 
 	"github.com/spf13/cobra"
 
+	adoption "github.com/recoup-dev/recoup/server/internal/adoption/module"
 	"github.com/recoup-dev/recoup/server/internal/cli/stream"
 	"github.com/recoup-dev/recoup/server/internal/config"
 	"github.com/recoup-dev/recoup/server/internal/slice"
 )
 
 // All returns the slices, in the order in which a node opens them.
-func All() []slice.Slice { return nil }
+func All() []slice.Slice { return []slice.Slice{adoption.Slice()} }
 
 // Config is what slices add to the configuration.
 func Config(of []slice.Slice) (added config.Added) {

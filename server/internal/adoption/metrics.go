@@ -1,4 +1,4 @@
-package app
+package adoption
 
 import (
 	"context"
@@ -9,8 +9,9 @@ import (
 	"github.com/recoup-dev/recoup/server/internal/wire"
 )
 
-// adoptionCollector counts what is adopted. Policies name the tables, so there are few.
-type adoptionCollector struct{ n *Node }
+func describe(name, help string, labels ...string) *prometheus.Desc {
+	return prometheus.NewDesc("recoup_"+name, help, labels, nil)
+}
 
 var (
 	descAdopted        = describe("adopted_tables", "Adopted tables, by state.", "table", "state")
@@ -22,14 +23,12 @@ var (
 	descAdoptedDone    = describe("adopted_rows_total", "What this node has done to rows of adopted tables.", "act")
 )
 
-// read returns what is counted anew. What cannot be read is not reported.
-func (c adoptionCollector) read(time.Time) (list []prometheus.Metric) {
-	if c.n.adoptions == nil {
-		return nil
-	}
+// Figures counts what is adopted. Policies name the tables, so there are few. What cannot be read
+// is not reported.
+func (s *Service) Figures(time.Time) (list []prometheus.Metric) {
 	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Second)
 	defer cancel()
-	adopted, err := c.n.listAdoptions()(ctx)
+	adopted, err := s.List(ctx)
 	if err != nil || len(adopted) == 0 {
 		return nil
 	}
@@ -50,7 +49,7 @@ func (c adoptionCollector) read(time.Time) (list []prometheus.Metric) {
 		gauge(descAdoptedBad, float64(a.Unreadable), a.Table)
 		gauge(descAdoptedRows, float64(a.Scanned), a.Table)
 	}
-	done := c.n.adoptions.Counts()
+	done := s.Counts()
 	for act, n := range map[string]int64{"looked_at": done.Looked, "reported": done.Reported, "resolved": done.Resolved, "mirrored": done.Mirrored, "removed": done.Removed, "refused": done.Refused, "set_off": done.Requeued, "dead_lettered": done.DeadLettered} {
 		list = append(list, prometheus.MustNewConstMetric(descAdoptedDone, prometheus.CounterValue, float64(n), act))
 	}
