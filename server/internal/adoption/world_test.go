@@ -55,6 +55,7 @@ func newWorldOn(t *testing.T, db *postgres.Store, url string) *world {
 // openWorld is the world on a database whose tables are there already.
 func openWorld(t *testing.T, db *postgres.Store, url string) *world {
 	t.Helper()
+	db.AddBlockers(adoption.Blockers())
 	w := &world{Node: node.On(t, db), db: db, log: &node.Log{}}
 	var err error
 	w.url = strings.Replace(url, "recoup_app@", "recoup_owner@", 1)

@@ -24,6 +24,7 @@ func open(_ context.Context, core slice.Core) (slice.Running, error) {
 	if core.Postgres == nil {
 		return slice.Running{}, nil
 	}
+	core.Postgres.AddBlockers(adoption.Blockers())
 	service, err := adoption.New(adoption.Options{
 		Store: core.Postgres, Engine: core.Engine, Key: adoption.FirstKey(core.Secrets, core.Random, core.Now), Letters: core.DeadLetters,
 		Node: core.Node, Now: core.Now, Logger: core.Logger,

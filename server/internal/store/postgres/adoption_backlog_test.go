@@ -10,6 +10,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"github.com/recoup-dev/recoup/server/internal/adoption"
 	"github.com/recoup-dev/recoup/server/internal/store/postgres"
 )
 
@@ -73,7 +74,7 @@ func TestGateOverABacklog(t *testing.T) {
 // gateReads is how many pages the gate's question about an entity reads, whichever way.
 func gateReads(t *testing.T, owner prompt, entity string) int {
 	t.Helper()
-	statement := strings.NewReplacer("$1", "'"+entity+"'", "$2", "101").Replace(postgres.GateStatement())
+	statement := strings.NewReplacer("$1", "'"+entity+"'", "$2", "101").Replace(postgres.GateStatement(adoption.Blockers()))
 	rows, err := owner.Query(t.Context(), "explain (analyze, buffers, format json) "+statement, pgx.QueryExecModeSimpleProtocol)
 	if err != nil {
 		t.Fatal(err)

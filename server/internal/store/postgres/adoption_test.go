@@ -10,6 +10,7 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 
+	"github.com/recoup-dev/recoup/server/internal/adoption"
 	"github.com/recoup-dev/recoup/server/internal/store"
 	"github.com/recoup-dev/recoup/server/internal/store/postgres"
 	"github.com/recoup-dev/recoup/server/internal/test/conformance"
@@ -19,6 +20,7 @@ import (
 func adopted(t *testing.T) (*postgres.Store, prompt) {
 	t.Helper()
 	s, owner, _ := governed(t)
+	s.AddBlockers(adoption.Blockers())
 	owner.run(`insert into recoup.adoption (table_name, source, source_oid, owner, key_columns, mapping, state, begun_by)
 		values ('outreach.dol_errors', 'outreach.dol_errors_2', 1, current_user, '{id}', '{"entity": "outreach_id", "disposition": "disposition", "archived_at": "archived_at"}', 'GOVERNED', 'ada')`)
 	return s, owner
@@ -111,7 +113,7 @@ func TestGateWithoutAdoptions(t *testing.T) {
 	t.Parallel()
 	_, owner, _ := governed(t)
 	owner.run("set enable_seqscan = off")
-	statement := strings.NewReplacer("$1", "'CO-1'", "$2", "101").Replace(postgres.GateStatement())
+	statement := strings.NewReplacer("$1", "'CO-1'", "$2", "101").Replace(postgres.GateStatement(adoption.Blockers()))
 	rows, err := owner.Query(t.Context(), "explain (analyze, costs off, timing off, summary off) "+statement, pgx.QueryExecModeSimpleProtocol)
 	if err != nil {
 		t.Fatal(err)

@@ -64,6 +64,7 @@ type Store struct {
 	vital    *pool // of the gate and the keys, which must not wait behind the rest
 	sql      statements
 	gates    gateCheck
+	blockers []Blockers // of slices
 	granted  privileges // what this role may do, as it was at the start
 	trouble  store.LastError
 	clock    func() time.Time // nil: the database's
@@ -99,7 +100,7 @@ func Open(ctx context.Context, url string, options Options) (*Store, error) {
 	}
 	follow(config.ConnConfig)
 	configure(config.ConnConfig, options)
-	s := &Store{sql: newStatements(), gates: newGateCheck(), memory: &store.DecisionCache{}, rest: rest{reached: make(chan struct{}, 1)}}
+	s := &Store{sql: newStatements(), gates: newGateCheck(nil), memory: &store.DecisionCache{}, rest: rest{reached: make(chan struct{}, 1)}}
 	s.Ops = sqlops.New(database{s})
 	if s.sources, err = newSources(config.ConnConfig, options); err != nil {
 		return nil, err
