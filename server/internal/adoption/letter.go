@@ -78,7 +78,7 @@ func (s *Service) letterOf(a *store.Adoption, turn store.Turn, p *store.ParkedRo
 	failure.Context = map[string]any{"attempts": map[string]any{stage: p.RetryCount + 1}}
 	id := s.Engine.IDs.New(s.Now())
 	kept, err := s.kept(id, r)
-	return deadletter.TakenOver{ID: id, Failure: failure, Pair: &store.Pair{Turn: turn, Key: p.Key, Digest: row.digest, Kept: kept}}, err
+	return deadletter.TakenOver{ID: id, Failure: failure, Attach: Pair{Turn: turn, Key: p.Key, Digest: row.digest, Kept: kept}.Attachment()}, err
 }
 
 // recordLetters has dead letters recorded. What is refused has an error that a person has
@@ -99,7 +99,7 @@ func (s *Service) recordLetters(ctx context.Context, a *store.Adoption, list []d
 			return err
 		default:
 			cause, _ := s.Redactor.String(err.Error())
-			s.Logger.Warn("job of an adopted table does not become a dead letter", "table", a.Source, "key", list[i].Pair.Key, "cause", cause)
+			s.Logger.Warn("job of an adopted table does not become a dead letter", "table", a.Source, "key", pairIn(list[i].Attach).Key, "cause", cause)
 		}
 	}
 	return nil

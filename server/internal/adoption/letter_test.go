@@ -206,7 +206,7 @@ func TestTakingOverIsOneAct(t *testing.T) {
 	take := func(turn store.Turn) error {
 		now := w.Now()
 		done, err := w.Letters.TakeOver(t.Context(), engine.Caller{Name: adoption.By}, []deadletter.TakenOver{{
-			ID: w.ID(), Pair: &store.Pair{Turn: turn, Key: "2", Digest: []byte{1}},
+			ID: w.ID(), Attach: adoption.Pair{Turn: turn, Key: "2", Digest: []byte{1}}.Attachment(),
 			Failure: recoup.StageFailure{
 				WorkID: was.ID, EntityID: "o2", Pipeline: "shop.river_job:default", Stage: "charge", Class: was.Code, LastStack: "none",
 				FirstFailureAt: now, LastFailureAt: now, Context: map[string]any{"attempts": map[string]any{"charge": 1}},

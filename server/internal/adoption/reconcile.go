@@ -96,7 +96,7 @@ func (s *Service) follows(a *store.Adoption, turn store.Turn, b batch) (f follow
 		}
 		if v.report != silent {
 			past := row.past(s.Now(), pair != nil && stands != elsewhere, b.written[key])
-			past.Pair = &store.Pair{Turn: turn, Key: key, Digest: row.digest}
+			past.Attach = Pair{Turn: turn, Key: key, Digest: row.digest}.Attachment()
 			if err := s.complete(&past, v, pair, there[key]); err != nil {
 				return follow{}, err
 			}
@@ -114,7 +114,7 @@ func (s *Service) complete(past *engine.Past, v verdict, pair *store.AdoptedRow,
 	if v.report != anew {
 		past.Replaces, past.Amends = pair.ErrorID, v.report == amend
 	}
-	past.Pair.Kept, err = s.kept(past.ID, row)
+	pairIn(past.Attach).Kept, err = s.kept(past.ID, row)
 	return err
 }
 
@@ -202,7 +202,7 @@ func (s *Service) report(ctx context.Context, a *store.Adoption, list []engine.P
 	reported, err = s.Engine.Import(ctx, caller(), again)
 	for i := range reported {
 		if reported[i].Err != nil {
-			s.Logger.Warn("row of an adopted table cannot be governed", "table", a.Table, "key", again[i].Pair.Key)
+			s.Logger.Warn("row of an adopted table cannot be governed", "table", a.Table, "key", pairIn(again[i].Attach).Key)
 		}
 	}
 	return err
@@ -211,12 +211,12 @@ func (s *Service) report(ctx context.Context, a *store.Adoption, list []engine.P
 // orphan is what is reported of a row of which nothing else can be.
 func (s *Service) orphan(a *store.Adoption, of *engine.Past, why error) engine.Past {
 	now := s.Now()
-	pair := *of.Pair
+	pair := *pairIn(of.Attach)
 	pair.Kept = store.Kept{} // which is for another error
 	message, _ := s.Redactor.String("a row of " + a.Source + " was refused: " + why.Error())
 	return engine.Past{
 		Report: recoup.Report{Table: a.Table, Code: string(fault.CodeUnregisteredCode), Message: message},
-		ID:     s.Engine.IDs.New(now), CreatedAt: now, Live: true, Apart: true, Pair: &pair,
+		ID:     s.Engine.IDs.New(now), CreatedAt: now, Live: true, Apart: true, Attach: pair.Attachment(),
 	}
 }
 

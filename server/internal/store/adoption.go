@@ -163,16 +163,6 @@ type ParkedRow struct {
 	CreatedAt  time.Time
 }
 
-// Pair is what a report has written down in its own transaction: which source row the
-// error is of.
-type Pair struct {
-	Turn   Turn
-	Key    string
-	Digest []byte
-	Kept   Kept   // of the row, with its error
-	Table  string // of the error, which [UnitOfWork] knows: it may be that of orphans
-}
-
 // Mirrored is how far a source knows what became of its errors.
 type Mirrored struct {
 	Written int   // rows that know by now, or are gone

@@ -88,9 +88,7 @@ type Report struct {
 
 	Receipt *Receipt // nil: none
 
-	// Pair is written down with the error of a row of an adopted table; nil: it is of
-	// none. Only an [Adopter] takes it.
-	Pair *Pair
+	Attach *Attachment // written with the error; nil: nothing is
 }
 
 // ReportIDs returns the ids that reports bring along.

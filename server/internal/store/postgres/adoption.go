@@ -11,7 +11,6 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgtype"
 
-	"github.com/recoup-dev/recoup"
 	"github.com/recoup-dev/recoup/server/internal/store"
 	"github.com/recoup-dev/recoup/server/internal/wire"
 )
@@ -347,9 +346,3 @@ func (s *Store) EndAdoption(ctx context.Context, turn store.Turn) (ended bool, e
 }
 
 var _ store.Adopter = (*Store)(nil)
-
-// pairOf is a pair with the id of its error.
-type pairOf struct {
-	error recoup.ID
-	store.Pair
-}

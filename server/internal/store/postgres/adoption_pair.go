@@ -126,42 +126,6 @@ func (s *Store) SaveUnreadable(ctx context.Context, turn store.Turn, keys []stri
 	})
 }
 
-// writePairs queues which source rows new errors are of, and that these are to be
-// notified. The turns that this is done in are checked, and kept until the commit.
-func writePairs(t *tx, pairs map[recoup.ID]store.Pair) {
-	if len(pairs) == 0 {
-		return
-	}
-	list := make([]pairOf, 0, len(pairs))
-	for id, p := range pairs {
-		list = append(list, pairOf{id, p})
-	}
-	slices.SortFunc(list, func(a, b pairOf) int { return strings.Compare(a.Key, b.Key) })
-	checkTurns(t, list)
-	adoptions, keys := make([]int, len(list)), make([]string, len(list))
-	ids, digests := make([]recoup.ID, len(list)), make([][]byte, len(list))
-	for i, p := range list {
-		adoptions[i], keys[i], ids[i], digests[i] = p.Turn.Adoption, p.Key, p.error, nonNil(p.Digest)
-	}
-	t.queue(`insert into recoup.adopted_row (adoption_id, key, error_id, digest)
-		select * from unnest($1::int[], $2::text[], $3::uuid[], $4::bytea[])
-		on conflict (adoption_id, key) do update set error_id = excluded.error_id, digest = excluded.digest, attempt = null`,
-		adoptions, keys, raw(ids), digests)
-	t.queue("insert into recoup.adopted_mirror (adoption_id, error_id) select * from unnest($1::int[], $2::uuid[])", adoptions, raw(ids))
-	writeKept(t, list)
-}
-
-// checkTurns queues the check of the turns that pairs are written in.
-func checkTurns(t *tx, list []pairOf) {
-	seen := map[store.Turn]bool{}
-	for i := range list {
-		if turn := list[i].Turn; !seen[turn] {
-			seen[turn] = true
-			checkTurn(t, turn)
-		}
-	}
-}
-
 func nonNil(b []byte) []byte {
 	if b == nil {
 		return []byte{}

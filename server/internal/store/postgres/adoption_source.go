@@ -14,27 +14,6 @@ import (
 	"github.com/recoup-dev/recoup/server/internal/store/sqldb"
 )
 
-// writeKept queues what new errors keep of their source rows. Most keep nothing.
-func writeKept(t *tx, list []pairOf) {
-	var ids []recoup.ID
-	var details, sealed [][]byte
-	var tables []string
-	var keys []*string
-	for i := range list {
-		if k := &list[i].Kept; k.Details != nil || k.Sealed != nil {
-			ids, tables = append(ids, list[i].error), append(tables, list[i].Table)
-			details, sealed, keys = append(details, k.Details), append(sealed, k.Sealed), append(keys, optional(k.SealedBy))
-		}
-	}
-	if len(ids) == 0 {
-		return
-	}
-	t.queue(`insert into recoup.source_detail (error_id, table_name, details, sealed, sealed_by)
-		select n.id, n.tab, convert_from(n.details, 'UTF8')::jsonb, n.sealed, n.key
-		from unnest($1::uuid[], $2::text[], $3::bytea[], $4::bytea[], $5::text[]) as n (id, tab, details, sealed, key)`,
-		raw(ids), tables, details, sealed, keys)
-}
-
 // SourceDetail implements [store.Adopter].
 func (s *Store) SourceDetail(ctx context.Context, id recoup.ID) (d store.SourceDetail, err error) {
 	err = s.pool.QueryRow(ctx, `select details, sealed, coalesce(sealed_by, ''), moved, coalesce(moved_by, '')
