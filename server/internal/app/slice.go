@@ -21,6 +21,7 @@ import (
 	"github.com/recoup-dev/recoup/server/internal/slice"
 	"github.com/recoup-dev/recoup/server/internal/store"
 	"github.com/recoup-dev/recoup/server/internal/store/postgres"
+	"github.com/recoup-dev/recoup/server/internal/store/sqldb"
 	"github.com/recoup-dev/recoup/server/internal/wire"
 )
 
@@ -28,6 +29,7 @@ import (
 type openSlice struct {
 	name   string
 	routes httpapi.Set
+	ids    map[recoup.IDKind]sqldb.Place
 	slice.Running
 }
 
@@ -41,7 +43,7 @@ func (n *Node) openSlices(ctx context.Context, ids *recoup.IDSource) error {
 	}
 	server, _ := n.store.(*postgres.Store)
 	core := slice.Core{
-		Engine: n.engine, DeadLetters: n.letters, Ledger: n.ledger, Audit: n.store, Secrets: n.vault, Postgres: server, Node: n.name, Policy: n.engine.Policies.Current,
+		DB: n.store.SQL(), Engine: n.engine, DeadLetters: n.letters, Ledger: n.ledger, Audit: n.store, Secrets: n.vault, Postgres: server, Node: n.name, Policy: n.engine.Policies.Current,
 		Settings: n.o.Settings, IDs: ids, Random: n.o.Random, Now: n.o.Now, Logger: n.o.Logger, Cached: n.cached,
 	}
 	for _, s := range n.o.Slices {
@@ -55,7 +57,7 @@ func (n *Node) openSlices(ctx context.Context, ids *recoup.IDSource) error {
 		if err != nil {
 			return fmt.Errorf("%s: %w", s.Name, err)
 		}
-		n.slices = append(n.slices, openSlice{s.Name, s.Routes, running})
+		n.slices = append(n.slices, openSlice{s.Name, s.Routes, s.IDs, running})
 	}
 	return nil
 }
@@ -93,17 +95,36 @@ func (n *Node) busSlice() (r slice.Running) {
 // sliceRoutes are the routes that slices add, each with the service that serves them.
 func (n *Node) sliceRoutes() (list []api.Slice) {
 	for _, s := range n.slices {
-		if len(s.routes.Routes) > 0 {
-			list = append(list, api.Slice{Service: s.Service, Set: s.routes})
+		if len(s.routes.Routes)+len(s.ids) > 0 {
+			list = append(list, api.Slice{Service: s.Service, Set: s.routes, IDs: n.finders(s.ids)})
 		}
 	}
 	return list
+}
+
+// finders find things of a slice by a part of their id.
+func (n *Node) finders(places map[recoup.IDKind]sqldb.Place) map[recoup.IDKind]api.FindIDs {
+	all := map[recoup.IDKind]api.FindIDs{}
+	for kind, place := range places {
+		all[kind] = func(ctx context.Context, part recoup.IDPart, limit int) ([]wire.FoundID, error) {
+			return sqldb.FindIDs(ctx, n.store.SQL(), part, limit, place)
+		}
+	}
+	return all
 }
 
 // sliceJobs are the jobs that slices add.
 func (n *Node) sliceJobs() (list []scheduler.Job) {
 	for _, s := range n.slices {
 		list = append(list, s.Jobs...)
+	}
+	return list
+}
+
+// sliceFolds are the folds that slices add.
+func (n *Node) sliceFolds() (list []func(context.Context) error) {
+	for _, s := range n.slices {
+		list = append(list, s.Folds...)
 	}
 	return list
 }
@@ -173,4 +194,22 @@ func (n *Node) adopted() (list func(context.Context) ([]wire.Adoption, error), s
 		}
 	}
 	return nil, nil
+}
+
+// firstDue are the statements of slices that ask when something is due.
+func (n *Node) firstDue() (list []string) {
+	for i := range n.o.Slices {
+		list = append(list, n.o.Slices[i].FirstDue...)
+	}
+	return list
+}
+
+// syncPolicies are what slices write of a policy.
+func syncPolicies(of []slice.Slice) (list []store.SyncPolicy) {
+	for i := range of {
+		if of[i].SyncPolicy != nil {
+			list = append(list, of[i].SyncPolicy)
+		}
+	}
+	return list
 }

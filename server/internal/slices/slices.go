@@ -9,6 +9,7 @@ import (
 	adoption "github.com/recoup-dev/recoup/server/internal/adoption/module"
 	"github.com/recoup-dev/recoup/server/internal/cli/stream"
 	"github.com/recoup-dev/recoup/server/internal/config"
+	"github.com/recoup-dev/recoup/server/internal/httpapi"
 	"github.com/recoup-dev/recoup/server/internal/slice"
 )
 
@@ -24,6 +25,16 @@ func Config(of []slice.Slice) (added config.Added) {
 		}
 	}
 	return added
+}
+
+// Routes are the routes that slices add to the API.
+func Routes(of []slice.Slice) (list []httpapi.Set) {
+	for i := range of {
+		if len(of[i].Routes.Routes) > 0 {
+			list = append(list, of[i].Routes)
+		}
+	}
+	return list
 }
 
 // Commands are those of slices.
