@@ -39,8 +39,8 @@ type Node struct {
 	clock         *clock
 	pace          *pace.Pace // nil: the node never rests
 	ledger        *ledger.Book
-	bus           *bus.Bus         // nil: there is none
-	consumer      *ledger.Consumer // of the bus
+	bus           *bus.Bus      // nil: there is none
+	consumer      *bus.Consumer // of the bus
 	engine        *engine.Engine
 	heartbeats    *lease.Heartbeats
 	api           *api.API

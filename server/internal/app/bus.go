@@ -110,7 +110,7 @@ func (n *Node) openBus(ctx context.Context) (err error) {
 	if n.bus, err = bus.Open(ctx, o); err != nil {
 		return err
 	}
-	n.consumer = &ledger.Consumer{Feed: n.bus, Store: batches, Now: n.o.Now, Random: jitter, Logger: n.o.Logger}
+	n.consumer = &bus.Consumer{Bus: n.bus, Store: batches, Now: n.o.Now, Random: jitter, Logger: n.o.Logger}
 	return nil
 }
 

@@ -202,13 +202,13 @@ func ReadConfig(flags map[string]string, env func(string) (string, bool), file s
 	receivers, more, wrong := readReceivers(sources.TakeSection("receivers"), env, file, receiverKinds(added.Receivers))
 	options.Channels, options.Receivers = channels, receivers
 	shown, bad = append(shown, more...), append(bad, wrong...)
-	values, wrong := sources.Values(slices.Concat(Settings(&options), added.Settings))
+	values, wrong := sources.Values(added.In(Settings(&options)))
 	values, bad = append(values, shown...), append(bad, wrong...)
 	options.Settings = values
 	options.findLoose(file, values.HasSecrets(file))
 	slices.SortFunc(bad, func(a, b error) int { return strings.Compare(a.Error(), b.Error()) })
 	if len(bad) == 0 {
-		bad = append(bad, options.withDefaults().validate())
+		bad = append(added.Check(values), options.withDefaults().validate())
 	}
 	return values, options, errors.Join(bad...)
 }

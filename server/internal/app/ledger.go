@@ -29,7 +29,7 @@ func (n *Node) newBook(ctx context.Context, keys *tenantKeys, registry *fault.Re
 	}
 	o := ledger.Options{Store: s, Now: n.o.Now, Random: jitter, Logger: n.o.Logger}
 	if n.bus != nil {
-		o.Bus, o.Batches, o.IDs = n.bus, n.consumer.Store, ids
+		o.Transport, o.Batches, o.IDs = n.bus, n.consumer.Store, ids
 	}
 	return ledger.NewBook(
 		ledger.GovernorOptions{Registry: registry, Providers: fault.DefaultProviders(), Tenants: keys.ring, IDs: ids, Rules: ledgerRules(p)}, o)

@@ -236,9 +236,9 @@ var layers = []layer{
 	},
 	{
 		pkg:       "recoup/server/internal/bus",
-		imports:   []string{"recoup", "recoup/server/internal/wire", "recoup/server/internal/scheduler", "recoup/server/internal/store"},
+		imports:   []string{"recoup", "recoup/retry", "recoup/server/internal/wire", "recoup/server/internal/ledger", "recoup/server/internal/scheduler", "recoup/server/internal/store"},
 		libraries: []string{"github.com/nats-io/nats.go", "github.com/nats-io/nkeys"},
-		why:       "it carries batches over JetStream; what becomes of them the ledger decides",
+		why:       "it is the ledger's transport over JetStream, and writes to the ledger what comes by it",
 	},
 	{
 		pkg:       "recoup/server/internal/bus/bustest",
@@ -247,7 +247,7 @@ var layers = []layer{
 	},
 	{
 		pkg:     "recoup/server/internal/ledger",
-		imports: []string{"recoup", "recoup/retry", "recoup/fault", "recoup/internal/redact", "recoup/server/internal/store", "recoup/server/internal/turn", "recoup/server/internal/bus"},
+		imports: []string{"recoup", "recoup/retry", "recoup/fault", "recoup/internal/redact", "recoup/server/internal/store", "recoup/server/internal/turn"},
 		why:     "it governs and writes events; which database there is, its options say",
 	},
 	{

@@ -2,8 +2,8 @@
 // them to those that write them to the ledger: a replicated log that takes events while
 // the database is away.
 //
-// It knows JetStream and how a batch is encoded. What becomes of a batch, when one is
-// published and when one is given up, the ledger decides.
+// It implements the ledger's transport, and writes to the ledger what comes by it: a [Bus] is
+// the connection, a [Consumer] writes batches. The ledger decides when a batch is published.
 package bus
 
 import (
@@ -23,7 +23,7 @@ import (
 const (
 	Stream           = "RECOUP_EVENTS"
 	QuarantineStream = "RECOUP_QUARANTINE"
-	Consumer         = "recoup-ledger"
+	Durable          = "recoup-ledger" // the consumer that all nodes share
 
 	subject           = "recoup.events"
 	quarantineSubject = "recoup.quarantine"
@@ -39,12 +39,6 @@ var (
 	// ErrUnknown is returned when a batch was sent and nobody knows whether it was stored.
 	// Publishing it again under its id does no harm.
 	ErrUnknown = errors.New("the bus has not acknowledged the batch")
-
-	// ErrFull is returned when the stream has reached its limit. The batch was not stored.
-	ErrFull = errors.New("the stream of the bus is full")
-
-	// ErrTooLarge is returned for a batch that does not fit into a message.
-	ErrTooLarge = errors.New("the batch is larger than a message")
 
 	// ErrNotFound is returned for a message that is not in quarantine.
 	ErrNotFound = errors.New("not in quarantine")

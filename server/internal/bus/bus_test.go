@@ -19,6 +19,7 @@ import (
 	"github.com/recoup-dev/recoup"
 	"github.com/recoup-dev/recoup/server/internal/bus"
 	"github.com/recoup-dev/recoup/server/internal/bus/bustest"
+	"github.com/recoup-dev/recoup/server/internal/ledger"
 	"github.com/recoup-dev/recoup/server/internal/store"
 	"github.com/recoup-dev/recoup/server/internal/test/conformance"
 	"github.com/recoup-dev/recoup/server/internal/wire"
@@ -153,7 +154,7 @@ func TestFullStream(t *testing.T) {
 	stored := int64(0)
 	for {
 		err := b.Publish(t.Context(), batch(byte(stored+1)))
-		if errors.Is(err, bus.ErrFull) {
+		if errors.Is(err, ledger.ErrTransportFull) {
 			break
 		}
 		if err != nil || stored > 100 {

@@ -82,7 +82,7 @@ func (b *Bus) quarantineConfig() jetstream.StreamConfig {
 
 func (b *Bus) consumerConfig() jetstream.ConsumerConfig {
 	return jetstream.ConsumerConfig{
-		Durable: Consumer, Description: "writes events to Recoup's ledger; shared by all nodes",
+		Durable: Durable, Description: "writes events to Recoup's ledger; shared by all nodes",
 		AckPolicy: jetstream.AckExplicitPolicy, AckWait: b.o.AckWait, MaxDeliver: -1, MaxAckPending: maxAckPending,
 		DeliverPolicy: jetstream.DeliverAllPolicy, Replicas: b.o.replicas(),
 	}

@@ -55,7 +55,7 @@ func (b *Book) Keep(ctx context.Context, now time.Time, events []recoup.Event) (
 	return b.governor.Load().Keep(ctx, now, events)
 }
 
-// Inspect says why events that came by the bus cannot have been governed.
+// Inspect says why events that came by the transport cannot have been governed.
 func (b *Book) Inspect(now time.Time, events []store.Event) error {
 	return b.governor.Load().Inspect(now, events)
 }

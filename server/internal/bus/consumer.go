@@ -1,4 +1,4 @@
-package ledger
+package bus
 
 import (
 	"context"
@@ -8,27 +8,21 @@ import (
 	"time"
 
 	"github.com/recoup-dev/recoup/retry"
-	"github.com/recoup-dev/recoup/server/internal/bus"
+	"github.com/recoup-dev/recoup/server/internal/ledger"
 	"github.com/recoup-dev/recoup/server/internal/store"
 )
-
-// Feed is where a consumer gets batches from; see package bus.
-type Feed interface {
-	Fetch(ctx context.Context, limit int) ([]*bus.Delivery, error)
-	Quarantine(ctx context.Context, d *bus.Delivery, reason string, at time.Time) error
-}
 
 // Consumer writes to the ledger what comes by the bus. A batch is acknowledged once it is
 // committed: if that gets lost it comes again, and adds nothing.
 type Consumer struct {
-	Feed   Feed
+	Bus    *Bus
 	Store  store.EventBatchWriter
 	Now    func() time.Time
 	Random func() float64
 	Logger *slog.Logger
 
 	// Inspect says why events that the bus has stored at a time cannot have been governed;
-	// see Governor.Inspect.
+	// see ledger.Book.
 	Inspect func(stored time.Time, events []store.Event) error
 
 	written, duplicates, quarantined, failures atomic.Int64
@@ -38,7 +32,7 @@ type Consumer struct {
 const (
 	lanes      = 2                // fetches and transactions at the same time
 	together   = 10               // batches in one transaction
-	holdEvery  = 3 * time.Second  // how often it asks for more time; see bus.Options.AckWait
+	holdEvery  = 3 * time.Second  // how often it asks for more time; see Options.AckWait
 	writeLimit = 20 * time.Second // of one transaction
 
 	// maxFailures is how often a batch fails, by its own fault, before it is put in
@@ -72,7 +66,7 @@ func (c *Consumer) Run(ctx context.Context) {
 	for range lanes {
 		running.Go(func() {
 			for ctx.Err() == nil {
-				if list, err := c.Feed.Fetch(ctx, together); err == nil && len(list) > 0 {
+				if list, err := c.Bus.Fetch(ctx, together); err == nil && len(list) > 0 {
 					c.deliver(ctx, list)
 				}
 			}
@@ -82,11 +76,11 @@ func (c *Consumer) Run(ctx context.Context) {
 }
 
 // deliver brings messages to an end, while it keeps them from being given to others.
-func (c *Consumer) deliver(ctx context.Context, list []*bus.Delivery) {
+func (c *Consumer) deliver(ctx context.Context, list []*Delivery) {
 	held, done := context.WithCancel(context.Background())
 	defer done()
 	go hold(held, list)
-	var good, bad []*bus.Delivery
+	var good, bad []*Delivery
 	for _, d := range list {
 		if d.Err == nil { // by the clock of the bus: this node's may be wrong
 			d.Err = c.Inspect(d.At, d.Batch.Events)
@@ -110,7 +104,7 @@ func (c *Consumer) deliver(ctx context.Context, list []*bus.Delivery) {
 }
 
 // hold asks for more time, again and again.
-func hold(ctx context.Context, list []*bus.Delivery) {
+func hold(ctx context.Context, list []*Delivery) {
 	for retry.Sleep(ctx, holdEvery) == nil {
 		for _, d := range list {
 			_ = d.Hold()
@@ -120,21 +114,21 @@ func hold(ctx context.Context, list []*bus.Delivery) {
 
 // write writes batches in one transaction and acknowledges them. Where one of several is
 // at fault, each is written by itself.
-func (c *Consumer) write(ctx context.Context, list []*bus.Delivery) {
+func (c *Consumer) write(ctx context.Context, list []*Delivery) {
 	for n, faults := 1, 0; ; n++ {
 		err := c.try(ctx, list)
 		if err == nil {
-			each(list, (*bus.Delivery).Ack)
+			each(list, (*Delivery).Ack)
 			return
 		}
 		c.failures.Add(1)
-		verdict, wait := judge(err), again.Delay(n, c.Random)
-		if poisonous(err) || !passing(verdict) {
+		verdict, wait := ledger.Judge(err), again.Delay(n, c.Random)
+		if ledger.Poisonous(err) || !ledger.Passing(verdict) {
 			if faults++; len(list) > 1 || faults >= maxFailures {
 				c.giveUp(ctx, list, string(verdict.Code))
 				return
 			}
-			if !poisonous(err) {
+			if !ledger.Poisonous(err) {
 				wait = brokenWait
 			}
 		}
@@ -142,32 +136,32 @@ func (c *Consumer) write(ctx context.Context, list []*bus.Delivery) {
 			c.Logger.Warn("bus: batches cannot be written; they wait", "batches", len(list), "code", string(verdict.Code), "cause", err)
 		}
 		if retry.Sleep(ctx, wait) != nil {
-			each(list, func(d *bus.Delivery) error { return d.Return(0) })
+			each(list, func(d *Delivery) error { return d.Return(0) })
 			return
 		}
 	}
 }
 
 // each answers deliveries. An answer that is lost is a delivery that comes again.
-func each(list []*bus.Delivery, answer func(*bus.Delivery) error) {
+func each(list []*Delivery, answer func(*Delivery) error) {
 	for _, d := range list {
 		_ = answer(d)
 	}
 }
 
 // giveUp writes each of several batches by itself, and puts one alone in quarantine.
-func (c *Consumer) giveUp(ctx context.Context, list []*bus.Delivery, reason string) {
+func (c *Consumer) giveUp(ctx context.Context, list []*Delivery, reason string) {
 	if len(list) == 1 {
 		c.quarantine(ctx, list[0], reason)
 		return
 	}
 	for _, d := range list {
-		c.write(ctx, []*bus.Delivery{d})
+		c.write(ctx, []*Delivery{d})
 	}
 }
 
 // try writes batches once, also if ctx ends meanwhile.
-func (c *Consumer) try(ctx context.Context, list []*bus.Delivery) error {
+func (c *Consumer) try(ctx context.Context, list []*Delivery) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), writeLimit)
 	defer cancel()
 	batches, events := make([]store.EventBatch, len(list)), 0
@@ -185,10 +179,10 @@ func (c *Consumer) try(ctx context.Context, list []*bus.Delivery) error {
 
 // quarantine puts a batch where an operator finds it, notes its sequence, so that there is
 // no gap, and acknowledges it. It tries until ctx ends.
-func (c *Consumer) quarantine(ctx context.Context, d *bus.Delivery, reason string) {
+func (c *Consumer) quarantine(ctx context.Context, d *Delivery, reason string) {
 	c.Logger.Error("bus: batch put in quarantine", "sequence", d.Batch.Sequence, "batch", d.Batch.ID.String(), "events", len(d.Batch.Events), "reason", reason)
 	for n := 1; ; n++ {
-		err := c.Feed.Quarantine(ctx, d, reason, c.Now())
+		err := c.Bus.Quarantine(ctx, d, reason, c.Now())
 		if err == nil {
 			_, err = c.Store.WriteEventBatches(ctx, d.Stream, []store.EventBatch{{Sequence: d.Batch.Sequence}})
 		}

@@ -1,4 +1,4 @@
-package ledger_test
+package bus_test
 
 import (
 	"context"
@@ -124,7 +124,7 @@ func TestAnswerLost(t *testing.T) {
 	d := &deaf{Bus: b}
 	w, err := ledger.NewWriter(ledger.Options{
 		Store: s, Tally: ledger.NewTally(), Now: time.Now, Random: func() float64 { return 0 }, WaitLimit: time.Minute,
-		Bus: d, Batches: s, IDs: recoup.NewIDSource(rand.Reader),
+		Transport: d, Batches: s, IDs: recoup.NewIDSource(rand.Reader),
 	})
 	if err != nil {
 		t.Fatal(err)

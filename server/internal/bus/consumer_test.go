@@ -1,4 +1,4 @@
-package ledger_test
+package bus_test
 
 import (
 	"context"
@@ -11,6 +11,7 @@ import (
 
 	"github.com/recoup-dev/recoup"
 	"github.com/recoup-dev/recoup/fault"
+	"github.com/recoup-dev/recoup/internal/redact"
 	"github.com/recoup-dev/recoup/server/internal/bus"
 	"github.com/recoup-dev/recoup/server/internal/bus/bustest"
 	"github.com/recoup-dev/recoup/server/internal/ledger"
@@ -18,12 +19,6 @@ import (
 	"github.com/recoup-dev/recoup/server/internal/store/postgres/pgtest"
 	"github.com/recoup-dev/recoup/server/internal/test/conformance"
 )
-
-func TestMain(m *testing.M) {
-	if !bustest.Serve() {
-		m.Run()
-	}
-}
 
 // line opens a bus of one server, as a node has it.
 func line(t *testing.T, c *bustest.Cluster) *bus.Bus {
@@ -55,8 +50,8 @@ func (d *dying) WriteEventBatches(ctx context.Context, stream string, list []sto
 	return 0, errDied
 }
 
-func consume(ctx context.Context, b *bus.Bus, s store.EventBatchWriter) (*ledger.Consumer, <-chan struct{}) {
-	c := &ledger.Consumer{Feed: b, Store: s, Now: time.Now, Random: func() float64 { return 0 }, Logger: slog.New(slog.DiscardHandler),
+func consume(ctx context.Context, b *bus.Bus, s store.EventBatchWriter) (*bus.Consumer, <-chan struct{}) {
+	c := &bus.Consumer{Bus: b, Store: s, Now: time.Now, Random: func() float64 { return 0 }, Logger: slog.New(slog.DiscardHandler),
 		Inspect: func(time.Time, []store.Event) error { return nil }}
 	done := make(chan struct{})
 	go func() { defer close(done); c.Run(ctx) }()
@@ -120,7 +115,7 @@ func TestWriterWithoutItsBus(t *testing.T) {
 	defer b.Close()
 	w, err := ledger.NewWriter(ledger.Options{
 		Store: s, Tally: ledger.NewTally(), Now: time.Now, Random: func() float64 { return 0 }, WaitLimit: time.Minute,
-		Bus: b, Batches: s, IDs: recoup.NewIDSource(rand.Reader),
+		Transport: b, Batches: s, IDs: recoup.NewIDSource(rand.Reader),
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -157,6 +152,19 @@ func TestWriterWithoutItsBus(t *testing.T) {
 	}
 }
 
+// newGovernor returns a governor that knows no tenants.
+func newGovernor(t *testing.T) *ledger.Governor {
+	t.Helper()
+	g, err := ledger.NewGovernor(ledger.GovernorOptions{
+		Registry: fault.Default(), Providers: fault.DefaultProviders(), Tenants: &ledger.Tenants{}, IDs: recoup.NewIDSource(rand.Reader),
+		Rules: ledger.Rules{Retention: 90 * 24 * time.Hour, Details: redact.EventDetails()}, Tally: ledger.NewTally(),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return g
+}
+
 // A batch that no node has governed goes to quarantine at once, whole, and what is in it is
 // not said; others are written.
 func TestConsumerInspects(t *testing.T) {
@@ -168,21 +176,21 @@ func TestConsumerInspects(t *testing.T) {
 	}
 	b := line(t, cluster)
 	defer b.Close()
-	g, _ := newGovernor(t)
+	g := newGovernor(t)
 	for i, tenant := range []string{"", "acme", ""} {
-		events := conformance.SampleEvents(3, epoch(), time.Millisecond)
+		events := conformance.SampleEvents(3, conformance.Epoch(), time.Millisecond)
 		events[1].TenantHash, events[1].TenantKey = tenant, tenant
 		if err := b.Publish(t.Context(), &store.EventBatch{ID: recoup.ID{byte(i + 1)}, Events: events}); err != nil {
 			t.Fatal(err)
 		}
 	}
 	inspect := func(stored time.Time, events []store.Event) error {
-		if !stored.After(epoch()) {
+		if !stored.After(conformance.Epoch()) {
 			t.Errorf("the bus stored it at %v", stored)
 		}
-		return g.Inspect(epoch(), events)
+		return g.Inspect(conformance.Epoch(), events)
 	}
-	c := &ledger.Consumer{Feed: b, Store: s, Now: epoch, Random: func() float64 { return 0 }, Logger: slog.New(slog.DiscardHandler), Inspect: inspect}
+	c := &bus.Consumer{Bus: b, Store: s, Now: conformance.Epoch, Random: func() float64 { return 0 }, Logger: slog.New(slog.DiscardHandler), Inspect: inspect}
 	ctx, stop := context.WithCancel(t.Context())
 	done := make(chan struct{})
 	go func() { defer close(done); c.Run(ctx) }()
