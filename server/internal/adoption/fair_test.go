@@ -69,7 +69,7 @@ func TestTurnsEndInTime(t *testing.T) {
 			w.settle()
 			w.exec(fmt.Sprintf("insert into shop.failures (order_id, kind, status) select 'o' || n, 'TIMEOUT', '%s' from generate_series(1, %s) n", row.status, row.looked))
 			s, err := adoption.New(adoption.Options{
-				Store: w.db, Engine: w.Engine, Letters: w.Letters, Key: func(context.Context) ([]byte, error) { return []byte("for digests"), nil }, Node: "a", Logger: slog.New(slog.NewTextHandler(w.log, nil)),
+				Store: w.rows, Engine: w.Engine, Letters: w.Letters, Key: func(context.Context) ([]byte, error) { return []byte("for digests"), nil }, Node: "a", Logger: slog.New(slog.NewTextHandler(w.log, nil)),
 				Now:   func() time.Time { w.Wait(2 * time.Second); return w.Now() },
 				Sleep: func(context.Context, time.Duration) error { return nil },
 			})

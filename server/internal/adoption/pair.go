@@ -12,10 +12,10 @@ import (
 // Pair says which source row an error is of. It is written in the transaction that commits the
 // error.
 type Pair struct {
-	Turn   store.Turn
+	Turn   Lease
 	Key    string
 	Digest []byte
-	Kept   store.Kept // of the row, with its error
+	Kept   Kept // of the row, with its error
 }
 
 // Attachment attaches a pair to a report.
@@ -62,7 +62,7 @@ func (pairWriter) WriteAttached(tx sqldb.Tx, list []store.Attached) error {
 
 // checkTurns checks the turns that pairs are written in.
 func checkTurns(tx sqldb.Tx, list []store.Attached) error {
-	seen := map[store.Turn]bool{}
+	seen := map[Lease]bool{}
 	for i := range list {
 		turn := pairIn(&list[i].Attachment).Turn
 		if seen[turn] {

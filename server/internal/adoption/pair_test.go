@@ -43,7 +43,7 @@ func TestReportsOutOfTurn(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.adopt(mapping)
-	report := func(turn store.Turn) error {
+	report := func(turn adoption.Lease) error {
 		now := w.Now()
 		_, err := w.Engine.Import(t.Context(), engine.Caller{Name: adoption.By}, []engine.Past{{
 			Report: recoup.Report{Table: "outreach.dol_errors", EntityID: "o1", Code: "TIMEOUT"}, ID: w.ID(), CreatedAt: now, Live: true,
@@ -51,7 +51,7 @@ func TestReportsOutOfTurn(t *testing.T) {
 		}})
 		return err
 	}
-	turn, held, err := w.db.TakeTurn(t.Context(), 1, "a", time.Minute)
+	turn, held, err := w.rows.TakeTurn(t.Context(), 1, "a", time.Minute)
 	if w.Must(err); !held {
 		t.Fatal("it is not its turn")
 	}

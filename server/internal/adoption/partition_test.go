@@ -131,7 +131,7 @@ func TestPartitionsThatNobodyMayTouch(t *testing.T) {
 	run("alter table shop.theirs_2 owner to " + role)
 	w.look()
 	w.want("select unseen, unseen_why, unseen_since is not null from recoup.adoption", `["shop.theirs"] permission denied for table theirs true`)
-	list, err := w.db.Adoptions(t.Context())
+	list, err := w.rows.Adoptions(t.Context())
 	w.Must(err)
 	if a := list[0]; a.Partitions != 5 || len(a.Unseen) != 1 || a.UnseenSince.IsZero() || a.UnseenReason == "" {
 		t.Errorf("%+v", a.Adoption)

@@ -23,7 +23,7 @@ func TestRefusedMirror(t *testing.T) {
 		w.want("select count(*) from recoup.adopted_mirror", "0")
 		facts, err := w.db.Inspect(t.Context(), store.Inspection{Policy: w.Policies.Current(), Now: w.Now()})
 		w.Must(err)
-		figures, err := w.db.AdoptionFigures(t.Context())
+		figures, err := w.rows.AdoptionFigures(t.Context())
 		w.Must(err)
 		for _, got := range []struct {
 			n   int64

@@ -97,7 +97,7 @@ func TestNodeDiesBetween(t *testing.T) {
 	if w.Must(err); len(leased) != 1 {
 		t.Fatal("it is not due")
 	}
-	w.Must(w.db.EndTurns(w.Context(), "a"))
+	w.Must(w.rows.EndTurns(w.Context(), "a"))
 	w.service = w.another("b", w.db)
 	w.later(time.Second)
 	w.want("select state, max_attempts from shop.river_job where id = 2", "available 4")
@@ -106,7 +106,7 @@ func TestNodeDiesBetween(t *testing.T) {
 
 	// While it runs; and what another worker says with the token of the lease counts.
 	w.exec(q.Start)
-	w.Must(w.db.EndTurns(w.Context(), "b"))
+	w.Must(w.rows.EndTurns(w.Context(), "b"))
 	w.service = w.another("c", w.db)
 	w.exec(q.Done)
 	w.later(time.Second)

@@ -105,6 +105,9 @@ func OpenOn(ctx context.Context, s Store, o Options) (*Node, error) {
 
 // assemble puts the parts together, each made from those before it.
 func (n *Node) assemble(ctx context.Context) error {
+	if err := extend(n.store, n.o.Slices); err != nil {
+		return err
+	}
 	if err := n.setClock(ctx); err != nil {
 		return err
 	}
@@ -139,7 +142,7 @@ func (n *Node) assemble(ctx context.Context) error {
 	if n.consumer != nil {
 		n.consumer.Inspect = n.ledger.Inspect
 	}
-	n.registry = &registrar{tenantKeys: keys, tableNames: names, store: n.store, slices: n.o.Slices, policies: policies, book: n.ledger, now: n.o.Now}
+	n.registry = &registrar{tenantKeys: keys, tableNames: names, store: n.store, slices: n.o.Slices, opened: func() []openSlice { return n.slices }, policies: policies, book: n.ledger, now: n.o.Now}
 	n.registry.codes.Store(registry)
 	policies.Follow = n.registry.renew
 	n.heartbeats = lease.NewHeartbeats(n.store, n.name, n.o.Now)

@@ -55,6 +55,9 @@ func OpenDoctor(ctx context.Context, o Options) (*Doctor, error) {
 	if foreign, ok := errors.AsType[*pgsession.ForeignError](err); ok {
 		d.schema, err = judgeForeign(foreign), nil
 	}
+	if err == nil && d.store != nil {
+		err = extend(d.store, o.Slices)
+	}
 	return d, err
 }
 

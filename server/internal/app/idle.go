@@ -39,7 +39,7 @@ func (n *Node) newPace() (err error) {
 		ctx, cancel := context.WithTimeout(ctx, lookPatience)
 		defer cancel()
 		next, err := s.NextDue(ctx, n.firstDue()...)
-		return pace.Look{Pending: next.Any, Next: next.In, Silent: next.Silent && n.o.Idle.Every == 0}, err
+		return pace.Look{Pending: next.Any, Next: next.In, Silent: (next.Silent || n.sliceSilent()) && n.o.Idle.Every == 0}, err
 	}
 	n.pace, err = pace.New(pace.Options{
 		Look: look, Elapsed: n.clock.since, After: n.o.Idle.After, Linger: n.o.Idle.Linger, Every: n.o.Idle.Every,

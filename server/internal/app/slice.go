@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"slices"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -135,6 +136,24 @@ func (n *Node) sliceLoops() (list []slice.Loop) {
 		list = append(list, s.Loops...)
 	}
 	return list
+}
+
+// extend adds to a store what slices have to be a part of it.
+func extend(s Store, with []slice.Slice) error {
+	server, is := s.(*postgres.Store)
+	for i := range with {
+		if is && with[i].Extend != nil {
+			if err := with[i].Extend(server); err != nil {
+				return fmt.Errorf("%s: %w", with[i].Name, err)
+			}
+		}
+	}
+	return nil
+}
+
+// sliceSilent reports whether work of a slice comes without a notification.
+func (n *Node) sliceSilent() bool {
+	return slices.ContainsFunc(n.slices, func(s openSlice) bool { return s.Silent != nil && s.Silent() })
 }
 
 // sliceIdle does what slices do whenever an idle node looks.

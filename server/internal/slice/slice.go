@@ -50,6 +50,10 @@ type Slice struct {
 	// no row. A node that has nothing to do wakes for it. $1 is the last time of all.
 	FirstDue []string
 
+	// Extend adds to a PostgreSQL store what must be a part of its own statements. It is called
+	// wherever the database is opened, before the first act.
+	Extend func(*postgres.Store) error
+
 	// SyncPolicy writes what the database must know of the policy. It runs in the
 	// transaction that writes the policy's tables.
 	SyncPolicy store.SyncPolicy
@@ -103,6 +107,15 @@ type Running struct {
 
 	// Checks gathers what the doctor is to judge, and returns how.
 	Checks func(context.Context) []doctor.Check
+
+	// PlanPolicy adds to a plan what a policy would change for the slice. ApplyPolicy refuses one
+	// that an administrator applies to a running node.
+	PlanPolicy  func(context.Context, *policy.Policy, *engine.Plan) error
+	ApplyPolicy func(context.Context, *policy.Policy) error
+
+	// Silent reports whether work comes without a notification, so that an idle node looks every
+	// second.
+	Silent func() bool
 
 	// Idle runs whenever an idle node looks at its database, in place of the loops.
 	Idle func(context.Context) error

@@ -108,6 +108,13 @@ type AdoptionFact struct {
 	KeptWhy  string
 }
 
+// Unreadable is a row of a source that could not be read when it was last looked at,
+// because a condition of its owner fails on it.
+type Unreadable struct {
+	Key   string
+	Cause string // redacted
+}
+
 // Login is what is wrong with the login role of an adoption.
 type Login string
 

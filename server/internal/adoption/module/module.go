@@ -14,7 +14,10 @@ import (
 
 // Slice governs existing tables where they are. Nodes on an embedded file have none.
 func Slice() slice.Slice {
-	return slice.Slice{Name: "adoptions", Commands: cli.Commands, Secrets: []string{adoption.KeyPurpose}, Open: open}
+	return slice.Slice{
+		Name: "adoptions", Commands: cli.Commands, Secrets: []string{adoption.KeyPurpose},
+		Extend: adoption.Extend, FirstDue: adoption.FirstDue(), Open: open,
+	}
 }
 
 // every is how often a node that is awake looks for changes.
@@ -24,9 +27,12 @@ func open(_ context.Context, core slice.Core) (slice.Running, error) {
 	if core.Postgres == nil {
 		return slice.Running{}, nil
 	}
-	core.Postgres.AddBlockers(adoption.Blockers())
+	db, err := adoption.Open(core.Postgres)
+	if err != nil {
+		return slice.Running{}, err
+	}
 	service, err := adoption.New(adoption.Options{
-		Store: core.Postgres, Engine: core.Engine, Key: adoption.FirstKey(core.Secrets, core.Random, core.Now), Letters: core.DeadLetters,
+		Store: db, Engine: core.Engine, Key: adoption.FirstKey(core.Secrets, core.Random, core.Now), Letters: core.DeadLetters,
 		Node: core.Node, Now: core.Now, Logger: core.Logger,
 	})
 	if err != nil {
@@ -35,7 +41,9 @@ func open(_ context.Context, core slice.Core) (slice.Running, error) {
 	return slice.Running{
 		Service:    service,
 		Loops:      []slice.Loop{{Name: "adoptions", Every: every, Run: service.Run}},
+		PlanPolicy: service.PlanPolicy, ApplyPolicy: service.ApplyPolicy,
 		Idle:       service.Run,
+		Silent:     service.Silent,
 		Collectors: []prometheus.Collector{core.Cached(service.Figures)},
 		Close:      service.Close,
 	}, nil

@@ -26,13 +26,23 @@ func adopted(t *testing.T) (*postgres.Store, prompt) {
 	return s, owner
 }
 
+// rows are the statements of the slice.
+func rows(t *testing.T, s *postgres.Store) *adoption.DB {
+	t.Helper()
+	db, err := adoption.Open(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return db
+}
+
 // One node has the turn at a time: it keeps it as long as it asks again, and what it does
 // after another has taken it is refused.
 func TestTurns(t *testing.T) {
 	t.Parallel()
 	s, owner := adopted(t)
-	take := func(node string, lasts time.Duration) (store.Turn, bool) {
-		turn, held, err := s.TakeTurn(t.Context(), 1, node, lasts)
+	take := func(node string, lasts time.Duration) (adoption.Lease, bool) {
+		turn, held, err := rows(t, s).TakeTurn(t.Context(), 1, node, lasts)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -51,17 +61,17 @@ func TestTurns(t *testing.T) {
 	if !held || second.Number <= first.Number {
 		t.Errorf("b got %v %v", second, held)
 	}
-	changes, more, err := s.Changes(t.Context(), 1, 10)
+	changes, more, err := rows(t, s).Changes(t.Context(), 1, 10)
 	if err != nil || more || len(changes) != 1 || changes[0].All || changes[0].Keys[0] != "7" {
 		t.Fatalf("got %v %v", changes, err)
 	}
-	if err := s.ForgetChanges(t.Context(), first, []int64{changes[0].ID}); !errors.Is(err, store.ErrOutOfTurn) || errors.Is(err, store.ErrRefused) {
+	if err := rows(t, s).ForgetChanges(t.Context(), first, []int64{changes[0].ID}); !errors.Is(err, store.ErrOutOfTurn) || errors.Is(err, store.ErrRefused) {
 		t.Errorf("a, out of turn: %v", err)
 	}
-	if err := s.ForgetChanges(t.Context(), second, []int64{changes[0].ID}); err != nil {
+	if err := rows(t, s).ForgetChanges(t.Context(), second, []int64{changes[0].ID}); err != nil {
 		t.Error(err)
 	}
-	if err := s.EndTurns(t.Context(), "b"); err != nil {
+	if err := rows(t, s).EndTurns(t.Context(), "b"); err != nil {
 		t.Error(err)
 	}
 	if _, held := take("a", time.Hour); !held {
@@ -151,7 +161,7 @@ func TestCompressedKeys(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	list, more, err := s.Changes(t.Context(), 1, 500)
+	list, more, err := rows(t, s).Changes(t.Context(), 1, 500)
 	if err != nil || !more || len(list) != 1 || len(list[0].Keys) != 1000 {
 		t.Errorf("read %d changes, more %v, %v", len(list), more, err)
 	}

@@ -77,7 +77,10 @@ type Store struct {
 	rest     rest
 
 	lockTimeouts atomic.Int64 // statements that did not get a lock, since LockHolders was called
-	sources      *sources
+	login        *pgx.ConnConfig
+	options      Options
+	looks        []Look // of slices
+	examine      []func(context.Context, *store.Facts)
 
 	memory            *store.DecisionCache // decisions that stand for others
 	marks             marks                // how far this node has claimed
@@ -102,8 +105,11 @@ func Open(ctx context.Context, url string, options Options) (*Store, error) {
 	configure(config.ConnConfig, options)
 	s := &Store{sql: newStatements(), gates: newGateCheck(nil), memory: &store.DecisionCache{}, rest: rest{reached: make(chan struct{}, 1)}}
 	s.Ops = sqlops.New(database{s})
-	if s.sources, err = newSources(config.ConnConfig, options); err != nil {
-		return nil, err
+	s.login, s.options = config.ConnConfig.Copy(), options
+	if options.Direct != "" {
+		if s.login, err = parse(options.Direct); err != nil {
+			return nil, err
+		}
 	}
 	s.watch(config.ConnConfig)
 	config.ShouldPing = pingIdle
@@ -260,7 +266,6 @@ func (s *Store) Time(ctx context.Context) (now time.Time, err error) {
 // Close ends all sessions.
 func (s *Store) Close() error {
 	s.stop()
-	s.sources.closeAll()
 	s.disconnect()
 	return nil
 }

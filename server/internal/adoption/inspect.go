@@ -1,4 +1,4 @@
-package postgres
+package adoption
 
 import (
 	"context"
@@ -9,11 +9,12 @@ import (
 
 	"github.com/recoup-dev/recoup/server/internal/pgsession"
 	"github.com/recoup-dev/recoup/server/internal/store"
+	"github.com/recoup-dev/recoup/server/internal/store/postgres"
 )
 
 // readAdoptions reads how adopted tables are: what their owner, or a restore, has taken
 // away of what an adoption needs, and since when changes wait for a node.
-func readAdoptions(ctx context.Context, q querier, _ store.Inspection, f *store.Facts) error {
+func readAdoptions(ctx context.Context, q postgres.Querier, f *store.Facts) error {
 	rows, err := q.Query(ctx, `
 		select a.adoption_id, a.source, a.state, a.begun_at, c.oid is null, a.table_name,
 		  not exists (select from recoup.error_table t where t.table_name = a.table_name and not t.retired),
@@ -77,7 +78,7 @@ func readAdoptions(ctx context.Context, q querier, _ store.Inspection, f *store.
 }
 
 // readUnlimited reads which login roles of adoptions can have too many connections.
-func readUnlimited(ctx context.Context, q querier, _ store.Inspection, f *store.Facts) error {
+func readUnlimited(ctx context.Context, q postgres.Querier, f *store.Facts) error {
 	for i := range f.Adoptions {
 		a := &f.Adoptions[i]
 		err := q.QueryRow(ctx, `select coalesce((select format('alter role %I connection limit %s', r.rolname, $2::int) from recoup.adoption_login l join pg_roles r on r.rolname = l.role
@@ -90,7 +91,7 @@ func readUnlimited(ctx context.Context, q querier, _ store.Inspection, f *store.
 }
 
 // readForeignCode reads which code of other roles would run with the rights of the functions of adoptions.
-func readForeignCode(ctx context.Context, q querier, _ store.Inspection, f *store.Facts) error {
+func readForeignCode(ctx context.Context, q postgres.Querier, f *store.Facts) error {
 	for i := range f.Adoptions {
 		a := &f.Adoptions[i]
 		err := q.QueryRow(ctx, "select x.why, x.way from (values ($1::int)) a (adoption_id) cross join lateral ("+foreignCode+") x", a.ID).Scan(&a.Foreign, &a.ForeignWay)
@@ -102,7 +103,7 @@ func readForeignCode(ctx context.Context, q querier, _ store.Inspection, f *stor
 }
 
 // reachSources checks whether this node can connect to the adopted tables.
-func (s *Store) reachSources(ctx context.Context, f *store.Facts) {
+func (s *DB) reachSources(ctx context.Context, f *store.Facts) {
 	for i := range f.Adoptions {
 		conn, _, err := s.connectSource(ctx, f.Adoptions[i].ID)
 		if err != nil {

@@ -1,4 +1,4 @@
-package postgres
+package adoption
 
 import (
 	"context"
@@ -6,7 +6,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/recoup-dev/recoup"
-	"github.com/recoup-dev/recoup/server/internal/store"
+	"github.com/recoup-dev/recoup/server/internal/store/postgres"
 	"github.com/recoup-dev/recoup/server/internal/store/sqldb"
 )
 
@@ -19,11 +19,13 @@ const selectParked = `select r.key, p.error_id, coalesce(p.entity_id, ''), p.ret
 	left join lateral (select key from recoup.adopted_row where error_id = p.error_id and adoption_id = $1 limit 1) r on true
 	order by p.parked_at, p.error_id`
 
-// ParkedRows implements [store.Adopter].
-func (s *Store) ParkedRows(ctx context.Context, adoption int, table string, after sqldb.Cursor, limit int) (list []store.ParkedRow, last sqldb.Cursor, err error) {
-	rows, err := s.pool.Query(ctx, selectParked, adoption, table, after.At, after.ID, clamp(limit))
-	all, err := collectRows("read what is parked of an adopted table", rows, err, func(row pgx.CollectableRow) (at sqldb.Cursor, err error) {
-		var p store.ParkedRow
+// ParkedRows returns rows of the errors in a table that the policy has parked and nobody
+// is assigned to, the longest parked first, out of so many parked errors behind a cursor,
+// and that of the last of these; zero: there are none further.
+func (s *DB) ParkedRows(ctx context.Context, adoption int, table string, after sqldb.Cursor, limit int) (list []ParkedRow, last sqldb.Cursor, err error) {
+	rows, err := s.pool.Query(ctx, selectParked, adoption, table, after.At, after.ID, sqldb.Clamp(limit))
+	all, err := postgres.CollectRows("read what is parked of an adopted table", rows, err, func(row pgx.CollectableRow) (at sqldb.Cursor, err error) {
+		var p ParkedRow
 		var key *string
 		var ours bool
 		err = row.Scan(&key, &p.ErrorID, &p.EntityID, &p.Exhausted, &p.RetryCount, &p.CreatedAt, &at.At, &ours)
@@ -33,7 +35,7 @@ func (s *Store) ParkedRows(ctx context.Context, adoption int, table string, afte
 		}
 		return at, err
 	})
-	if len(all) == clamp(limit) {
+	if len(all) == sqldb.Clamp(limit) {
 		last = all[len(all)-1]
 	}
 	return list, last, err
@@ -51,20 +53,21 @@ func nextLaneOf(lane string) string {
 	within := func(t string) string {
 		return "(" + t + ".pipeline, " + t + ".stage) > " + lane + " and " + t + ".pipeline >= $1 and " + t + ".pipeline < $1 || ';'"
 	}
-	return nextLane(within("d"), within("w"), "false")
+	return postgres.NextLane(within("d"), within("w"), "false")
 }
 
-// LanesOf implements [store.Adopter].
-func (s *Store) LanesOf(ctx context.Context, pipeline string, after recoup.Lane, limit int) ([]recoup.Lane, error) {
-	rows, err := s.pool.Query(ctx, selectLanesOf, pipeline, after.Pipeline, after.Stage, clamp(limit))
-	return collectRows("read the lanes of a queue", rows, err, pgx.RowToStructByPos[recoup.Lane])
+// LanesOf returns the lanes behind one in which work waits or is held, of the pipeline of
+// that name and of those whose names go on with a colon, in their order.
+func (s *DB) LanesOf(ctx context.Context, pipeline string, after recoup.Lane, limit int) ([]recoup.Lane, error) {
+	rows, err := s.pool.Query(ctx, selectLanesOf, pipeline, after.Pipeline, after.Stage, sqldb.Clamp(limit))
+	return postgres.CollectRows("read the lanes of a queue", rows, err, pgx.RowToStructByPos[recoup.Lane])
 }
 
-// KeysOf implements [store.Adopter].
-func (s *Store) KeysOf(ctx context.Context, adoption int, ids []recoup.ID) (map[recoup.ID]string, error) {
+// KeysOf returns the rows that have these errors, by the errors.
+func (s *DB) KeysOf(ctx context.Context, adoption int, ids []recoup.ID) (map[recoup.ID]string, error) {
 	keys := make(map[recoup.ID]string, len(ids))
-	rows, err := s.pool.Query(ctx, "select error_id, key from recoup.adopted_row where error_id = any ($2::uuid[]) and adoption_id = $1", adoption, raw(ids))
-	_, err = collectRows("read adopted rows", rows, err, func(row pgx.CollectableRow) (id recoup.ID, err error) {
+	rows, err := s.pool.Query(ctx, "select error_id, key from recoup.adopted_row where error_id = any ($2::uuid[]) and adoption_id = $1", adoption, postgres.IDs(ids))
+	_, err = postgres.CollectRows("read adopted rows", rows, err, func(row pgx.CollectableRow) (id recoup.ID, err error) {
 		var key string
 		err = row.Scan(&id, &key)
 		keys[id] = key

@@ -1,19 +1,15 @@
-package store
+package adoption
 
 import (
-	"errors"
 	"time"
 
 	"github.com/recoup-dev/recoup"
+	"github.com/recoup-dev/recoup/server/internal/store"
 	"github.com/recoup-dev/recoup/server/internal/wire"
 )
 
-// ErrOutOfTurn is returned for what a node does to an adoption whose turn another
-// has taken. Nothing was done.
-var ErrOutOfTurn = errors.New("another node has the turn")
-
-// Adoption is an adoption as nodes work at it.
-type Adoption struct {
+// Target is an adopted table as nodes work at it.
+type Target struct {
 	wire.Adoption
 	Owner       string    // of the source
 	Partitioned bool      // the source is partitioned
@@ -32,14 +28,14 @@ type Scan struct {
 	End *string // the key at which it ends; nil: there are no rows
 }
 
-// Turn lets a node work at an adoption, as long as no other has a later one.
-type Turn struct {
+// Lease lets a node work at an adoption, as long as no other has a later one. It is the node's turn.
+type Lease struct {
 	Adoption int
 	Number   int64
 }
 
-// AdoptedChange says at which rows of a source to look again.
-type AdoptedChange struct {
+// Change says at which rows of a source to look again.
+type Change struct {
 	ID   int64
 	Keys []string
 	All  bool // at every row that has an open error: the source was emptied
@@ -85,7 +81,7 @@ type SourceDetail struct {
 type EndedRow struct {
 	Key      string
 	ErrorID  recoup.ID
-	Digest   []byte // as in [AdoptedRow]
+	Digest   []byte // as in [Row]
 	Archived bool   // its error is in the archive; else the archive has deleted it
 }
 
@@ -104,15 +100,8 @@ type MovedRow struct {
 	Key       string // by which
 }
 
-// Unreadable is a row of a source that could not be read when it was last looked at,
-// because a condition of its owner fails on it.
-type Unreadable struct {
-	Key   string
-	Cause string // redacted
-}
-
-// AdoptedRow is the pair of a source row and the error that it has.
-type AdoptedRow struct {
+// Row is the pair of a source row and the error that it has.
+type Row struct {
 	Key     string
 	ErrorID recoup.ID
 	Digest  []byte // of what was mapped; empty: the row was no failure when it was last looked at
@@ -182,28 +171,16 @@ type Refusal struct {
 	RetryAt  time.Time
 }
 
-// AdoptionSum is what became of the rows that were there when a table was adopted: how many have
-// errors, and where these are now. It counts what stands where its past has put it.
-type AdoptionSum struct {
-	Source   string `json:"source,omitempty"`
-	Table    string `json:"table,omitempty"`
-	Rows     int64  `json:"rows,omitempty"` // that have errors
-	Parked   int64  `json:"parked"`         // escalated ones too
-	Retried  int64  `json:"retried"`        // wait for their retry
-	Archived int64  `json:"archived"`       // their TTL was over
-	Blocking int64  `json:"blocking"`       // hold their entity back until they end or expire
-}
-
-// AdoptionFigures is how far nodes are with an adoption.
-type AdoptionFigures struct {
+// Progress is how far nodes are with an adoption.
+type Progress struct {
 	Table   string
 	Source  string
 	State   wire.AdoptionState
-	Pending int64         // changes that no node has looked at
-	Oldest  time.Duration // since the oldest of them
-	Queued  int64         // errors whose source row is to be notified
-	Bad     int64         // rows that could not be read
-	Example Unreadable    // one of them
-	Refused int64         // rows that refuse what became of their error
-	Refuser Unreadable    // one of them
+	Pending int64            // changes that no node has looked at
+	Oldest  time.Duration    // since the oldest of them
+	Queued  int64            // errors whose source row is to be notified
+	Bad     int64            // rows that could not be read
+	Example store.Unreadable // one of them
+	Refused int64            // rows that refuse what became of their error
+	Refuser store.Unreadable // one of them
 }

@@ -1,4 +1,4 @@
-package postgres
+package adoption
 
 import (
 	"context"
@@ -9,6 +9,8 @@ import (
 
 	"github.com/recoup-dev/recoup"
 	"github.com/recoup-dev/recoup/server/internal/store"
+	"github.com/recoup-dev/recoup/server/internal/store/postgres"
+	"github.com/recoup-dev/recoup/server/internal/store/sqldb"
 )
 
 // moved is an entry of the queue of errors that have moved, with what its source row
@@ -34,13 +36,15 @@ var selectMoved = `select m.mirror_id, m.error_id, case when coalesce(e.error_id
 	left join lateral (select attempts from recoup.adopted_refused where adoption_id = $1 and error_id = m.error_id limit 1) f on true
 	order by m.mirror_id`
 
-// Mirror implements [store.Adopter]. It waits for no row of the source.
-func (s *Store) Mirror(ctx context.Context, turn store.Turn, after int64, limit int) (done store.Mirrored, err error) {
+// Mirror writes into the source what became of its errors, from the queue of those that
+// have moved, behind an entry of it. It waits for no lock: what others hold stays in the queue.
+// It waits for no row of the source.
+func (s *DB) Mirror(ctx context.Context, turn Lease, after int64, limit int) (done Mirrored, err error) {
 	const doing = "notify an adopted table"
 	var list []moved
-	err = s.inTurn(ctx, doing, turn, func(t *tx) error {
+	err = s.inTurn(ctx, doing, turn, func(t postgres.Tx) error {
 		list = nil
-		collect(t.queue(selectMoved, turn.Adoption, after, clamp(limit)), func(row pgx.CollectableRow) (m moved, err error) {
+		postgres.Collect(t.Queue(selectMoved, turn.Adoption, after, sqldb.Clamp(limit)), func(row pgx.CollectableRow) (m moved, err error) {
 			return m, row.Scan(&m.entry, &m.error, &m.key, &m.disposition, &m.archivedAt, &m.attempts)
 		}, &list)
 		return nil
@@ -56,7 +60,7 @@ func (s *Store) Mirror(ctx context.Context, turn store.Turn, after int64, limit 
 	if err != nil {
 		return done, err
 	}
-	if len(list) < clamp(limit) {
+	if len(list) < sqldb.Clamp(limit) {
 		done.Last = 0
 	}
 	var entries []int64
@@ -70,10 +74,10 @@ func (s *Store) Mirror(ctx context.Context, turn store.Turn, after int64, limit 
 		}
 	}
 	done.Written = len(entries)
-	err = s.inTurn(ctx, doing, turn, func(t *tx) error {
-		t.queue(deleteMirrored, turn.Adoption, entries)
+	err = s.inTurn(ctx, doing, turn, func(t postgres.Tx) error {
+		t.Queue(deleteMirrored, turn.Adoption, entries)
 		if len(taken) > 0 {
-			t.queue("delete from recoup.adopted_refused where adoption_id = $1 and error_id = any ($2::uuid[])", turn.Adoption, raw(taken))
+			t.Queue("delete from recoup.adopted_refused where adoption_id = $1 and error_id = any ($2::uuid[])", turn.Adoption, postgres.IDs(taken))
 		}
 		return nil
 	})
@@ -85,19 +89,20 @@ func (s *Store) Mirror(ctx context.Context, turn store.Turn, after int64, limit 
 
 // mirrorAgain queues errors that this node has written to their rows after another node took
 // the turn: what it wrote may be older than what the other did.
-func (s *Store) mirrorAgain(ctx context.Context, adoption int, list []moved) error {
+func (s *DB) mirrorAgain(ctx context.Context, adoption int, list []moved) error {
 	ids := make([]recoup.ID, len(list))
 	for i := range list {
 		ids[i] = list[i].error
 	}
-	_, err := s.pool.Exec(ctx, "insert into recoup.adopted_mirror (adoption_id, error_id) select $1, unnest($2::uuid[])", adoption, raw(ids))
-	return failure("queue source rows again", err)
+	_, err := s.pool.Exec(ctx, "insert into recoup.adopted_mirror (adoption_id, error_id) select $1, unnest($2::uuid[])", adoption, postgres.IDs(ids))
+	return postgres.Failed("queue source rows again", err)
 }
 
-// RefuseMoved implements [store.Adopter].
-func (s *Store) RefuseMoved(ctx context.Context, turn store.Turn, r store.Refusal) error {
-	return s.inTurn(ctx, "note a source row that refuses", turn, func(t *tx) error {
-		t.queue(`with refused as (delete from recoup.adopted_mirror where adoption_id = $1 and mirror_id = $2 returning error_id)
+// RefuseMoved takes an entry out of that queue that the source refuses, and keeps it for another
+// attempt.
+func (s *DB) RefuseMoved(ctx context.Context, turn Lease, r Refusal) error {
+	return s.inTurn(ctx, "note a source row that refuses", turn, func(t postgres.Tx) error {
+		t.Queue(`with refused as (delete from recoup.adopted_mirror where adoption_id = $1 and mirror_id = $2 returning error_id)
 			insert into recoup.adopted_refused (adoption_id, error_id, key, cause, attempts, retry_at) select $1, error_id, $3, $4, $5, $6 from refused
 			on conflict (adoption_id, error_id) do update set key = excluded.key, cause = excluded.cause, attempts = excluded.attempts, retry_at = excluded.retry_at`,
 			turn.Adoption, r.Entry, r.Key, r.Cause, r.Attempts, r.RetryAt)
@@ -105,21 +110,22 @@ func (s *Store) RefuseMoved(ctx context.Context, turn store.Turn, r store.Refusa
 	})
 }
 
-// RetryRefused implements [store.Adopter]. Until a retry is refused its entry waits for an hour, so
+// RetryRefused queues refused entries whose time has come again.
+// Until a retry is refused its entry waits for an hour, so
 // that it is not queued twice.
-func (s *Store) RetryRefused(ctx context.Context, turn store.Turn, now time.Time, limit int) error {
-	return s.inTurn(ctx, "queue refused source rows again", turn, func(t *tx) error {
-		t.queue(`with again as (update recoup.adopted_refused f set retry_at = $2::timestamptz + interval '1 hour'
+func (s *DB) RetryRefused(ctx context.Context, turn Lease, now time.Time, limit int) error {
+	return s.inTurn(ctx, "queue refused source rows again", turn, func(t postgres.Tx) error {
+		t.Queue(`with again as (update recoup.adopted_refused f set retry_at = $2::timestamptz + interval '1 hour'
 				from (select adoption_id, error_id from recoup.adopted_refused where adoption_id = $1 and retry_at <= $2 order by retry_at limit $3) d
 				where f.adoption_id = d.adoption_id and f.error_id = d.error_id returning f.adoption_id, f.error_id)
-			insert into recoup.adopted_mirror (adoption_id, error_id) select adoption_id, error_id from again`, turn.Adoption, now, clamp(limit))
+			insert into recoup.adopted_mirror (adoption_id, error_id) select adoption_id, error_id from again`, turn.Adoption, now, sqldb.Clamp(limit))
 		return nil
 	})
 }
 
 // mirror writes what became of errors into their source rows, each once, and returns the
 // keys that are written or gone.
-func (s *Store) mirror(ctx context.Context, adoption int, list []moved) (map[string]bool, error) {
+func (s *DB) mirror(ctx context.Context, adoption int, list []moved) (map[string]bool, error) {
 	seen := make(map[string]bool, len(list))
 	var keys, dispositions []string
 	var archived []*time.Time

@@ -1,4 +1,4 @@
-package postgres
+package adoption
 
 import (
 	"cmp"
@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -16,6 +17,7 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 
 	"github.com/recoup-dev/recoup/server/internal/pgsession"
+	"github.com/recoup-dev/recoup/server/internal/store/postgres"
 )
 
 const (
@@ -36,43 +38,36 @@ type sources struct {
 	config *pgx.ConnConfig
 	own    *pgx.ConnConfig // with the user and the password of this node
 	mu     sync.Mutex
-	open   map[int]*source
+	open   map[int]*session
 }
 
-// source is a connection to one adopted table. Its statements consist of one call of a function
+// session is a connection to one adopted table. Its statements consist of one call of a function
 // by its full name: the owner's code can change every setting of the session.
-type source struct {
+type session struct {
 	mu   sync.Mutex
 	conn *pgx.Conn // nil: closed
 	read *bounded  // what conn reads from
 }
 
-// newSources makes the connections' settings from the address of the store's own, or another.
-func newSources(config *pgx.ConnConfig, o Options) (*sources, error) {
-	config = config.Copy()
-	own := config
-	for _, url := range []string{o.Direct, o.Adoption} {
-		if url == "" {
-			continue
-		}
-		given, err := parse(url)
-		if err != nil {
+// newSources makes the connections' settings from how this node connects, or from another address.
+func newSources(own *pgx.ConnConfig, o postgres.Options) (*sources, error) {
+	config := own.Copy()
+	if o.Adoption != "" {
+		var err error
+		if config, err = postgres.Parse(o.Adoption); err != nil {
 			return nil, err
-		}
-		if config = given; url == o.Direct {
-			own = given
 		}
 	}
 	config.RuntimeParams = map[string]string{
 		"application_name":  "recoup adoption",
-		"statement_timeout": milliseconds(o.StatementTimeout), "lock_timeout": milliseconds(o.LockTimeout),
-		"idle_in_transaction_session_timeout": milliseconds(o.StatementTimeout), "default_transaction_read_only": "off",
+		"statement_timeout": strconv.FormatInt(o.StatementTimeout.Milliseconds(), 10), "lock_timeout": strconv.FormatInt(o.LockTimeout.Milliseconds(), 10),
+		"idle_in_transaction_session_timeout": strconv.FormatInt(o.StatementTimeout.Milliseconds(), 10), "default_transaction_read_only": "off",
 	}
 	pgsession.Start(config)
 	config.RuntimeParams["datestyle"] = "ISO, YMD"
 	config.DefaultQueryExecMode, config.StatementCacheCapacity, config.DescriptionCacheCapacity = pgx.QueryExecModeExec, 0, 0
 	config.OnNotice, config.OnNotification = nil, nil
-	return &sources{config: config, own: own, open: map[int]*source{}}, nil
+	return &sources{config: config, own: own, open: map[int]*session{}}, nil
 }
 
 // bounded is a connection that fails once a call has returned too much.
@@ -95,7 +90,7 @@ func (b *bounded) Read(p []byte) (int, error) {
 func (b *bounded) allow() { b.left.Store(maxSourceBytes) }
 
 // connectSource opens a connection to an adopted table, as the role of its adoption.
-func (s *Store) connectSource(ctx context.Context, adoption int) (*pgx.Conn, *bounded, error) {
+func (s *DB) connectSource(ctx context.Context, adoption int) (*pgx.Conn, *bounded, error) {
 	var dialed atomic.Pointer[bounded] // cancelling and ending a session dial again, at any time
 	config := s.sources.config.Copy()
 	dial := config.DialFunc
@@ -115,7 +110,7 @@ func (s *Store) connectSource(ctx context.Context, adoption int) (*pgx.Conn, *bo
 	}
 	conn, err := pgx.ConnectConfig(ctx, config)
 	if err != nil {
-		return nil, nil, failure("connect to an adopted table as "+config.User, err)
+		return nil, nil, postgres.Failed("connect to an adopted table as "+config.User, err)
 	}
 	if ownLogin {
 		if err := checkSchemaOwner(ctx, conn); err != nil {
@@ -142,7 +137,7 @@ var foreignCode = "select f.why, f.way from (select p.proowner from pg_proc p wh
 
 // readLogin sets the user and the password for an adopted table: those of the adoption's login role,
 // or, if it has none, those of this node. It refuses a table whose owner would gain rights.
-func (s *Store) readLogin(ctx context.Context, adoption int, config *pgx.ConnConfig) (ownLogin bool, err error) {
+func (s *DB) readLogin(ctx context.Context, adoption int, config *pgx.ConnConfig) (ownLogin bool, err error) {
 	var role *string
 	var stranger, foreign string
 	err = s.pool.QueryRow(ctx, `select a.role, a.password, coalesce((select format('%s belongs to %s, whose code would run with the rights of %s',
@@ -153,7 +148,7 @@ func (s *Store) readLogin(ctx context.Context, adoption int, config *pgx.ConnCon
 	case errors.Is(err, pgx.ErrNoRows):
 		return false, fmt.Errorf("adoption %d has no login", adoption)
 	case err != nil:
-		return false, failure("read the login of an adoption", err)
+		return false, postgres.Failed("read the login of an adoption", err)
 	case stranger != "":
 		return false, fmt.Errorf("%s: give it back, or release it and adopt it again", stranger)
 	case foreign != "":
@@ -175,7 +170,7 @@ func checkSchemaOwner(ctx context.Context, conn *pgx.Conn) error {
 		return nil
 	}
 	_ = conn.Close(context.WithoutCancel(ctx))
-	return cmp.Or(failure("read the owner of the schema", err), errNoLoginRole)
+	return cmp.Or(postgres.Failed("read the owner of the schema", err), errNoLoginRole)
 }
 
 // errNoLoginRole is returned to a node that is not the schema's owner, for a table that was adopted
@@ -183,17 +178,17 @@ func checkSchemaOwner(ctx context.Context, conn *pgx.Conn) error {
 var errNoLoginRole = errors.New("the adoption has no login role of its own: run recoup doctor --fix as the owner of the schema recoup")
 
 // of returns the entry of an adoption.
-func (s *sources) of(adoption int) *source {
+func (s *sources) of(adoption int) *session {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.open[adoption] == nil {
-		s.open[adoption] = &source{}
+		s.open[adoption] = &session{}
 	}
 	return s.open[adoption]
 }
 
 // close closes the connection to an adopted table.
-func (s *source) close(ctx context.Context) {
+func (s *session) close(ctx context.Context) {
 	if s.conn != nil {
 		_ = s.conn.Close(context.WithoutCancel(ctx))
 	}
@@ -211,8 +206,8 @@ func (s *sources) closeAll() {
 	}
 }
 
-// LeaveSource implements [store.Adopter].
-func (s *Store) LeaveSource(ctx context.Context, adoption int) {
+// LeaveSource closes the connection to a source, once a node has done its turn at it.
+func (s *DB) LeaveSource(ctx context.Context, adoption int) {
 	at := s.sources.of(adoption)
 	at.mu.Lock()
 	defer at.mu.Unlock()
@@ -221,7 +216,7 @@ func (s *Store) LeaveSource(ctx context.Context, adoption int) {
 
 // atSource calls a function of an adopted table in a transaction of its own, and has its rows
 // read.
-func atSource(ctx context.Context, s *Store, doing string, adoption int, function string, read func(pgx.Rows) error, args ...any) error {
+func atSource(ctx context.Context, s *DB, doing string, adoption int, function string, read func(pgx.Rows) error, args ...any) error {
 	at := s.sources.of(adoption)
 	at.mu.Lock()
 	defer at.mu.Unlock()
@@ -240,22 +235,22 @@ func atSource(ctx context.Context, s *Store, doing string, adoption int, functio
 	}
 	call := fmt.Sprintf("select * from recoup.adopted_%d_%s(%s)", adoption, function, strings.Join(places, ", "))
 	conn := at.conn
-	err := at.query(ctx, slices.Contains(reading, function), call, read, args...)
+	err := at.query(ctx, slices.Contains(readers, function), call, read, args...)
 	if ctx.Err() != nil {
 		pgsession.End(ctx, conn)
 	}
-	if said, ok := errors.AsType[*pgconn.PgError](err); err != nil && (!ok || said.Code == insufficientPrivilege) {
+	if said, ok := errors.AsType[*pgconn.PgError](err); err != nil && (!ok || said.Code == "42501") {
 		at.close(ctx)
 	}
-	return failure(doing, err)
+	return postgres.Failed(doing, err)
 }
 
-// reading are the functions that write nothing. Their transactions are rolled back: at a commit,
+// readers are the functions that write nothing. Their transactions are rolled back: at a commit,
 // deferred triggers and held cursors of the owner would run as the user of the session.
-var reading = []string{"read", "scan", "last", "take"}
+var readers = []string{"read", "scan", "last", "take"}
 
 // query calls a function and has its rows read.
-func (s *source) query(ctx context.Context, discard bool, call string, read func(pgx.Rows) error, args ...any) (err error) {
+func (s *session) query(ctx context.Context, discard bool, call string, read func(pgx.Rows) error, args ...any) (err error) {
 	if discard {
 		if _, err := s.conn.Exec(ctx, "begin"); err != nil {
 			return err
@@ -282,7 +277,7 @@ func (s *source) query(ctx context.Context, discard bool, call string, read func
 }
 
 // rowsAtSource calls a function of an adopted table and collects at most so many of its rows.
-func rowsAtSource[T any](ctx context.Context, s *Store, doing string, adoption int, function string, most int, row func(pgx.CollectableRow) (T, error), args ...any) (list []T, err error) {
+func rowsAtSource[T any](ctx context.Context, s *DB, doing string, adoption int, function string, most int, row func(pgx.CollectableRow) (T, error), args ...any) (list []T, err error) {
 	err = atSource(ctx, s, doing, adoption, function, func(rows pgx.Rows) error {
 		for rows.Next() {
 			one, err := row(rows)
@@ -302,7 +297,7 @@ func rowsAtSource[T any](ctx context.Context, s *Store, doing string, adoption i
 }
 
 // keysAtSource calls a function of an adopted table that returns an array of keys.
-func keysAtSource(ctx context.Context, s *Store, doing string, adoption int, function string, args ...any) ([]string, error) {
+func keysAtSource(ctx context.Context, s *DB, doing string, adoption int, function string, args ...any) ([]string, error) {
 	found, err := rowsAtSource(ctx, s, doing, adoption, function, 1, pgx.RowTo[[]string], args...)
 	if err != nil || len(found) == 0 {
 		return nil, err

@@ -1,4 +1,4 @@
-package postgres
+package adoption
 
 import (
 	"context"
@@ -11,6 +11,8 @@ import (
 
 	"github.com/recoup-dev/recoup"
 	"github.com/recoup-dev/recoup/server/internal/store"
+	"github.com/recoup-dev/recoup/server/internal/store/postgres"
+	"github.com/recoup-dev/recoup/server/internal/store/sqldb"
 )
 
 // selectPairs is what is known of source rows, with their errors as far as those are
@@ -45,23 +47,23 @@ func deleteEach(table, column, kind string) string {
 		select r.ctid from unnest($2::%[3]s[]) k cross join lateral (select ctid from recoup.%[1]s where adoption_id = $1 and %[2]s = k offset 0) r))`, table, column, kind)
 }
 
-// Pairs implements [store.Adopter].
-func (s *Store) Pairs(ctx context.Context, adoption int, keys []string) ([]store.AdoptedRow, error) {
+// Pairs returns what is known of the rows of keys, in the order of keys of the pairs.
+func (s *DB) Pairs(ctx context.Context, adoption int, keys []string) ([]Row, error) {
 	rows, err := s.pool.Query(ctx, selectPairsOf, adoption, keys)
-	return collectRows("read adopted rows", rows, err, scanPair)
+	return postgres.CollectRows("read adopted rows", rows, err, scanPair)
 }
 
-// PairsAfter implements [store.Adopter].
-func (s *Store) PairsAfter(ctx context.Context, adoption int, after *string, limit int) ([]store.AdoptedRow, error) {
+// PairsAfter returns what is known of the rows behind a key, in the order of keys of the pairs.
+func (s *DB) PairsAfter(ctx context.Context, adoption int, after *string, limit int) ([]Row, error) {
 	query, key := selectPairsFirst, ""
 	if after != nil {
 		query, key = selectPairsAfter, *after
 	}
-	rows, err := s.pool.Query(ctx, query, adoption, key, clamp(limit))
-	return collectRows("read adopted rows", rows, err, scanPair)
+	rows, err := s.pool.Query(ctx, query, adoption, key, sqldb.Clamp(limit))
+	return postgres.CollectRows("read adopted rows", rows, err, scanPair)
 }
 
-func scanPair(row pgx.CollectableRow) (p store.AdoptedRow, err error) {
+func scanPair(row pgx.CollectableRow) (p Row, err error) {
 	var attempt, token, work *recoup.ID
 	var ends *time.Time
 	err = row.Scan(&p.Key, &p.ErrorID, &p.Digest, &attempt, &p.Open, &p.Table, &p.EntityID, &p.Code, &p.Severity, &token, &ends, &work, &p.Stage, &p.Step)
@@ -77,49 +79,51 @@ func scanPair(row pgx.CollectableRow) (p store.AdoptedRow, err error) {
 	return p, err
 }
 
-// KeepPairs implements [store.Adopter].
-func (s *Store) KeepPairs(ctx context.Context, turn store.Turn, keys []string) error {
-	return s.inTurn(ctx, "keep the errors of a released table", turn, func(t *tx) error {
-		t.queue(`insert into recoup.adopted_kept (source, key, error_id, digest)
+// KeepPairs forgets the pairs of a table that is released, and remembers their errors for the case
+// that it is adopted again.
+func (s *DB) KeepPairs(ctx context.Context, turn Lease, keys []string) error {
+	return s.inTurn(ctx, "keep the errors of a released table", turn, func(t postgres.Tx) error {
+		t.Queue(`insert into recoup.adopted_kept (source, key, error_id, digest)
 			select a.source, r.key, r.error_id, r.digest from recoup.adoption a, unnest($2::text[]) k
 				cross join lateral (select * from recoup.adopted_row where adoption_id = $1 and key = k offset 0) r where a.adoption_id = $1
 			on conflict (source, key) do update set error_id = excluded.error_id, digest = excluded.digest`, turn.Adoption, keys)
-		t.queue(deletePairs, turn.Adoption, keys)
+		t.Queue(deletePairs, turn.Adoption, keys)
 		return nil
 	})
 }
 
-// SavePairs implements [store.Adopter].
-func (s *Store) SavePairs(ctx context.Context, turn store.Turn, changed []store.AdoptedRow, gone []string) error {
+// SavePairs gives pairs another digest and attempt, and forgets others.
+func (s *DB) SavePairs(ctx context.Context, turn Lease, changed []Row, gone []string) error {
 	keys, digests, attempts := make([]string, len(changed)), make([][]byte, len(changed)), make([]*recoup.ID, len(changed))
 	for i := range changed {
 		if keys[i], digests[i] = changed[i].Key, nonNil(changed[i].Digest); !changed[i].Attempt.IsZero() {
 			attempts[i] = &changed[i].Attempt
 		}
 	}
-	return s.inTurn(ctx, "note adopted rows", turn, func(t *tx) error {
+	return s.inTurn(ctx, "note adopted rows", turn, func(t postgres.Tx) error {
 		if len(keys) > 0 {
-			t.queue(`update recoup.adopted_row r set digest = n.digest, attempt = n.attempt from unnest($2::text[], $3::bytea[], $4::uuid[]) as n (key, digest, attempt)
+			t.Queue(`update recoup.adopted_row r set digest = n.digest, attempt = n.attempt from unnest($2::text[], $3::bytea[], $4::uuid[]) as n (key, digest, attempt)
 				cross join lateral (select ctid as place from recoup.adopted_row where adoption_id = $1 and key = n.key offset 0) p where r.ctid = p.place`, turn.Adoption, keys, digests, attempts)
 		}
 		if len(gone) > 0 {
-			t.queue(deletePairs, turn.Adoption, gone)
+			t.Queue(deletePairs, turn.Adoption, gone)
 		}
 		return nil
 	})
 }
 
-// SaveUnreadable implements [store.Adopter].
-func (s *Store) SaveUnreadable(ctx context.Context, turn store.Turn, keys []string, bad []store.Unreadable) error {
+// SaveUnreadable notes which rows cannot be read, and that others of those keys can
+// be again, or are gone.
+func (s *DB) SaveUnreadable(ctx context.Context, turn Lease, keys []string, bad []store.Unreadable) error {
 	names, causes := make([]string, len(bad)), make([]string, len(bad))
 	for i := range bad {
 		names[i], causes[i] = bad[i].Key, bad[i].Cause
 	}
 	readable := slices.DeleteFunc(slices.Clone(keys), func(key string) bool { return slices.Contains(names, key) })
-	return s.inTurn(ctx, "note unreadable rows", turn, func(t *tx) error {
-		t.queue(deleteReadable, turn.Adoption, readable)
+	return s.inTurn(ctx, "note unreadable rows", turn, func(t postgres.Tx) error {
+		t.Queue(deleteReadable, turn.Adoption, readable)
 		if len(bad) > 0 {
-			t.queue(`insert into recoup.adopted_unreadable (adoption_id, key, cause) select $1, * from unnest($2::text[], $3::text[])
+			t.Queue(`insert into recoup.adopted_unreadable (adoption_id, key, cause) select $1, * from unnest($2::text[], $3::text[])
 				on conflict (adoption_id, key) do update set cause = excluded.cause`, turn.Adoption, names, causes)
 		}
 		return nil

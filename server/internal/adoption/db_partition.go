@@ -1,4 +1,4 @@
-package postgres
+package adoption
 
 import (
 	"context"
@@ -9,7 +9,7 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 
 	"github.com/recoup-dev/recoup/server/internal/pgsession"
-	"github.com/recoup-dev/recoup/server/internal/store"
+	"github.com/recoup-dev/recoup/server/internal/store/postgres"
 	"github.com/recoup-dev/recoup/server/internal/wire"
 )
 
@@ -31,13 +31,15 @@ type attached struct {
 	why    string
 }
 
-// TendPartitions implements [store.Adopter].
-func (s *Store) TendPartitions(ctx context.Context, turn store.Turn) error {
+// TendPartitions adds triggers to partitions of a source that have none and has their rows
+// read. It notes which partitions there are, and those that it could not add triggers to. If
+// partitions are gone, every row that has an error is looked at again.
+func (s *DB) TendPartitions(ctx context.Context, turn Lease) error {
 	const doing = "look at the partitions of a source"
 	var now, known, bare []string
 	var noted bool
 	if err := s.pool.QueryRow(ctx, selectPartitions, turn.Adoption).Scan(&now, &known, &bare, &noted); err != nil {
-		return failure(doing, err)
+		return postgres.Failed(doing, err)
 	}
 	missing := func(in []string) func(string) bool {
 		return func(name string) bool { return !slices.Contains(in, name) }
@@ -52,11 +54,11 @@ func (s *Store) TendPartitions(ctx context.Context, turn store.Turn) error {
 			return err
 		}
 	}
-	return s.inTurn(ctx, doing, turn, func(t *tx) error {
-		t.queue(`update recoup.adoption set partitions = $2, unseen = $3, unseen_since = case when $3::text[] = '{}' then null else coalesce(unseen_since, recoup.clock()) end, unseen_why = nullif($4, '')
+	return s.inTurn(ctx, doing, turn, func(t postgres.Tx) error {
+		t.Queue(`update recoup.adoption set partitions = $2, unseen = $3, unseen_since = case when $3::text[] = '{}' then null else coalesce(unseen_since, recoup.clock()) end, unseen_why = nullif($4, '')
 			where adoption_id = $1`, turn.Adoption, now, append([]string{}, found.unseen...), found.why)
 		if found.filled {
-			t.queue("update recoup.adoption set state = $2, scanned_to = null, scan_end = null, scanned = 0 where adoption_id = $1 and state in ($2, $3)",
+			t.Queue("update recoup.adoption set state = $2, scanned_to = null, scan_end = null, scanned = 0 where adoption_id = $1 and state in ($2, $3)",
 				turn.Adoption, wire.AdoptionBackfilling, wire.AdoptionGoverned)
 		}
 		return nil
@@ -65,7 +67,7 @@ func (s *Store) TendPartitions(ctx context.Context, turn store.Turn) error {
 
 // attach adds triggers with the rights of the table's owner. What the database refuses is noted and
 // tried again: it must not keep the node from the rows that it can govern.
-func (s *Store) attach(ctx context.Context, doing string, adoption int, gone bool, bare []string, found *attached) error {
+func (s *DB) attach(ctx context.Context, doing string, adoption int, gone bool, bare []string, found *attached) error {
 	err := atSource(ctx, s, doing, adoption, "attach", func(rows pgx.Rows) error {
 		for rows.Next() {
 			var name, refused *string
