@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/recoup-dev/recoup"
+	"github.com/recoup-dev/recoup/retry"
 	"github.com/recoup-dev/recoup/server/internal/adoption"
 	"github.com/recoup-dev/recoup/server/internal/store"
 	"github.com/recoup-dev/recoup/server/internal/store/postgres"
@@ -28,7 +29,7 @@ func (w *world) waits(kind string) {
 		if w.ask("select count(*) from pg_locks where not granted and locktype = '"+kind+"' and (database is null or database = (select oid from pg_database where datname = current_database()))") != "0" {
 			return
 		}
-		time.Sleep(10 * time.Millisecond)
+		w.Must(retry.Sleep(w.Context(), 10*time.Millisecond))
 	}
 	w.Fatal("nobody waits for a lock")
 }

@@ -292,9 +292,9 @@ var layers = []layer{
 	},
 	{
 		pkg:       "recoup/server/internal/adoption",
-		imports:   []string{"recoup", "recoup/server/internal/wire", "recoup/retry", "recoup/fault", "recoup/server/internal/policy", "recoup/server/internal/check", "recoup/internal/redact", "recoup/server/internal/lifecycle", "recoup/server/internal/store", "recoup/server/internal/store/sqldb", "recoup/server/internal/engine", "recoup/server/internal/deadletter"},
-		libraries: []string{"github.com/prometheus/client_golang"},
-		why:       "it compares rows of others with errors; what becomes of these, the engine decides, and no SQL is its own",
+		imports:   []string{"recoup", "recoup/server/internal/wire", "recoup/retry", "recoup/fault", "recoup/server/internal/policy", "recoup/server/internal/check", "recoup/internal/redact", "recoup/server/internal/lifecycle", "recoup/server/internal/store", "recoup/server/internal/store/sqldb", "recoup/server/internal/engine", "recoup/server/internal/deadletter", "recoup/server/internal/store/postgres", "recoup/server/internal/pgsession"},
+		libraries: []string{"github.com/prometheus/client_golang", "github.com/jackc/pgx/v5"},
+		why:       "it compares rows of others with errors; what becomes of these, the engine decides. It works on PostgreSQL alone",
 	},
 	{
 		pkg:     "recoup/server/internal/deadletter",
@@ -421,19 +421,19 @@ var layers = []layer{
 	},
 	{
 		pkg:     "recoup/server/cmd/generate",
-		imports: []string{"recoup/server/internal/api"},
+		imports: []string{"recoup/server/internal/api", "recoup/server/internal/slices"},
 		why:     "it writes what other languages know of the API, and asks nothing but its document",
 	},
 	{
 		pkg: "recoup/server/internal/slice",
 		imports: []string{"recoup", "recoup/server/internal/cli/stream", "recoup/server/internal/config", "recoup/server/internal/console", "recoup/server/internal/deadletter", "recoup/server/internal/doctor",
-			"recoup/server/internal/engine", "recoup/server/internal/ledger", "recoup/server/internal/policy", "recoup/server/internal/push", "recoup/server/internal/scheduler", "recoup/server/internal/store", "recoup/server/internal/store/postgres", "recoup/server/internal/httpapi"},
+			"recoup/server/internal/engine", "recoup/server/internal/ledger", "recoup/server/internal/policy", "recoup/server/internal/push", "recoup/server/internal/scheduler", "recoup/server/internal/store", "recoup/server/internal/store/postgres", "recoup/server/internal/store/sqldb", "recoup/server/internal/httpapi"},
 		libraries: []string{"github.com/prometheus/client_golang", "github.com/spf13/cobra"},
 		why:       "it is how a feature registers what it adds: it names the kits, and no feature",
 	},
 	{
 		pkg:       "recoup/server/internal/slices",
-		imports:   []string{"recoup/server/internal/cli/stream", "recoup/server/internal/config", "recoup/server/internal/slice", "recoup/server/internal/adoption/module"},
+		imports:   []string{"recoup/server/internal/cli/stream", "recoup/server/internal/config", "recoup/server/internal/httpapi", "recoup/server/internal/slice", "recoup/server/internal/adoption/module"},
 		libraries: []string{"github.com/spf13/cobra"},
 		why:       "it lists the slices, whose modules it alone imports",
 	},
