@@ -10,7 +10,6 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/recoup-dev/recoup"
-	"github.com/recoup-dev/recoup/server/internal/store"
 	"github.com/recoup-dev/recoup/server/internal/store/postgres"
 	"github.com/recoup-dev/recoup/server/internal/store/sqldb"
 )
@@ -114,7 +113,7 @@ func (s *DB) SavePairs(ctx context.Context, turn Lease, changed []Row, gone []st
 
 // SaveUnreadable notes which rows cannot be read, and that others of those keys can
 // be again, or are gone.
-func (s *DB) SaveUnreadable(ctx context.Context, turn Lease, keys []string, bad []store.Unreadable) error {
+func (s *DB) SaveUnreadable(ctx context.Context, turn Lease, keys []string, bad []Unreadable) error {
 	names, causes := make([]string, len(bad)), make([]string, len(bad))
 	for i := range bad {
 		names[i], causes[i] = bad[i].Key, bad[i].Cause

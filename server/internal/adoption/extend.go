@@ -1,6 +1,11 @@
 package adoption
 
-import "github.com/recoup-dev/recoup/server/internal/store/postgres"
+import (
+	"context"
+
+	"github.com/recoup-dev/recoup/server/internal/store"
+	"github.com/recoup-dev/recoup/server/internal/store/postgres"
+)
 
 // Extend adds to a store what blocks entities, and what inspections look at. It is called before the
 // first act.
@@ -12,7 +17,10 @@ func Extend(s *postgres.Store) error {
 	s.AddBlockers(Blockers())
 	s.AddInspection([]postgres.Look{
 		{What: "adopted tables", Ask: readAdoptions}, {What: "login roles of adopted tables", Ask: readUnlimited}, {What: "code of others at adopted tables", Ask: readForeignCode},
-	}, db.reachSources)
+	}, func(ctx context.Context, f *store.Facts) {
+		db.reachSources(ctx, f)
+		recognise(f)
+	})
 	return nil
 }
 

@@ -10,6 +10,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/recoup-dev/recoup/retry"
+	"github.com/recoup-dev/recoup/server/internal/adoption"
 	"github.com/recoup-dev/recoup/server/internal/adoption/define"
 	"github.com/recoup-dev/recoup/server/internal/store"
 	"github.com/recoup-dev/recoup/server/internal/store/postgres/pgtest"
@@ -45,7 +46,7 @@ func TestTablesOfNewOwners(t *testing.T) {
 			w.want("select * from trap.ran", "")
 			facts, err := w.db.Inspect(t.Context(), store.Inspection{})
 			w.Must(err)
-			if !facts.Adoptions[0].Given {
+			if !adoption.FactsOf(&facts)[0].Given {
 				t.Error("the doctor is not told that another role owns it")
 			}
 		})
@@ -154,7 +155,7 @@ func TestTriggersGrantedAfterAnAdoption(t *testing.T) {
 	w.want("select * from trap.ran", "")
 	facts, err := w.db.Inspect(t.Context(), store.Inspection{})
 	w.Must(err)
-	if a := facts.Adoptions[0]; !strings.Contains(a.Foreign, why) || a.ForeignWay != "run REVOKE TRIGGER ON shop.failures FROM mallory" {
+	if a := adoption.FactsOf(&facts)[0]; !strings.Contains(a.Foreign, why) || a.ForeignWay != "run REVOKE TRIGGER ON shop.failures FROM mallory" {
 		t.Errorf("the doctor is told %q, %q", a.Foreign, a.ForeignWay)
 	}
 	w.exec("revoke trigger on shop.failures from mallory")

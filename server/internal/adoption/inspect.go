@@ -7,6 +7,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"github.com/recoup-dev/recoup/server/internal/adoption/preset"
 	"github.com/recoup-dev/recoup/server/internal/pgsession"
 	"github.com/recoup-dev/recoup/server/internal/store"
 	"github.com/recoup-dev/recoup/server/internal/store/postgres"
@@ -61,7 +62,7 @@ func readAdoptions(ctx context.Context, q postgres.Querier, f *store.Facts) erro
 	if err != nil {
 		return err
 	}
-	f.Adoptions, err = pgx.CollectRows(rows, func(row pgx.CollectableRow) (a store.AdoptionFact, err error) {
+	list, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (a Fact, err error) {
 		var waiting, unseen *time.Time
 		err = row.Scan(&a.ID, &a.Source, &a.State, &a.BegunAt, &a.Gone, &a.Table, &a.Retired, &a.Missing, &waiting, &a.Unreadable, &a.Example.Key, &a.Example.Cause,
 			&a.Columns, &a.Lost, &a.Renamed, &a.Given, &a.Agreed, &a.KeptBack, &a.KeptWhy, &a.Noter, &a.Lacks, &a.Altered, &a.Role, &a.Login, &a.Refused, &a.Refuser.Key, &a.Refuser.Cause,
@@ -74,13 +75,15 @@ func readAdoptions(ctx context.Context, q postgres.Querier, f *store.Facts) erro
 		}
 		return a, err
 	})
+	AddFacts(f, list)
 	return err
 }
 
 // readUnlimited reads which login roles of adoptions can have too many connections.
 func readUnlimited(ctx context.Context, q postgres.Querier, f *store.Facts) error {
-	for i := range f.Adoptions {
-		a := &f.Adoptions[i]
+	list := FactsOf(f)
+	for i := range list {
+		a := &list[i]
 		err := q.QueryRow(ctx, `select coalesce((select format('alter role %I connection limit %s', r.rolname, $2::int) from recoup.adoption_login l join pg_roles r on r.rolname = l.role
 			where l.adoption_id = $1 and l.role ~ '^recoup_adopter_' and r.rolconnlimit not between 0 and $2 limit 1), '')`, a.ID, pgsession.AdopterConnections).Scan(&a.Unlimited)
 		if err != nil {
@@ -92,8 +95,9 @@ func readUnlimited(ctx context.Context, q postgres.Querier, f *store.Facts) erro
 
 // readForeignCode reads which code of other roles would run with the rights of the functions of adoptions.
 func readForeignCode(ctx context.Context, q postgres.Querier, f *store.Facts) error {
-	for i := range f.Adoptions {
-		a := &f.Adoptions[i]
+	list := FactsOf(f)
+	for i := range list {
+		a := &list[i]
 		err := q.QueryRow(ctx, "select x.why, x.way from (values ($1::int)) a (adoption_id) cross join lateral ("+foreignCode+") x", a.ID).Scan(&a.Foreign, &a.ForeignWay)
 		if err != nil && !errors.Is(err, pgx.ErrNoRows) {
 			return err
@@ -104,12 +108,27 @@ func readForeignCode(ctx context.Context, q postgres.Querier, f *store.Facts) er
 
 // reachSources checks whether this node can connect to the adopted tables.
 func (s *DB) reachSources(ctx context.Context, f *store.Facts) {
-	for i := range f.Adoptions {
-		conn, _, err := s.connectSource(ctx, f.Adoptions[i].ID)
+	list := FactsOf(f)
+	for i := range list {
+		conn, _, err := s.connectSource(ctx, list[i].ID)
 		if err != nil {
-			f.Adoptions[i].Unreachable = err.Error()
+			list[i].Unreachable = err.Error()
 			continue
 		}
 		_ = conn.Close(ctx)
+	}
+}
+
+// recognise notes which tables of others are those of job queues.
+func recognise(f *store.Facts) {
+	for i := range f.Lookalikes {
+		r := &f.Lookalikes[i]
+		columns := make([]preset.Column, len(r.Columns))
+		for n, c := range r.Columns {
+			columns[n] = preset.Column{Name: c.Name, Type: c.Type}
+		}
+		if p := preset.Recognise(columns); p != nil {
+			r.Queue = &store.JobQueue{Name: p.Name, Of: p.Of}
+		}
 	}
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"github.com/recoup-dev/recoup/server/internal/adoption"
 	"github.com/recoup-dev/recoup/server/internal/adoption/define"
 	"github.com/recoup-dev/recoup/server/internal/store"
 	"github.com/recoup-dev/recoup/server/internal/test/node"
@@ -40,14 +41,14 @@ func (w *world) look() {
 }
 
 // inspected is what the doctor reads of the adoption.
-func (w *world) inspected() store.AdoptionFact {
+func (w *world) inspected() adoption.Fact {
 	w.Helper()
 	f, err := w.db.Inspect(w.Context(), store.Inspection{})
 	w.Must(err)
-	if len(f.Adoptions) != 1 {
-		w.Fatalf("adoptions: %+v, unseen: %+v", f.Adoptions, f.Unseen)
+	if len(adoption.FactsOf(&f)) != 1 {
+		w.Fatalf("adoptions: %+v, unseen: %+v", adoption.FactsOf(&f), f.Unseen)
 	}
-	return f.Adoptions[0]
+	return adoption.FactsOf(&f)[0]
 }
 
 const openErrors = "select string_agg(entity_id, ' ' order by entity_id) from recoup.error where state <> 'RESOLVED'"

@@ -12,7 +12,6 @@ import (
 
 	"github.com/recoup-dev/recoup"
 	"github.com/recoup-dev/recoup/server/internal/adoption"
-	"github.com/recoup-dev/recoup/server/internal/store"
 	"github.com/recoup-dev/recoup/server/internal/store/postgres"
 	"github.com/recoup-dev/recoup/server/internal/store/postgres/pgtest"
 	"github.com/recoup-dev/recoup/server/internal/store/sqldb"
@@ -162,7 +161,7 @@ func probes(rows int, turn adoption.Lease) []probe {
 			return s.SavePairs(t.Context(), turn, []adoption.Row{{Key: middle, Digest: []byte{1}}}, keys[:1])
 		}},
 		{"unreadable", func(t *testing.T, s watched) error {
-			return s.SaveUnreadable(t.Context(), turn, keys, []store.Unreadable{{Key: middle, Cause: "no number"}})
+			return s.SaveUnreadable(t.Context(), turn, keys, []adoption.Unreadable{{Key: middle, Cause: "no number"}})
 		}},
 		{"changes", func(t *testing.T, s watched) error { _, _, err := s.Changes(t.Context(), 1, 500); return err }},
 		{"index changes", func(t *testing.T, s watched) error {

@@ -8,8 +8,6 @@ import (
 	"maps"
 	"slices"
 	"strings"
-
-	"github.com/recoup-dev/recoup/server/internal/store"
 )
 
 const (
@@ -86,10 +84,10 @@ func (s *Service) noteUnreadable(ctx context.Context, a *Target, turn Lease, b b
 	if len(b.bad) == 0 && !a.Bad {
 		return nil
 	}
-	bad := make([]store.Unreadable, 0, len(b.bad))
+	bad := make([]Unreadable, 0, len(b.bad))
 	for _, key := range slices.Sorted(maps.Keys(b.bad)) {
 		cause, _ := s.Redactor.String(b.bad[key])
-		bad = append(bad, store.Unreadable{Key: listed(key), Cause: strings.ToValidUTF8(cause[:min(len(cause), maxCause)], "")})
+		bad = append(bad, Unreadable{Key: listed(key), Cause: strings.ToValidUTF8(cause[:min(len(cause), maxCause)], "")})
 		s.Logger.Warn("row of an adopted table cannot be read; it will be looked at again when it changes", "table", a.Source, "key", listed(key), "cause", cause)
 	}
 	a.Bad = a.Bad || len(bad) > 0

@@ -4,7 +4,6 @@ import (
 	"time"
 
 	"github.com/recoup-dev/recoup"
-	"github.com/recoup-dev/recoup/server/internal/store"
 	"github.com/recoup-dev/recoup/server/internal/wire"
 )
 
@@ -176,11 +175,11 @@ type Progress struct {
 	Table   string
 	Source  string
 	State   wire.AdoptionState
-	Pending int64            // changes that no node has looked at
-	Oldest  time.Duration    // since the oldest of them
-	Queued  int64            // errors whose source row is to be notified
-	Bad     int64            // rows that could not be read
-	Example store.Unreadable // one of them
-	Refused int64            // rows that refuse what became of their error
-	Refuser store.Unreadable // one of them
+	Pending int64         // changes that no node has looked at
+	Oldest  time.Duration // since the oldest of them
+	Queued  int64         // errors whose source row is to be notified
+	Bad     int64         // rows that could not be read
+	Example Unreadable    // one of them
+	Refused int64         // rows that refuse what became of their error
+	Refuser Unreadable    // one of them
 }

@@ -174,8 +174,27 @@ func (n *Node) sliceCollectors() (list []prometheus.Collector) {
 	return list
 }
 
+// checks are those of the doctor that slices make of what inspections find.
+func checks(of []slice.Slice) (list []doctor.Check) {
+	for i := range of {
+		list = append(list, of[i].Checks...)
+	}
+	return list
+}
+
+// repair has a slice apply its fix.
+func repair(ctx context.Context, s Store, with []slice.Slice, fix doctor.Fix, now func() time.Time) error {
+	server, is := s.(*postgres.Store)
+	i := slices.IndexFunc(with, func(s slice.Slice) bool { return s.Name == fix.Slice && s.Repair != nil })
+	if !is || i < 0 {
+		return fmt.Errorf("%s: the slice %s cannot fix anything here", fix.On, fix.Slice)
+	}
+	return with[i].Repair(ctx, server, fix, CommandLine, now)
+}
+
 // sliceChecks are the checks of the doctor that slices add.
 func (n *Node) sliceChecks(ctx context.Context) (list []doctor.Check) {
+	list = checks(n.o.Slices)
 	for _, s := range n.slices {
 		if s.Checks != nil {
 			list = append(list, s.Checks(ctx)...)

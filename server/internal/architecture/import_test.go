@@ -164,7 +164,7 @@ var layers = []layer{
 	{pkg: "recoup/server/internal/adoption/cli", anything: true, why: "a group of commands"},
 	{
 		pkg:       "recoup/server/internal/adoption/module",
-		imports:   []string{"recoup/server/internal/adoption", "recoup/server/internal/adoption/cli", "recoup/server/internal/slice"},
+		imports:   []string{"recoup/server/internal/adoption", "recoup/server/internal/adoption/cli", "recoup/server/internal/doctor", "recoup/server/internal/slice"},
 		libraries: []string{"github.com/prometheus/client_golang"},
 		why:       "it registers adopted tables, and decides nothing",
 	},
@@ -292,7 +292,7 @@ var layers = []layer{
 	},
 	{
 		pkg:       "recoup/server/internal/adoption",
-		imports:   []string{"recoup", "recoup/server/internal/wire", "recoup/retry", "recoup/fault", "recoup/server/internal/policy", "recoup/server/internal/check", "recoup/internal/redact", "recoup/server/internal/lifecycle", "recoup/server/internal/store", "recoup/server/internal/store/sqldb", "recoup/server/internal/engine", "recoup/server/internal/deadletter", "recoup/server/internal/store/postgres", "recoup/server/internal/pgsession"},
+		imports:   []string{"recoup", "recoup/server/internal/wire", "recoup/retry", "recoup/fault", "recoup/server/internal/policy", "recoup/server/internal/check", "recoup/internal/redact", "recoup/server/internal/lifecycle", "recoup/server/internal/store", "recoup/server/internal/store/sqldb", "recoup/server/internal/engine", "recoup/server/internal/deadletter", "recoup/server/internal/store/postgres", "recoup/server/internal/pgsession", "recoup/server/internal/adoption/define", "recoup/server/internal/adoption/preset", "recoup/server/internal/doctor"},
 		libraries: []string{"github.com/prometheus/client_golang", "github.com/jackc/pgx/v5"},
 		why:       "it compares rows of others with errors; what becomes of these, the engine decides. It works on PostgreSQL alone",
 	},
@@ -303,7 +303,7 @@ var layers = []layer{
 	},
 	{
 		pkg:     "recoup/server/internal/doctor",
-		imports: []string{"recoup", "recoup/server/internal/wire", "recoup/server/internal/adoption/preset", "recoup/server/internal/policy", "recoup/server/internal/store"},
+		imports: []string{"recoup", "recoup/server/internal/wire", "recoup/server/internal/policy", "recoup/server/internal/store"},
 		why:     "it judges facts that others have gathered: it asks no database, no clock and no network",
 	},
 	{

@@ -36,7 +36,7 @@ func judgeBus(in *Input) (found []FixableFinding) {
 		return nil
 	}
 	add := func(severity wire.FindingSeverity, subject, fix, evidence string, args ...any) {
-		found = append(found, fixable(severity, subject, fmt.Sprintf(evidence, args...), fix))
+		found = append(found, Fixable(severity, subject, fmt.Sprintf(evidence, args...), fix))
 	}
 	if !b.Up {
 		add(wire.FindingWarning, "bus", "recoup bus status", "It takes no events, which go to the database directly: %s.", b.Cause)
@@ -68,17 +68,17 @@ func judgeBus(in *Input) (found []FixableFinding) {
 // minutes, which has lost acknowledged messages in Jepsen's tests.
 func judgeBusServers(b *Bus) (found []FixableFinding) {
 	if !b.Monitored {
-		return []FixableFinding{fixable(wire.FindingNote, "sync", "It is not known whether the servers sync always: by default they do so every two minutes, and a power cut loses what was acknowledged since.",
+		return []FixableFinding{Fixable(wire.FindingNote, "sync", "It is not known whether the servers sync always: by default they do so every two minutes, and a power cut loses what was acknowledged since.",
 			"recoup serve --bus-monitor http://HOST:8222,…")}
 	}
 	for _, s := range b.Servers {
 		switch {
 		case s.Problem != "":
-			found = append(found, fixable(wire.FindingWarning, s.Name, "Its monitoring cannot be read: "+s.Problem+".", "curl "+word(s.Name+"/varz")))
+			found = append(found, Fixable(wire.FindingWarning, s.Name, "Its monitoring cannot be read: "+s.Problem+".", "curl "+Word(s.Name+"/varz")))
 		case s.TooOld:
-			found = append(found, fixable(wire.FindingCritical, s.Name, "It is version "+s.Version+", which can lose whole streams when it is killed.", "upgrade the server"))
+			found = append(found, Fixable(wire.FindingCritical, s.Name, "It is version "+s.Version+", which can lose whole streams when it is killed.", "upgrade the server"))
 		case !s.SyncAlways:
-			found = append(found, fixable(wire.FindingCritical, s.Name, "It does not sync always: by default it does so every two minutes, and a power cut loses what was acknowledged since.", syncFix))
+			found = append(found, Fixable(wire.FindingCritical, s.Name, "It does not sync always: by default it does so every two minutes, and a power cut loses what was acknowledged since.", syncFix))
 		}
 	}
 	return found

@@ -54,6 +54,11 @@ type Slice struct {
 	// wherever the database is opened, before the first act.
 	Extend func(*postgres.Store) error
 
+	// Checks judge what the store's inspections find ([postgres.Store.AddInspection]), on a node or
+	// without one. Repair applies the fixes that name the slice.
+	Checks []doctor.Check
+	Repair func(ctx context.Context, s *postgres.Store, fix doctor.Fix, actor string, now func() time.Time) error
+
 	// SyncPolicy writes what the database must know of the policy. It runs in the
 	// transaction that writes the policy's tables.
 	SyncPolicy store.SyncPolicy

@@ -9,6 +9,7 @@ import (
 
 	"github.com/recoup-dev/recoup/server/internal/adoption"
 	"github.com/recoup-dev/recoup/server/internal/adoption/cli"
+	"github.com/recoup-dev/recoup/server/internal/doctor"
 	"github.com/recoup-dev/recoup/server/internal/slice"
 )
 
@@ -16,7 +17,7 @@ import (
 func Slice() slice.Slice {
 	return slice.Slice{
 		Name: "adoptions", Commands: cli.Commands, Secrets: []string{adoption.KeyPurpose},
-		Extend: adoption.Extend, FirstDue: adoption.FirstDue(), Open: open,
+		Checks: []doctor.Check{adoption.Check()}, Repair: adoption.Repair, Extend: adoption.Extend, FirstDue: adoption.FirstDue(), Open: open,
 	}
 }
 

@@ -1,6 +1,7 @@
 package postgres
 
 import (
+	"cmp"
 	"context"
 	"time"
 
@@ -65,6 +66,10 @@ func Optional[T comparable](v T) *T { return optional(v) }
 
 // Login returns how this node connects to PostgreSQL itself, and the options of the store.
 func (s *Store) Login() (*pgx.ConnConfig, Options) { return s.login.Copy(), s.options }
+
+// Address returns the address of PostgreSQL itself, with the user of this node, and the options of the
+// store.
+func (s *Store) Address() (string, Options) { return cmp.Or(s.options.Direct, s.url), s.options }
 
 // Parse reads an address, as [Open] does.
 func Parse(url string) (*pgx.ConnConfig, error) { return parse(url) }

@@ -79,6 +79,7 @@ type Store struct {
 	lockTimeouts atomic.Int64 // statements that did not get a lock, since LockHolders was called
 	login        *pgx.ConnConfig
 	options      Options
+	url          string
 	looks        []Look // of slices
 	examine      []func(context.Context, *store.Facts)
 
@@ -105,7 +106,7 @@ func Open(ctx context.Context, url string, options Options) (*Store, error) {
 	configure(config.ConnConfig, options)
 	s := &Store{sql: newStatements(), gates: newGateCheck(nil), memory: &store.DecisionCache{}, rest: rest{reached: make(chan struct{}, 1)}}
 	s.Ops = sqlops.New(database{s})
-	s.login, s.options = config.ConnConfig.Copy(), options
+	s.login, s.options, s.url = config.ConnConfig.Copy(), options, url
 	if options.Direct != "" {
 		if s.login, err = parse(options.Direct); err != nil {
 			return nil, err
