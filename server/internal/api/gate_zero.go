@@ -11,7 +11,6 @@ import (
 	"github.com/recoup-dev/recoup/server/internal/check"
 	"github.com/recoup-dev/recoup/server/internal/gatezero"
 	"github.com/recoup-dev/recoup/server/internal/httpapi"
-	"github.com/recoup-dev/recoup/server/internal/store"
 	"github.com/recoup-dev/recoup/server/internal/store/sqldb"
 )
 
@@ -130,22 +129,22 @@ func (a *API) listBatches(c *httpapi.Call, in *httpapi.Page) (recoup.IntakeBatch
 }
 
 // batchCursor reads the cursor of a list of batches: a time and a name.
-func batchCursor(s string) (store.BatchCursor, error) {
+func batchCursor(s string) (gatezero.BatchCursor, error) {
 	if s == "" {
-		return store.BatchCursor{}, nil
+		return gatezero.BatchCursor{}, nil
 	}
 	b, err := base64.RawURLEncoding.DecodeString(s)
 	if err != nil || len(b) < 9 {
-		return store.BatchCursor{}, httpapi.BadCursor()
+		return gatezero.BatchCursor{}, httpapi.BadCursor()
 	}
-	c := store.BatchCursor{At: time.UnixMicro(int64(binary.BigEndian.Uint64(b))).UTC(), ID: string(b[8:])}
+	c := gatezero.BatchCursor{At: time.UnixMicro(int64(binary.BigEndian.Uint64(b))).UTC(), ID: string(b[8:])}
 	if !httpapi.PlausibleTime(c.At) || check.Identifier("cursor", c.ID) != nil {
-		return store.BatchCursor{}, httpapi.BadCursor()
+		return gatezero.BatchCursor{}, httpapi.BadCursor()
 	}
 	return c, nil
 }
 
-func nextBatch(c store.BatchCursor) string {
+func nextBatch(c gatezero.BatchCursor) string {
 	if c.IsZero() {
 		return ""
 	}
@@ -178,15 +177,17 @@ func (a *API) listRecoveries(c *httpapi.Call, in *recoveriesIn) (recoup.Recovery
 	if err != nil {
 		return recoup.RecoveryPage{}, err
 	}
-	list := func() ([]store.Case, sqldb.Cursor, error) {
+	list := func() ([]gatezero.Case, sqldb.Cursor, error) {
 		return a.GateZero.Eligible(c.Context(), in.BatchID, c.Now, at)
 	}
 	if in.List == recoup.ExhaustedRecoveries {
-		list = func() ([]store.Case, sqldb.Cursor, error) { return a.GateZero.Exhausted(c.Context(), in.BatchID, at) }
+		list = func() ([]gatezero.Case, sqldb.Cursor, error) {
+			return a.GateZero.Exhausted(c.Context(), in.BatchID, at)
+		}
 	}
 	cases, cursor, err := list()
 	return recoup.RecoveryPage{
-		Recoveries: httpapi.Each(cases, func(x store.Case) recoup.Recovery { return *recoveryOf(x, c.Now) }), Next: httpapi.NextCursor(cursor),
+		Recoveries: httpapi.Each(cases, func(x gatezero.Case) recoup.Recovery { return *recoveryOf(x, c.Now) }), Next: httpapi.NextCursor(cursor),
 	}, err
 }
 
@@ -199,7 +200,7 @@ func (a *API) showRecovery(c *httpapi.Call, in *httpapi.IDParam) (recoup.Recover
 }
 
 // recoveryOf is the recovery of a case as it is shown, or nil if there is none.
-func recoveryOf(x store.Case, now time.Time) *recoup.Recovery {
+func recoveryOf(x gatezero.Case, now time.Time) *recoup.Recovery {
 	if x.Recovery.ID.IsZero() {
 		return nil
 	}
@@ -212,7 +213,7 @@ type gateClaimIn struct{ Body recoup.GateZeroClaim }
 
 func (a *API) claimGateZero(c *httpapi.Call, in *gateClaimIn) (recoup.GateZeroClaimed, error) {
 	cases, err := a.GateZero.Claim(c.Context(), in.Body)
-	return recoup.GateZeroClaimed{Work: httpapi.Each(cases, func(x store.Case) recoup.GateZeroWork { return x.Work() })}, err
+	return recoup.GateZeroClaimed{Work: httpapi.Each(cases, func(x gatezero.Case) recoup.GateZeroWork { return x.Work() })}, err
 }
 
 type gateResultsIn struct{ Body recoup.GateZeroResults }
@@ -224,7 +225,7 @@ func (a *API) gateZeroResults(c *httpapi.Call, in *gateResultsIn) (recoup.GateZe
 	items, err := answerItems(c, len(in.Body.Results), func(i int) (recoup.GateZeroResult, error) {
 		r := &in.Body.Results[i]
 		return verified(c, *r), httpapi.CheckItem(gateResultRules, r, func(r *recoup.GateZeroResult) error { return a.checkGateResult(c, r) })
-	}, a.GateZero.Record, func(_ int, o *store.CaseOutcome) (*recoup.GateZeroRecorded, error) {
+	}, a.GateZero.Record, func(_ int, o *gatezero.CaseOutcome) (*recoup.GateZeroRecorded, error) {
 		return &recoup.GateZeroRecorded{Intake: o.Case.Intake, Recovery: recoveryOf(o.Case, c.Now), NewIntakeID: o.Effects.Reentry.ID}, o.Err
 	})
 	return recoup.GateZeroRecordedBatch{Items: items}, err

@@ -170,7 +170,7 @@ func currentPolicy(ctx context.Context, s Store) (*policy.Policy, error) {
 
 // jobStatuses reads how the jobs went without running any.
 func jobStatuses(ctx context.Context, s Store, added []slice.Slice, now func() time.Time) ([]wire.Job, error) {
-	jobs := gatezero.Jobs(s, func() policy.GateZero { return policy.Default().Gate })
+	jobs := gatezero.Jobs(gatezero.NewStore(s.SQL()), func() policy.GateZero { return policy.Default().Gate })
 	for i := range added {
 		if added[i].Jobs != nil {
 			jobs = append(jobs, added[i].Jobs(s.SQL())...)

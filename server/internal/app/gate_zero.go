@@ -14,7 +14,7 @@ import (
 // newGateZero makes Gate Zero, which goes by the policy in force.
 func (n *Node) newGateZero(ids *recoup.IDSource) (*gatezero.Service, error) {
 	return gatezero.New(gatezero.Options{
-		Store: n.store, Gate: n.gateRules, Now: n.o.Now, IDs: ids,
+		Store: gatezero.NewStore(n.store.SQL()), Audit: n.store, Gate: n.gateRules, Now: n.o.Now, IDs: ids,
 	})
 }
 
@@ -23,7 +23,7 @@ func (n *Node) gateRules() policy.GateZero { return n.engine.Policies.Current().
 
 // redactTakenOver redacts the text of rows that were taken over. It begins again after a
 // failure, and does nothing once it is through.
-func (n *Node) redactTakenOver(s store.TakenOverRedactor) func(context.Context) error {
+func (n *Node) redactTakenOver(s gatezero.Redactor) func(context.Context) error {
 	through := false
 	return func(ctx context.Context) error {
 		if through {
@@ -57,7 +57,7 @@ func OpenGateZero(ctx context.Context, o Options) (*GateZero, error) {
 	p, err := g.keys.policy(ctx)
 	if err == nil {
 		g.Service, err = gatezero.New(gatezero.Options{
-			Store: s, Gate: func() policy.GateZero { return p.Gate }, Now: g.keys.now, IDs: g.keys.ids,
+			Store: gatezero.NewStore(s.SQL()), Audit: s, Gate: func() policy.GateZero { return p.Gate }, Now: g.keys.now, IDs: g.keys.ids,
 		})
 	}
 	if err != nil {

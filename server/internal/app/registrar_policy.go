@@ -200,7 +200,7 @@ func endable(ctx context.Context, s Store, added []slice.Slice, current, next *p
 			}
 		}
 	}
-	return gatezero.CheckPolicy(ctx, s, next)
+	return gatezero.CheckPolicy(ctx, gatezero.NewStore(s.SQL()), next)
 }
 
 // stranded refuses tables of which endable speaks.

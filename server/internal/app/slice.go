@@ -35,7 +35,7 @@ type openSlice struct {
 // are made by the node itself; what they add is registered as that of the others.
 func (n *Node) openSlices(ctx context.Context, ids *recoup.IDSource) error {
 	n.slices = []openSlice{
-		{name: "gate zero", Running: n.gateZeroSlice()},
+		{name: "gate zero", ids: gatezero.Places(), Running: n.gateZeroSlice()},
 		{name: "archive", Running: n.archiveSlice()},
 		{name: "bus", Running: n.busSlice()},
 	}
@@ -61,12 +61,14 @@ func (n *Node) openSlices(ctx context.Context, ids *recoup.IDSource) error {
 
 // gateZeroSlice is what Gate Zero adds.
 func (n *Node) gateZeroSlice() slice.Running {
+	s := gatezero.NewStore(n.store.SQL())
 	r := slice.Running{
-		Jobs:       gatezero.Jobs(n.store, n.gateRules),
-		Collectors: []prometheus.Collector{gatezero.Collector(n.store)},
+		Jobs:       gatezero.Jobs(s, n.gateRules),
+		Folds:      []func(context.Context) error{s.FoldBatchCounts},
+		Collectors: []prometheus.Collector{gatezero.Collector(s)},
 		Sources:    map[string]push.OpenSource{gatezero.ReceiverKind: gatezero.Deliver(n.gateZero, httpapi.Read)},
 	}
-	if s, can := n.store.(store.TakenOverRedactor); can {
+	if s.TakesOver() {
 		r.Loops = append(r.Loops, slice.Loop{Name: "rows taken over", Every: time.Second, Run: n.redactTakenOver(s)})
 	}
 	return r
@@ -171,7 +173,8 @@ func (n *Node) sections() []console.Section {
 }
 
 // firstDue are the statements of slices that ask when something is due.
-func (n *Node) firstDue() (list []string) {
+func (n *Node) firstDue() []string {
+	list := gatezero.FirstDue()
 	for i := range n.o.Slices {
 		list = append(list, n.o.Slices[i].FirstDue...)
 	}
@@ -179,7 +182,8 @@ func (n *Node) firstDue() (list []string) {
 }
 
 // syncPolicies are what slices write of a policy.
-func syncPolicies(of []slice.Slice) (list []store.SyncPolicy) {
+func syncPolicies(of []slice.Slice) []store.SyncPolicy {
+	list := []store.SyncPolicy{gatezero.SyncPolicy}
 	for i := range of {
 		if of[i].SyncPolicy != nil {
 			list = append(list, of[i].SyncPolicy)

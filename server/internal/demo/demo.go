@@ -11,15 +11,16 @@ import (
 	"github.com/recoup-dev/recoup"
 	"github.com/recoup-dev/recoup/server/internal/deadletter"
 	"github.com/recoup-dev/recoup/server/internal/engine"
-	"github.com/recoup-dev/recoup/server/internal/gatezero"
 	"github.com/recoup-dev/recoup/server/internal/policy"
 	"github.com/recoup-dev/recoup/server/internal/store"
+	"github.com/recoup-dev/recoup/server/internal/store/sqldb"
 )
 
 // Parts are those of the node that a demo plays on.
 type Parts struct {
 	Store interface {
-		gatezero.Store
+		store.AuditWriter
+		SQL() sqldb.DB
 		store.ProcessedWriter
 		UseClock(func() time.Time)
 	}

@@ -95,7 +95,7 @@ func (s *Parts) addBatch(ctx context.Context) error {
 		defer s.Store.UseClock(s.Now)
 	}
 	gate, err := gatezero.New(gatezero.Options{
-		Store: s.Store, Gate: s.Gate, Now: func() time.Time { return at }, IDs: s.IDs,
+		Store: gatezero.NewStore(s.Store.SQL()), Audit: s.Store, Gate: s.Gate, Now: func() time.Time { return at }, IDs: s.IDs,
 	})
 	if err != nil {
 		return err

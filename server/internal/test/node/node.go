@@ -53,7 +53,7 @@ func On(t *testing.T, db Store) *Node {
 	n.Must(err)
 	n.Letters, err = deadletter.New(deadletter.Options{Store: db, Policies: n.Policies, Codes: fault.Default, Keys: keys, Now: n.Now, Random: func() float64 { return 1 }, IDs: n.IDs})
 	n.Must(err)
-	n.GateZero, err = gatezero.New(gatezero.Options{Store: db, Gate: func() policy.GateZero { return n.Policies.Current().Gate }, Now: n.Now, IDs: n.IDs})
+	n.GateZero, err = gatezero.New(gatezero.Options{Store: gatezero.NewStore(db.SQL()), Audit: db, Gate: func() policy.GateZero { return n.Policies.Current().Gate }, Now: n.Now, IDs: n.IDs})
 	n.Must(err)
 	n.Alerts = &alert.Evaluator{Store: db, Policies: n.Policies.Current, Codes: fault.Default, Now: n.Now, IDs: n.IDs}
 	return n
