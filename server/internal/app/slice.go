@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"maps"
-	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 
@@ -13,7 +12,6 @@ import (
 	"github.com/recoup-dev/recoup/server/internal/bus"
 	"github.com/recoup-dev/recoup/server/internal/console"
 	"github.com/recoup-dev/recoup/server/internal/doctor"
-	"github.com/recoup-dev/recoup/server/internal/gatezero"
 	"github.com/recoup-dev/recoup/server/internal/httpapi"
 	"github.com/recoup-dev/recoup/server/internal/push"
 	"github.com/recoup-dev/recoup/server/internal/scheduler"
@@ -31,14 +29,9 @@ type openSlice struct {
 	slice.Running
 }
 
-// openSlices opens what the node has beside its core. Gate Zero, the archive and the bus
-// are made by the node itself; what they add is registered as that of the others.
+// openSlices opens what the node has beside its core. The archive and the bus are made by
+// the node itself; what they add is registered as that of the others.
 func (n *Node) openSlices(ctx context.Context, ids *recoup.IDSource) error {
-	n.slices = []openSlice{
-		{name: "gate zero", ids: gatezero.Places(), Running: n.gateZeroSlice()},
-		{name: "archive", Running: n.archiveSlice()},
-		{name: "bus", Running: n.busSlice()},
-	}
 	core := slice.Core{
 		DB: n.store.SQL(), Engine: n.engine, DeadLetters: n.letters, Ledger: n.ledger, Audit: n.store, Policy: n.engine.Policies.Current,
 		Settings: n.o.Settings, IDs: ids, Now: n.o.Now, Logger: n.o.Logger,
@@ -56,22 +49,8 @@ func (n *Node) openSlices(ctx context.Context, ids *recoup.IDSource) error {
 		}
 		n.slices = append(n.slices, openSlice{s.Name, s.Routes, s.IDs, running})
 	}
+	n.slices = append(n.slices, openSlice{name: "archive", Running: n.archiveSlice()}, openSlice{name: "bus", Running: n.busSlice()})
 	return nil
-}
-
-// gateZeroSlice is what Gate Zero adds.
-func (n *Node) gateZeroSlice() slice.Running {
-	s := gatezero.NewStore(n.store.SQL())
-	r := slice.Running{
-		Jobs:       gatezero.Jobs(s, n.gateRules),
-		Folds:      []func(context.Context) error{s.FoldBatchCounts},
-		Collectors: []prometheus.Collector{gatezero.Collector(s)},
-		Sources:    map[string]push.OpenSource{gatezero.ReceiverKind: gatezero.Deliver(n.gateZero, httpapi.Read)},
-	}
-	if s.TakesOver() {
-		r.Loops = append(r.Loops, slice.Loop{Name: "rows taken over", Every: time.Second, Run: n.redactTakenOver(s)})
-	}
-	return r
 }
 
 // archiveSlice is what filing adds.
@@ -164,8 +143,7 @@ func (n *Node) sliceSources() map[string]push.OpenSource {
 }
 
 // sections are the pages that slices add.
-func (n *Node) sections() []console.Section {
-	list := []console.Section{console.GateZero()}
+func (n *Node) sections() (list []console.Section) {
 	for i := range n.o.Slices {
 		list = append(list, n.o.Slices[i].Pages)
 	}
@@ -173,8 +151,7 @@ func (n *Node) sections() []console.Section {
 }
 
 // firstDue are the statements of slices that ask when something is due.
-func (n *Node) firstDue() []string {
-	list := gatezero.FirstDue()
+func (n *Node) firstDue() (list []string) {
 	for i := range n.o.Slices {
 		list = append(list, n.o.Slices[i].FirstDue...)
 	}
@@ -182,8 +159,7 @@ func (n *Node) firstDue() []string {
 }
 
 // syncPolicies are what slices write of a policy.
-func syncPolicies(of []slice.Slice) []store.SyncPolicy {
-	list := []store.SyncPolicy{gatezero.SyncPolicy}
+func syncPolicies(of []slice.Slice) (list []store.SyncPolicy) {
 	for i := range of {
 		if of[i].SyncPolicy != nil {
 			list = append(list, of[i].SyncPolicy)

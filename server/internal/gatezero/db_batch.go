@@ -183,17 +183,21 @@ func (s *Store) BatchTimeline(ctx context.Context, batch string, limit int) ([]r
 
 // GateFigures counts batches, and intakes and recoveries by status.
 func (s *Store) GateFigures(ctx context.Context) (recoup.GateZeroStatus, error) {
-	list, err := sqldb.Rows(ctx, s.db, sqldb.NewQuery("count batches", "select count(*), count(killed_at), count(frozen_at) from cl.gate_zero_batch"),
+	return readFigures(ctx, s.db)
+}
+
+func readFigures(ctx context.Context, db sqldb.Reader) (recoup.GateZeroStatus, error) {
+	list, err := sqldb.Rows(ctx, db, sqldb.NewQuery("count batches", "select count(*), count(killed_at), count(frozen_at) from cl.gate_zero_batch"),
 		sqldb.Fields(func(f *recoup.GateZeroStatus) []any { return []any{&f.Batches, &f.Killed, &f.Frozen} })...)
 	figures, err := sqldb.One(list, err, "batches")
 	if err != nil {
 		return figures, err
 	}
-	if figures.Intakes, err = sqldb.Counts[recoup.IntakeStatus](ctx, s.db, sqldb.NewQuery("count intakes", `select status, sum(n)::bigint from cl.gate_zero_count
+	if figures.Intakes, err = sqldb.Counts[recoup.IntakeStatus](ctx, db, sqldb.NewQuery("count intakes", `select status, sum(n)::bigint from cl.gate_zero_count
 		where status in ('PENDING', 'FAILED', 'AUTHORIZED', 'REENTER_SUCCEEDED') group by 1`)); err != nil {
 		return figures, err
 	}
-	figures.Recoveries, err = sqldb.Rows(ctx, s.db, sqldb.NewQuery("count recoveries",
+	figures.Recoveries, err = sqldb.Rows(ctx, db, sqldb.NewQuery("count recoveries",
 		"select status, reason, sum(n)::bigint from cl.gate_zero_reason group by 1, 2 having sum(n) <> 0 order by 1, 2"),
 		sqldb.Fields(func(r *recoup.RecoveryCount) []any { return []any{(*string)(&r.Status), &r.Reason, &r.N} })...)
 	return figures, err

@@ -1,4 +1,4 @@
-package api
+package web
 
 import (
 	"bytes"
@@ -28,17 +28,17 @@ type newIntakeIn struct {
 	Body    recoup.NewIntake
 }
 
-func (a *API) createIntake(c *httpapi.Call, in *newIntakeIn) (recoup.IntakeCreated, error) {
-	if err := a.checkIntake(c, in); err != nil {
+func createIntake(s *gatezero.Service, c *httpapi.Call, in *newIntakeIn) (recoup.IntakeCreated, error) {
+	if err := checkIntake(s, c, in); err != nil {
 		return recoup.IntakeCreated{}, err
 	}
 	candidate := candidateOf(in.Body)
 	candidate.BatchID = in.BatchID
-	found, created, err := a.GateZero.Create(c.Context(), candidate)
+	found, created, err := s.Create(c.Context(), candidate)
 	return recoup.IntakeCreated{Intake: found.Intake, Created: created}, err
 }
 
-func (a *API) checkIntake(_ *httpapi.Call, in *newIntakeIn) error {
+func checkIntake(_ *gatezero.Service, _ *httpapi.Call, in *newIntakeIn) error {
 	var bad fault.FieldErrors
 	if in.Body.ImportKey != "" {
 		bad.Addf("import_key", "unexpected", "a candidate that is sent alone is recognised by its intake_id")
@@ -69,14 +69,14 @@ type importIn struct {
 // itself, because there is more than one form of it.
 func importIntakes() *httpapi.Route {
 	form := httpapi.ShapeOf[recoup.IntakeImport]()
-	take := func(a *API, c *httpapi.Call, in *importParams) (recoup.IntakesImported, error) {
+	take := func(s *gatezero.Service, c *httpapi.Call, in *importParams) (recoup.IntakesImported, error) {
 		rows, ignored, err := readRows(c, form, in.FirstLine)
 		if err != nil {
 			return recoup.IntakesImported{}, err
 		}
-		return a.importRows(c, in.BatchID, rows, ignored)
+		return importRows(s, c, in.BatchID, rows, ignored)
 	}
-	return httpapi.OpForms[*API, importParams, importIn](http.MethodPost, "/v1/gate-zero/intakes/import", "Import candidates in bulk: JSON, NDJSON or CSV; rows succeed or fail independently", take, describeIntakes).
+	return httpapi.OpForms[*gatezero.Service, importParams, importIn](http.MethodPost, "/v1/gate-zero/intakes/import", "Import candidates in bulk: JSON, NDJSON or CSV; rows succeed or fail independently", take, describeIntakes).
 		MaxBody(importBody).Long()
 }
 
@@ -143,8 +143,8 @@ func readRows(c *httpapi.Call, form *httpapi.Shape, first int) (rows []gatezero.
 	return rows, ignored, nil
 }
 
-func (a *API) importRows(c *httpapi.Call, batch string, rows []gatezero.Row, ignored []string) (recoup.IntakesImported, error) {
-	done, err := a.GateZero.Import(c.Context(), batch, rows)
+func importRows(s *gatezero.Service, c *httpapi.Call, batch string, rows []gatezero.Row, ignored []string) (recoup.IntakesImported, error) {
+	done, err := s.Import(c.Context(), batch, rows)
 	if err != nil {
 		return recoup.IntakesImported{}, err
 	}
@@ -172,17 +172,17 @@ type intakesIn struct {
 	httpapi.Page
 }
 
-func (a *API) listIntakes(c *httpapi.Call, in *intakesIn) (recoup.IntakePage, error) {
+func listIntakes(s *gatezero.Service, c *httpapi.Call, in *intakesIn) (recoup.IntakePage, error) {
 	at, err := in.StorePage()
 	if err != nil {
 		return recoup.IntakePage{}, err
 	}
-	found, cursor, err := a.GateZero.Intakes(c.Context(), in.IntakeFilter, at)
+	found, cursor, err := s.Intakes(c.Context(), in.IntakeFilter, at)
 	return recoup.IntakePage{Intakes: httpapi.Listed(found), Next: httpapi.NextCursor(cursor)}, err
 }
 
-func (a *API) showIntake(c *httpapi.Call, in *httpapi.IDParam) (recoup.IntakeStory, error) {
-	story, err := a.GateZero.Story(c.Context(), in.ID)
+func showIntake(s *gatezero.Service, c *httpapi.Call, in *httpapi.IDParam) (recoup.IntakeStory, error) {
+	story, err := s.Story(c.Context(), in.ID)
 	return recoup.IntakeStory{Intake: story.Intake, Recovery: recoveryOf(story.Case, c.Now), Timeline: withInconclusive(story.Rows)}, err
 }
 

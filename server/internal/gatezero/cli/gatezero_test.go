@@ -1,4 +1,4 @@
-package gatezero_test
+package cli_test
 
 import (
 	"context"
@@ -13,7 +13,7 @@ import (
 	"github.com/recoup-dev/recoup/client"
 	"github.com/recoup-dev/recoup/server/internal/cli/clitest"
 	"github.com/recoup-dev/recoup/server/internal/cli/command"
-	"github.com/recoup-dev/recoup/server/internal/cli/gatezero"
+	"github.com/recoup-dev/recoup/server/internal/gatezero/cli"
 	"github.com/recoup-dev/recoup/server/internal/gatezero/verify"
 )
 
@@ -47,10 +47,10 @@ func intakes(n *clitest.Node) map[string]string {
 }
 
 // verifies runs a worker that finds what it is told to, by domain.
-func verifies(n *clitest.Node, found map[string]verify.Reason) gatezero.Verified {
+func verifies(n *clitest.Node, found map[string]verify.Reason) cli.Verified {
 	n.T.Helper()
 	s := &command.Session{Client: n.Client(), Streams: command.Streams{Out: &strings.Builder{}, Err: &strings.Builder{}}}
-	sum, err := gatezero.VerifyAll(n.T.Context(), s, gatezero.Once("w1", 2),
+	sum, err := cli.VerifyAll(n.T.Context(), s, cli.Once("w1", 2),
 		func(_ context.Context, domain, _ string) (verify.Reason, error) { return found[domain], nil })
 	if err != nil {
 		n.T.Fatal(err)
@@ -110,7 +110,7 @@ func TestImportDirectly(t *testing.T) {
 	n := clitest.New(t, false)
 	file := filepath.Join(t.TempDir(), "companies.ndjson")
 	var lines strings.Builder
-	for i := range gatezero.TransactionRows + 10 {
+	for i := range cli.TransactionRows + 10 {
 		fmt.Fprintf(&lines, "{\"company_name\":\"Company %d\"}\n", i)
 	}
 	write := func(text string) {
@@ -118,7 +118,7 @@ func TestImportDirectly(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	imports := func(more ...string) (sum gatezero.Imported, r clitest.Result) {
+	imports := func(more ...string) (sum cli.Imported, r clitest.Result) {
 		args := append([]string{"gate-zero", "import", file, "--batch", "b1", "--json", "--database", "sqlite:" + n.File}, more...)
 		out, stderr, status := clitest.Run(t, args...)
 		clitest.Parse(t, out, &sum)
@@ -126,15 +126,15 @@ func TestImportDirectly(t *testing.T) {
 	}
 	write(lines.String() + "nonsense\n")
 	sum, r := imports("--complete")
-	if sum.Rows != gatezero.TransactionRows+11 || sum.Added != gatezero.TransactionRows+10 || sum.Refused != 1 || sum.Lines[0].Line != gatezero.TransactionRows+11 || sum.Complete || r.Status != command.ExitRefused {
+	if sum.Rows != cli.TransactionRows+11 || sum.Added != cli.TransactionRows+10 || sum.Refused != 1 || sum.Lines[0].Line != cli.TransactionRows+11 || sum.Complete || r.Status != command.ExitRefused {
 		t.Errorf("the first time: %+v, %+v", sum, r)
 	}
-	if want := fmt.Sprintf("%s:%d: the row is not a JSON object\n", file, gatezero.TransactionRows+11); !strings.HasPrefix(r.Err, want) {
+	if want := fmt.Sprintf("%s:%d: the row is not a JSON object\n", file, cli.TransactionRows+11); !strings.HasPrefix(r.Err, want) {
 		t.Errorf("said is %q", r.Err)
 	}
 	write(lines.String() + `{"company_name":"The last"}`)
 	sum, r = imports("--complete")
-	if sum.Added != 1 || sum.Present != gatezero.TransactionRows+10 || !sum.Complete || r.Status != command.ExitDone {
+	if sum.Added != 1 || sum.Present != cli.TransactionRows+10 || !sum.Complete || r.Status != command.ExitDone {
 		t.Errorf("the second time: %+v, %+v", sum, r)
 	}
 	write(`{"company_name":"Too late"}`)

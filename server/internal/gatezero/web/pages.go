@@ -1,4 +1,4 @@
-package console
+package web
 
 import (
 	"embed"
@@ -8,31 +8,32 @@ import (
 	"time"
 
 	"github.com/recoup-dev/recoup"
+	"github.com/recoup-dev/recoup/server/internal/console"
 )
 
-//go:embed gate_zero/*.html
-var gateZeroTemplates embed.FS
+//go:embed template/*.html
+var templates embed.FS
 
-// GateZero is the section of Gate Zero.
-func GateZero() Section {
-	templates, err := fs.Sub(gateZeroTemplates, "gate_zero")
+// Pages is the section of the console.
+func Pages() console.Section {
+	files, err := fs.Sub(templates, "template")
 	if err != nil {
 		panic(err) // it is part of the program
 	}
 	get, post := http.MethodGet, http.MethodPost
-	return Section{
-		Templates: templates,
-		Pages: []Page{
+	return console.Section{
+		Templates: files,
+		Pages: []console.Page{
 			{Method: get, Path: "gate-zero", Name: "gate-zero", View: viewGateZero},
 			{Method: get, Path: "gate-zero/batches/{batch}", Name: "batch", View: viewBatch},
 			{Method: post, Path: "gate-zero/batches/{batch}/{act}", Name: "batch", View: killBatch},
 			{Method: get, Path: "gate-zero/intakes/{id}", Name: "intake", View: viewIntake},
 		},
-		Entries:  []Entry{{Page: "gate-zero", Path: "gate-zero", Name: "Gate Zero", Key: "z", After: "promotion"}},
+		Entries:  []console.Entry{{Page: "gate-zero", Path: "gate-zero", Name: "Gate Zero", Key: "z", After: "promotion"}},
 		Within:   map[string]string{"batch": "gate-zero", "intake": "gate-zero"},
-		Finders:  []Finder{{Kind: recoup.IntakeIDs, Name: "intake", Path: "gate-zero/intakes/"}},
+		Finders:  []console.Finder{{Kind: recoup.IntakeIDs, Name: "intake", Path: "gate-zero/intakes/"}},
 		Columns:  map[string][]string{"gate-zero": {"Let in", "Recovered", "Retried", "Exhausted", "Frozen"}},
-		Outcomes: map[string]Outcome{"kill": {Done: "The batch is stopped."}, "release": {Done: "The batch is released."}},
+		Outcomes: map[string]console.Outcome{"kill": {Done: "The batch is stopped."}, "release": {Done: "The batch is released."}},
 	}
 }
 
@@ -43,7 +44,7 @@ type gateZeroPage struct {
 	Next string
 }
 
-func viewGateZero(v *Request) (any, error) {
+func viewGateZero(v *console.Request) (any, error) {
 	var p gateZeroPage
 	var err error
 	if p.GateZeroStatus, err = v.Client().GateZero.Status(v.Context()); err != nil {
@@ -57,7 +58,7 @@ func viewGateZero(v *Request) (any, error) {
 		p.List = append(p.List, newBatchRow(&page.Batches[i], v.Now()))
 	}
 	if page.Next != "" {
-		p.Next = Address("gate-zero", url.Values{"cursor": {page.Next}})
+		p.Next = console.Address("gate-zero", url.Values{"cursor": {page.Next}})
 	}
 	return p, nil
 }
@@ -65,7 +66,7 @@ func viewGateZero(v *Request) (any, error) {
 // batchRow is a batch in the list.
 type batchRow struct {
 	recoup.IntakeBatch
-	Standing                             Badge
+	Standing                             console.Badge
 	LetIn, Recovered, Retried, Exhausted int64
 }
 
@@ -77,16 +78,16 @@ func newBatchRow(b *recoup.IntakeBatchSummary, now time.Time) batchRow {
 }
 
 // batchBadge is where a batch stands.
-func batchBadge(b *recoup.IntakeBatch, now time.Time) Badge {
+func batchBadge(b *recoup.IntakeBatch, now time.Time) console.Badge {
 	switch {
 	case b.Killed:
-		return Badge{"critical", "Stopped"}
+		return console.Badge{Class: "critical", Word: "Stopped"}
 	case b.Frozen(now):
-		return Badge{"archived", "Frozen"}
+		return console.Badge{Class: "archived", Word: "Frozen"}
 	case b.CompletedAt.IsZero():
-		return Badge{"retry", "Importing"}
+		return console.Badge{Class: "retry", Word: "Importing"}
 	}
-	return Badge{"active", "Open"}
+	return console.Badge{Class: "active", Word: "Open"}
 }
 
 // batchPage is one batch: how far its companies have come, and its kill switch.
@@ -95,7 +96,7 @@ type batchPage struct {
 	Funnel   []funnelStep
 	Failed   []recoup.Recovery // those that are exhausted, the last first
 	Next     string
-	Standing Badge
+	Standing console.Badge
 }
 
 // funnelStep is a number of companies, and how wide it is drawn.
@@ -105,7 +106,7 @@ type funnelStep struct {
 	Width int // of 1000
 }
 
-func viewBatch(v *Request) (any, error) {
+func viewBatch(v *console.Request) (any, error) {
 	id := v.PathValue("batch")
 	var p batchPage
 	var err error
@@ -118,7 +119,7 @@ func viewBatch(v *Request) (any, error) {
 	}
 	p.Failed, p.Funnel, p.Standing = list.Recoveries, funnel(&p.Batch), batchBadge(&p.Batch.IntakeBatch, v.Now())
 	if list.Next != "" {
-		p.Next = Address(batchPath(id), url.Values{"cursor": {list.Next}})
+		p.Next = console.Address(batchPath(id), url.Values{"cursor": {list.Next}})
 	}
 	return p, nil
 }
@@ -147,7 +148,7 @@ func funnel(b *recoup.IntakeBatchSummary) []funnelStep {
 func batchPath(id string) string { return "gate-zero/batches/" + url.PathEscape(id) }
 
 // killBatch stops a batch, or releases it.
-func killBatch(v *Request) (any, error) {
+func killBatch(v *console.Request) (any, error) {
 	id, act := v.PathValue("batch"), recoup.IntakeBatchAct{Reason: v.Text("reason")}
 	word, do := "kill", v.Client().GateZero.Kill
 	if v.PathValue("act") != "kill" {
@@ -163,10 +164,10 @@ func killBatch(v *Request) (any, error) {
 // intakePage is one company: what happened to it.
 type intakePage struct {
 	recoup.IntakeStory
-	Steps []Step
+	Steps []console.Step
 }
 
-func viewIntake(v *Request) (any, error) {
+func viewIntake(v *console.Request) (any, error) {
 	id, err := v.PathID("an intake")
 	if err != nil {
 		return nil, err
@@ -177,7 +178,7 @@ func viewIntake(v *Request) (any, error) {
 	}
 	for i := range p.Timeline {
 		e := &p.Timeline[i]
-		s := Step{When: v.Moment(e.At), Title: airWord(e.Event), Detail: e.Reason, Kind: "past"}
+		s := console.Step{When: v.Moment(e.At), Title: airWord(e.Event), Detail: e.Reason, Kind: "past"}
 		if e.Actor != "" {
 			s.Reason = "by " + e.Actor
 		}
@@ -187,7 +188,7 @@ func viewIntake(v *Request) (any, error) {
 		p.Steps[n-1].Kind = "now"
 	}
 	if r := p.Recovery; r != nil && r.Status == recoup.RecoveryActive {
-		p.Steps = append(p.Steps, Step{When: v.Moment(r.NextEligibleAt), Title: "It may be verified again", Kind: "next"})
+		p.Steps = append(p.Steps, console.Step{When: v.Moment(r.NextEligibleAt), Title: "It may be verified again", Kind: "next"})
 	}
 	return p, nil
 }

@@ -1,4 +1,4 @@
-package gatezero
+package cli
 
 import (
 	"cmp"
@@ -11,7 +11,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/recoup-dev/recoup/fault"
-	"github.com/recoup-dev/recoup/server/internal/app"
 	"github.com/recoup-dev/recoup/server/internal/cli/command"
 	"github.com/recoup-dev/recoup/server/internal/gatezero"
 )
@@ -75,11 +74,11 @@ is imported without a server. The exit status is 1 if any row was refused.`,
 			return err
 		}
 		options.Now = streams.Now
-		gate, err := app.OpenGateZero(cmd.Context(), options)
+		into, err := openLocal(cmd.Context(), options)
 		if err != nil {
 			return err
 		}
-		return errors.Join(m.Explain(cmd, nil, m.run(cmd.Context(), s, local{gate}, format)), gate.Close())
+		return errors.Join(m.Explain(cmd, nil, m.run(cmd.Context(), s, into, format)), into.database.Close())
 	}
 	return cmd
 }

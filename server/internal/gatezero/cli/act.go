@@ -1,4 +1,4 @@
-package gatezero
+package cli
 
 import (
 	"cmp"
@@ -46,7 +46,7 @@ func recoveries(streams command.Streams, which, name, short string) *cobra.Comma
 	}.Command(streams, cmd)
 }
 
-func complete(streams command.Streams) *cobra.Command {
+func completeCommand(streams command.Streams) *cobra.Command {
 	var act recoup.IntakeBatchAct
 	return command.Act[recoup.IntakeBatchSummary]{
 		Reason: &act.Reason,

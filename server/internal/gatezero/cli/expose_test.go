@@ -1,4 +1,4 @@
-package gatezero
+package cli
 
 // What the tests look into.
 type (

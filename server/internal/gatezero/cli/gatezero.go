@@ -1,6 +1,6 @@
-// Package gatezero is 'recoup gate-zero': batches of company candidates, their
+// Package cli is 'recoup gate-zero': batches of company candidates, their
 // import, verification and recovery.
-package gatezero
+package cli
 
 import (
 	"context"
@@ -13,11 +13,14 @@ import (
 	"github.com/recoup-dev/recoup"
 	"github.com/recoup-dev/recoup/client"
 	"github.com/recoup-dev/recoup/server/internal/cli/command"
+	"github.com/recoup-dev/recoup/server/internal/cli/complete"
+	"github.com/recoup-dev/recoup/server/internal/cli/stream"
 )
 
 // Commands are those of this package.
 func Commands(streams command.Streams) []*cobra.Command {
-	return []*cobra.Command{command.Group(&cobra.Command{
+	intake := show(streams)
+	group := command.Group(&cobra.Command{
 		Use:   "gate-zero",
 		Short: "Import company candidates, verify them, recover failed ones",
 		Long: `A company candidate, an intake, is verified at Gate Zero. One that fails is retried after 24, 72
@@ -27,10 +30,42 @@ exhausted.`,
 		Example: `  recoup gate-zero import companies.csv --batch spring-import --complete
   recoup gate-zero status
   recoup gate-zero verify`,
-	}, importCommand(streams), complete(streams), status(streams),
+	}, importCommand(streams), completeCommand(streams), status(streams),
 		recoveries(streams, recoup.EligibleRecoveries, "eligible", "List recoveries that are due for a retry, longest waiting first"),
 		recoveries(streams, recoup.ExhaustedRecoveries, "exhausted", "List recoveries that ended without success, last ended first"),
-		kill(streams), release(streams), show(streams), verifyCommand(streams))}
+		kill(streams), release(streams), intake, verifyCommand(streams))
+	annotate(group, "gate-zero status")
+	annotate(intake, "gate-zero eligible")
+	group.Annotations[command.StateBy] = "'recoup gate-zero status' shows the state of the batches."
+	complete.Own(intake, streams, map[string]complete.Source{"ID": intakeIDs()})
+	complete.Own(group, streams, map[string]complete.Source{"BATCH": batchNames()})
+	return []*cobra.Command{group}
+}
+
+// annotate says which command prints what another takes.
+func annotate(cmd *cobra.Command, listedBy string) {
+	if cmd.Annotations == nil {
+		cmd.Annotations = map[string]string{}
+	}
+	cmd.Annotations[command.ListedBy] = listedBy
+}
+
+// intakeIDs offers the newest intakes.
+func intakeIDs() complete.Source {
+	return complete.Each(func(ctx context.Context, s *command.Session) ([]recoup.Intake, error) {
+		found, err := s.GateZero.Intakes(ctx, recoup.IntakeFilter{}, client.Page{Limit: complete.Recent})
+		return found.Intakes, err
+	}, func(i *recoup.Intake) string { return complete.Described(i.ID.String(), i.CompanyName+" "+i.Domain) })
+}
+
+// batchNames offers the newest batches.
+func batchNames() complete.Source {
+	return complete.Each(func(ctx context.Context, s *command.Session) ([]recoup.IntakeBatchSummary, error) {
+		page, err := s.GateZero.Batches(ctx, client.Page{Limit: complete.Recent})
+		return page.Batches, err
+	}, func(b *recoup.IntakeBatchSummary) string {
+		return complete.Described(b.ID, "created "+stream.Stamp(b.CreatedAt))
+	})
 }
 
 func status(streams command.Streams) *cobra.Command {

@@ -1,4 +1,4 @@
-package gatezero
+package cli
 
 import (
 	"cmp"

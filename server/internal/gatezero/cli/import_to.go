@@ -1,4 +1,4 @@
-package gatezero
+package cli
 
 import (
 	"context"
@@ -12,6 +12,7 @@ import (
 	"github.com/recoup-dev/recoup/server/internal/app"
 	"github.com/recoup-dev/recoup/server/internal/cli/command"
 	"github.com/recoup-dev/recoup/server/internal/gatezero"
+	"github.com/recoup-dev/recoup/server/internal/policy"
 	"github.com/recoup-dev/recoup/server/internal/rowfile"
 )
 
@@ -89,7 +90,26 @@ func (r remote) copy(ctx context.Context, batch string, rows *gatezero.Rows, don
 }
 
 // local is a database.
-type local struct{ *app.GateZero }
+type local struct {
+	*gatezero.Service
+	database *app.Offline
+}
+
+// openLocal opens the database of options; a file that does not exist is made.
+func openLocal(ctx context.Context, o app.Options) (local, error) {
+	database, err := app.OpenOffline(ctx, o)
+	if err != nil {
+		return local{}, err
+	}
+	core := &database.Core
+	service, err := gatezero.New(gatezero.Options{
+		Store: gatezero.NewStore(core.DB), Audit: core.Audit, Gate: func() policy.GateZero { return core.Policy().Gate }, Now: core.Now, IDs: core.IDs,
+	})
+	if err != nil {
+		return local{}, errors.Join(err, database.Close())
+	}
+	return local{service, database}, nil
+}
 
 func (l local) begin(ctx context.Context, batch string) error {
 	_, err := l.CreateBatch(ctx, batch)
@@ -97,7 +117,7 @@ func (l local) begin(ctx context.Context, batch string) error {
 }
 
 func (l local) complete(ctx context.Context, batch string) error {
-	_, err := l.Complete(ctx, batch, l.Act("import"))
+	_, err := l.Complete(ctx, batch, l.database.Act("import"))
 	return err
 }
 
