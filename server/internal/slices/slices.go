@@ -21,7 +21,7 @@ func Config(of []slice.Slice) (added config.Added) {
 	for i := range of {
 		added.Settings = slices.Concat(added.Settings, of[i].Settings)
 		for _, k := range of[i].Receivers {
-			added.Receivers = append(added.Receivers, config.Kind{Name: k.Name, Fields: k.Fields})
+			added.Receivers = append(added.Receivers, config.Kind{Name: k.Name, Noun: k.Noun, Fields: k.Fields})
 		}
 	}
 	return added
