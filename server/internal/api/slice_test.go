@@ -93,7 +93,7 @@ func librarySlice(service any) slice.Slice {
 }
 
 func withLibrary(_ *world, o *app.Options) {
-	o.Slices = []slice.Slice{librarySlice(&library{lent: map[string]string{}})}
+	o.Slices = append(o.Slices, librarySlice(&library{lent: map[string]string{}}))
 }
 
 // A slice's routes are served beside those of the core: with the same keys, limits and checks of

@@ -1,5 +1,5 @@
 // Package app turns options into a running node: it opens the store, brings it
-// up to date, puts engine, ledger, dead letters, Gate Zero, scheduler, notifier
+// up to date, puts engine, ledger, dead letters, slices, scheduler, notifier
 // and API together, runs what has to run beside them, and stops all of it in the
 // right order. It is where the clock is read.
 package app
@@ -19,7 +19,6 @@ import (
 	"github.com/recoup-dev/recoup/server/internal/bus"
 	"github.com/recoup-dev/recoup/server/internal/deadletter"
 	"github.com/recoup-dev/recoup/server/internal/engine"
-	"github.com/recoup-dev/recoup/server/internal/gatezero"
 	"github.com/recoup-dev/recoup/server/internal/lease"
 	"github.com/recoup-dev/recoup/server/internal/ledger"
 	"github.com/recoup-dev/recoup/server/internal/notify"
@@ -55,7 +54,6 @@ type Node struct {
 	hurry         sync.Once
 	jobs          *scheduler.Clock
 	notifier      *notify.Dispatcher
-	gateZero      *gatezero.Service
 	letters       *deadletter.Service
 	pusher        *push.Pusher
 	policyWatcher policyWatcher
@@ -171,9 +169,6 @@ func (n *Node) assembleServices(ctx context.Context, ids *recoup.IDSource) (err 
 	if err := n.openFiling(ctx); err != nil {
 		return err
 	}
-	if n.gateZero, err = n.newGateZero(ids); err != nil {
-		return err
-	}
 	if n.letters, err = n.newLetters(ctx, ids); err != nil {
 		return err
 	}
@@ -197,7 +192,7 @@ func (n *Node) open(ids *recoup.IDSource, everybody string) (err error) {
 	adoptions, sources := n.adopted()
 	n.api, err = api.New(api.Options{
 		URL: n.o.URL, Proxies: n.o.Proxies,
-		Store: n.store, Engine: n.engine, GateZero: n.gateZero, Letters: n.letters, Ledger: n.ledger, Registrar: n.registry, Jobs: jobRunner{n.jobs}, Channels: nodeChannels{n, ids}, Receivers: n.pusher, Doctor: n, Bus: n.theBus(), Adoptions: adoptions, Sources: sources,
+		Store: n.store, Engine: n.engine, Letters: n.letters, Ledger: n.ledger, Registrar: n.registry, Jobs: jobRunner{n.jobs}, Channels: nodeChannels{n, ids}, Receivers: n.pusher, Doctor: n, Bus: n.theBus(), Adoptions: adoptions, Sources: sources,
 		Now: n.o.Now, Random: n.o.Random, IDs: ids, Open: everybody, Standby: n.o.Standby, Limits: n.o.Limits, Version: n.o.Build.Version, Revision: n.o.Build.Revision, Date: n.o.Build.Date, Node: n.o.Node,
 		Trace: n.traceHook(), Ready: n.ready, Metrics: n.metricsFor(), Logger: n.o.Logger, Count: n.metrics.count, Console: n.console(everybody != ""), Slices: n.sliceRoutes(),
 	})

@@ -15,7 +15,6 @@ import (
 	"github.com/recoup-dev/recoup/server/internal/bus"
 	"github.com/recoup-dev/recoup/server/internal/console"
 	"github.com/recoup-dev/recoup/server/internal/doctor"
-	"github.com/recoup-dev/recoup/server/internal/gatezero"
 	"github.com/recoup-dev/recoup/server/internal/httpapi"
 	"github.com/recoup-dev/recoup/server/internal/push"
 	"github.com/recoup-dev/recoup/server/internal/scheduler"
@@ -34,14 +33,9 @@ type openSlice struct {
 	slice.Running
 }
 
-// openSlices opens what the node has beside its core. Gate Zero, the archive and the bus
-// are made by the node itself; what they add is registered as that of the others.
+// openSlices opens what the node has beside its core. The archive and the bus are made by
+// the node itself; what they add is registered as that of the others.
 func (n *Node) openSlices(ctx context.Context, ids *recoup.IDSource) error {
-	n.slices = []openSlice{
-		{name: "gate zero", Running: n.gateZeroSlice()},
-		{name: "archive", Running: n.archiveSlice()},
-		{name: "bus", Running: n.busSlice()},
-	}
 	server, _ := n.store.(*postgres.Store)
 	core := slice.Core{
 		DB: n.store.SQL(), Engine: n.engine, DeadLetters: n.letters, Ledger: n.ledger, Audit: n.store, Secrets: n.vault, Postgres: server, Node: n.name, Policy: n.engine.Policies.Current,
@@ -60,20 +54,8 @@ func (n *Node) openSlices(ctx context.Context, ids *recoup.IDSource) error {
 		}
 		n.slices = append(n.slices, openSlice{s.Name, s.Routes, s.IDs, running})
 	}
+	n.slices = append(n.slices, openSlice{name: "archive", Running: n.archiveSlice()}, openSlice{name: "bus", Running: n.busSlice()})
 	return nil
-}
-
-// gateZeroSlice is what Gate Zero adds.
-func (n *Node) gateZeroSlice() slice.Running {
-	r := slice.Running{
-		Jobs:       gatezero.Jobs(n.store, n.gateRules),
-		Collectors: []prometheus.Collector{gatezero.Collector(n.store)},
-		Sources:    map[string]push.OpenSource{gatezero.ReceiverKind: gatezero.Deliver(n.gateZero, httpapi.Read)},
-	}
-	if s, can := n.store.(store.TakenOverRedactor); can {
-		r.Loops = append(r.Loops, slice.Loop{Name: "rows taken over", Every: time.Second, Run: n.redactTakenOver(s)})
-	}
-	return r
 }
 
 // archiveSlice is what filing adds.
@@ -213,8 +195,7 @@ func (n *Node) sliceSources() map[string]push.OpenSource {
 }
 
 // sections are the pages that slices add.
-func (n *Node) sections() []console.Section {
-	list := []console.Section{console.GateZero()}
+func (n *Node) sections() (list []console.Section) {
 	for i := range n.o.Slices {
 		list = append(list, n.o.Slices[i].Pages)
 	}

@@ -1,8 +1,8 @@
 // Package slice registers what a feature adds to the program. A feature that owns its tables
 // is a package of its own, a slice. Its routes, pages, commands and settings are known without
 // a database. Its jobs, loops, metrics, checks and deliveries are added when a node opens it.
-// The node and the command line use what is registered. Gate Zero, event files and the bus are
-// not slices yet: package app makes them and registers what they add in the same way.
+// The node and the command line use what is registered. Event files and the bus are not slices
+// yet: package app makes them and registers what they add in the same way.
 package slice
 
 import (

@@ -9,19 +9,20 @@ import (
 	adoption "github.com/recoup-dev/recoup/server/internal/adoption/module"
 	"github.com/recoup-dev/recoup/server/internal/cli/stream"
 	"github.com/recoup-dev/recoup/server/internal/config"
+	gatezero "github.com/recoup-dev/recoup/server/internal/gatezero/module"
 	"github.com/recoup-dev/recoup/server/internal/httpapi"
 	"github.com/recoup-dev/recoup/server/internal/slice"
 )
 
 // All returns the slices, in the order in which a node opens them.
-func All() []slice.Slice { return []slice.Slice{adoption.Slice()} }
+func All() []slice.Slice { return []slice.Slice{gatezero.Slice(), adoption.Slice()} }
 
 // Config is what slices add to the configuration.
 func Config(of []slice.Slice) (added config.Added) {
 	for i := range of {
 		added.Settings = slices.Concat(added.Settings, of[i].Settings)
 		for _, k := range of[i].Receivers {
-			added.Receivers = append(added.Receivers, config.Kind{Name: k.Name, Fields: k.Fields})
+			added.Receivers = append(added.Receivers, config.Kind{Name: k.Name, Noun: k.Noun, Fields: k.Fields})
 		}
 	}
 	return added
