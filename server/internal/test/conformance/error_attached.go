@@ -3,6 +3,7 @@ package conformance
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"time"
 
@@ -20,7 +21,7 @@ var errAttached = errors.New("the attached row cannot be written")
 func (a *drops) WriteAttached(tx sqldb.Tx, list []store.Attached) error {
 	insert := tx.Dialect().Either("insert into recoup.event_drop (day, reason, n) values ('2026-01-01', $1, 1)", "insert into event_drop (day, reason, n) values (20454, $1, 1)")
 	for _, one := range list {
-		if err := tx.Do(insert, one.ErrorID.String()+" "+one.Table+" "+one.Value.(string)); err != nil {
+		if err := tx.Do(insert, fmt.Sprint(one.ErrorID, " ", one.Table, " ", one.Value)); err != nil {
 			return err
 		}
 	}
