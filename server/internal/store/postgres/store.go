@@ -39,7 +39,7 @@ type Options struct {
 	LockTimeout      time.Duration // how long a verb waits for a lock at a time; zero: 3 s
 	StatementTimeout time.Duration // zero: 30 s
 	Name             string        // application_name; empty: recoup
-	Adoption         string        // the address at which adopted tables are reached; empty: the store's own, as the role [Adopter]
+	Adoption         string        // the address at which adopted tables are reached; empty: that of PostgreSQL itself
 	Direct           string        // the address of PostgreSQL itself, to listen at; empty: the store's own, or polling if that is a pooler's
 	SchemaOwner      string        // the owner of the schema that the user trusts; empty: see [pgsession.Owner.Check]
 }
