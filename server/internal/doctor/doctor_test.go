@@ -117,6 +117,10 @@ func TestJudge(t *testing.T) {
 		"a role whose settings were changed": {onServer(func(in *doctor.Input) {
 			in.Facts.Server.RoleSettings = []store.RoleSetting{{Role: "recoup_writer", Name: "role", Value: "mallory", Fix: "alter role recoup_writer reset role"}}
 		}), wire.FindingWarning, "roles", "Its role is mallory, which Recoup has not set"},
+		"a setting of a role that loses writes": {onServer(func(in *doctor.Input) {
+			in.Facts.Server.Settings["synchronous_commit"] = "off"
+			in.Facts.Server.RoleSettings = []store.RoleSetting{{Role: "recoup_app", Name: "synchronous_commit", Value: "off", Fix: "alter role recoup_app reset synchronous_commit"}}
+		}), wire.FindingCritical, "durability", "loses what was acknowledged"},
 		"a grant of a role that was dropped": {onServer(func(in *doctor.Input) {
 			in.Facts.Server.StaleReaders = []store.StaleReader{{Reader: "ada", Kind: "hub", Name: "dol-filings", Fix: "select recoup.forbid_read('ada', 'hub', 'dol-filings')"}}
 		}), wire.FindingNote, "roles", "A role of this name, dropped since, could read hub dol-filings"},

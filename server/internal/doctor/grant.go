@@ -162,7 +162,11 @@ func judgeRoles(in *Input) (found []FixableFinding) {
 		found = append(found, fixable(wire.FindingWarning, "role "+a.Admin, fmt.Sprintf("It may grant %s to itself and to others (ADMIN OPTION). %s Leave it if it is an administrator of the server.", a.Role, a.Effect()),
 			sqlCommand(&in.Facts, a.Revoke)))
 	}
+	harmful := slices.Concat(judgeSettings(in), judgeDurability(in))
 	for _, s := range in.Facts.Server.RoleSettings {
+		if slices.ContainsFunc(harmful, func(f FixableFinding) bool { return f.Subject == s.Name }) {
+			continue // found by another check
+		}
 		found = append(found, fixable(wire.FindingWarning, "role "+s.Role, fmt.Sprintf("Its %s is %s, which Recoup has not set. A member of the role can change the role's settings and its password. Leave it if an administrator set it.", s.Name, s.Value),
 			sqlCommand(&in.Facts, s.Fix)))
 	}

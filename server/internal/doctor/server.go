@@ -11,6 +11,9 @@ import (
 	"github.com/recoup-dev/recoup/server/internal/wire"
 )
 
+// readOnlySetting is the setting under which every write is refused.
+const readOnlySetting = "default_transaction_read_only"
+
 // From where on a server is found wanting.
 const (
 	maxSkew         = 5 * time.Second
@@ -211,12 +214,12 @@ func judgeSettings(in *Input) (found []FixableFinding) {
 		found = append(found, fixable(wire.FindingNote, "shared_buffers", fmt.Sprintf("It is %s for a database of %s: reads go to the disk that could be served from memory.", size(pages*8192), size(s.Size)),
 			sqlCommand(&in.Facts, "alter system set shared_buffers = '1GB'")))
 	}
-	if s.Settings["default_transaction_read_only"] == "on" {
-		fix := sqlCommand(&in.Facts, "alter system reset default_transaction_read_only", "select pg_reload_conf()")
-		if of, ok := s.Sources["default_transaction_read_only"]; ok {
-			fix = sqlCommand(&in.Facts, "alter "+of+" reset default_transaction_read_only")
+	if s.Settings[readOnlySetting] == "on" {
+		fix := sqlCommand(&in.Facts, "alter system reset "+readOnlySetting, "select pg_reload_conf()")
+		if of, ok := s.Sources[readOnlySetting]; ok {
+			fix = sqlCommand(&in.Facts, "alter "+of+" reset "+readOnlySetting)
 		}
-		found = append(found, fixable(wire.FindingCritical, "default_transaction_read_only", "It is on: every write is refused.", fix))
+		found = append(found, fixable(wire.FindingCritical, readOnlySetting, "It is on: every write is refused.", fix))
 	}
 	return found
 }
