@@ -90,7 +90,7 @@ func expression(expr string, check func(s string, from, to int) bool) finder {
 // find overlapping text, the earlier one names it.
 func defaultRules() []rule {
 	commands := slices.Concat(commandRules(), inputRules(), []rule{optionRule()}, programRules(), argumentRules())
-	rules := slices.Concat(vendorRules(), webhookRules(), serviceRules(), besideRules(), generalRules(), personalRules(), commands, statementRules(), []rule{commandLinesRule(commands)},
+	rules := slices.Concat(vendorRules(), webhookRules(), serviceRules(), besideRules(), prefixedRules(), generalRules(), personalRules(), commands, statementRules(), []rule{commandLinesRule(commands)},
 		protocolRules(), storedRules(), tellingRules(), cardDataRules(), signedRules(), environmentRules(), addressRules(), []rule{splitCardRule(), rejectedRule(), continuationRule(), loginRule(), pairRule(), echoedRule(), settingRule()}, readRules())
 	for _, family := range families() {
 		rules = append(rules, family.rule())
