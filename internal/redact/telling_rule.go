@@ -10,7 +10,7 @@ func tellingRules() []rule {
 		codes = `(?:one[- ]time|verification|security|authentication|authorization|2fa|mfa|totp|sms|login|recovery|backup|confirmation|access)[ -](?:code|pin|passcode)`
 	)
 	return []rule{
-		{name: "wallet", of: "extended", gate: []string{"xprv", "yprv", "zprv", "tprv", "uprv", "vprv"}, expr: `[xyztuv]prv[1-9A-HJ-NP-Za-km-z]{100,}`},
+		{name: "wallet", of: "extended", gate: []string{"xprv", "yprv", "zprv", "tprv", "uprv", "vprv", "keypair", "solana", "secretkey", "id.json"}, expr: `[xyztuv]prv[1-9A-HJ-NP-Za-km-z]{100,}|\b(?:\d{1,3}\s?,\s?){63}\d{1,3}\b`},
 		{name: "wallet", of: "wif", gate: []string{"0h", "0j", "0k", "kw", "kx", "ky", "kz", "l0"}, find: findWIF},
 		{name: "beside", of: "aws pair", gate: []string{"AKIA", "ASIA"}, multiline: true, find: findAWSPair},
 		{
