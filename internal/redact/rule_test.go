@@ -156,7 +156,7 @@ func lookalikesOf() map[string][]string {
 		"webhook/make":             {"https://www.make.com/en/help/tools/webhooks"},
 		"told/mnemonic":            {"mnemonic codes are not supported", "recovery phrase is missing"},
 		"told/seed groups":         {"seed this test with some data", "OTP expired"},
-		"told/pin":                 {"pin 17 is high", "OTP 26.2.1", "verification code 2026-11-18"},
+		"told/pin":                 {"pin 17 is high", "OTP 26.2.1", "verification code 2026-11-18", "code de sortie 1", "codice di errore 4711", "Ihr Code ist abgelaufen"},
 		"ssn/named":                {"SSN is required", "social security number has 9 digits"},
 		"wallet/extended":          {"xprv is a prefix"},
 		"wallet/wif":               {"5HueCGU8rMjxEXxiPuD5BDku4MkFqeZyd4dZ1jvhTVqvbTLyTyK", "L1 cache"},

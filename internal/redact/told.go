@@ -13,7 +13,7 @@ func toldWords() []string {
 		"password", "passwd", "passphrase", "passcode", "pwd", "passwort", "kennwort", "mot de passe", "contraseña", "Contraseña", "contrasena", "senha",
 		"parola", "wachtwoord", "hasło", "Hasło", "haslo", "lösenord", "salasana", "adgangskode", "şifre", "Şifre", "пароль", "Пароль", "ПАРОЛЬ", folded("пароль"), folded("Пароль"), folded("ПАРОЛЬ"),
 		"密码", "密碼", "パスワード", "비밀번호", " pin", "secret", "token", "api key", "passkey",
-		"passord", "pass phrase", "jelszó", "lozinka", "parolă", "mật khẩu", "kata sandi",
+		"passord", "pass phrase", "clave de acceso", "jelszó", "lozinka", "parolă", "mật khẩu", "kata sandi",
 	)
 }
 
