@@ -16,6 +16,7 @@ func (a *Adoption) onReplicated() Function {
 	return a.function(replicated, "", "", "trigger", a.stableText(), fmt.Sprintf(`declare
   names text;
 begin
+  %s
   if tg_op = 'INSERT' then
     %s
   elsif tg_op = 'UPDATE' then
@@ -24,7 +25,7 @@ begin
     %s
   end if;
   return null;
-end `, a.noteRow(a.rows(a.keyAndEntity(), newRows), a.namesEntities(), newRows), a.noteRow(a.changed(), a.namesEntities(), newRows, oldRows), a.noteRow(gone, false, oldRows)))
+end `, leaveForeignTypes(), a.noteRow(a.rows(a.keyAndEntity(), newRows), a.namesEntities(), newRows), a.noteRow(a.changed(), a.namesEntities(), newRows, oldRows), a.noteRow(gone, false, oldRows)))
 }
 
 // noteRow writes the change of one row down. After a column was renamed, a plan that was made before

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/recoup-dev/recoup/server/internal/pgsession"
 )
 
 // changeKeys is how many keys a change has at most.
@@ -93,6 +95,7 @@ func (a *Adoption) note(rows string, entities bool, tables ...string) string {
 	return fmt.Sprintf(`declare
   names text;
 begin
+  %[9]s
   %[1]s
       from (select * from (%[2]s) r where r.k is not null and recoup.%[3]s() is null limit %[4]d + 1) r having count(*) between 1 and %[4]d;
   if not found then
@@ -104,7 +107,19 @@ begin
     end if;
   end if;
   return null;
-end `, into, rows, a.name("names"), changeKeys, tables[0], parts, strings.Join(renamed, ", "), literals(parts))
+end `, into, rows, a.name("names"), changeKeys, tables[0], parts, strings.Join(renamed, ", "), literals(parts), leaveForeignTypes())
+}
+
+// leaveForeignTypes ends a trigger function whose table belongs to another role now and has columns of types that are not
+// PostgreSQL's own. Casts of these types can run code of that role, also where a statement is planned and none of it is
+// executed. The source can have been given to that role, or a partition that was detached. Oids below 16384 are
+// those of built-in types.
+func leaveForeignTypes() string {
+	return fmt.Sprintf(`if not exists (select from pg_class c where c.oid = tg_relid and (pg_get_userbyid(c.relowner) = current_user or pg_has_role(c.relowner, current_user, %s))) then
+    if exists (select from pg_attribute t where t.attrelid = tg_relid and t.attnum > 0 and not t.attisdropped and t.atttypid >= 16384) then
+      return null;
+    end if;
+  end if;`, pgsession.Membership)
 }
 
 // intoChange is the beginning of a statement that writes changes down.
