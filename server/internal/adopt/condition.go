@@ -58,10 +58,12 @@ func (c *Conditions) read(ctx context.Context, conn *pgx.Conn, path []string, s 
 		Names      []string `json:"names"`
 		Foreign    string   `json:"foreign"`
 	}
-	err = asOwner(ctx, conn, s.Owner, fmt.Sprintf(`declare
+	here := s.here(quote(s.Name))
+	err = asOwner(ctx, conn, s, fmt.Sprintf(`declare
   c refcursor;
   foreign_code text;
 begin
+  execute %[7]s;
   perform pg_catalog.set_config('search_path'::pg_catalog.text, %[1]s::pg_catalog.text, true);
   execute %[5]s;
   perform pg_catalog.set_config('search_path'::pg_catalog.text, 'pg_catalog, pg_temp'::pg_catalog.text, true);
@@ -79,9 +81,9 @@ begin
         where p.refclassid = 'pg_class'::regclass and p.refobjid = d.adrelid and p.classid <> 'pg_constraint'::regclass and c.attnum > 0 and c.attname <> '%[4]s'))
     from pg_attrdef d join pg_attribute a on a.attrelid = d.adrelid and a.attnum = d.adnum
     where d.adrelid = 'pg_temp.recoup_condition'::regclass and a.attname = '%[4]s');
-end `, literal(searchPath(path)), literal(fmt.Sprintf("select (%s\n) from %s where false", text, s.Quoted())),
-		literal(fmt.Sprintf("create temporary table recoup_condition (like %s, %s boolean generated always as (%s\n) stored)", s.Quoted(), conditionColumn, text)), conditionColumn,
-		literal(fmt.Sprintf("create temporary view recoup_names as select (%s\n) as condition from %s", text, s.Quoted())), fmt.Sprintf(unnamed, literal(text), literal(s.Owner), s.OID)), &found)
+end `, literal(searchPath(path)), literal(fmt.Sprintf("select (%s\n) from %s where false and %s", text, s.Quoted(), here)),
+		literal(fmt.Sprintf("create temporary table recoup_condition (like pg_temp.recoup_columns, %s boolean generated always as (%s\n) stored)", conditionColumn, text)), conditionColumn,
+		literal(fmt.Sprintf("create temporary view recoup_names as select (%s\n) as condition from %s where %s", text, s.Quoted(), here)), fmt.Sprintf(unnamed, literal(text), literal(s.Owner), s.OID), literal(fmt.Sprintf("create temporary view recoup_columns as select %s.* from %s where %s", quote(s.Name), s.Quoted(), here))), &found)
 	if err != nil {
 		return "", refuseCondition(s, text, err)
 	}
