@@ -10,7 +10,8 @@ const Membership = "case when pg_catalog.current_setting('server_version_num')::
 // a role when rows of a table or of its partitions are read or written: why, and what to do about it.
 // Source and runsAs are expressions for the oids of the table and the role. It returns nothing if the
 // role is not powerful: what such a role can do, its table's privileges decide. A powerful role is a superuser, has the rights of
-// nodes or of the owner of the schema recoup, or can take them: by files, by programs, or, before PostgreSQL 16, by CREATEROLE.
+// nodes or of the owner of the schema recoup, or can take them: by files, by programs, by what logical decoding shows, or, before
+// PostgreSQL 16, by CREATEROLE.
 //
 // That code is triggers that others may create, and functions and types that the table's columns,
 // constraints, indexes, policies and triggers use. The owner of a function can replace it. The owner
@@ -30,7 +31,7 @@ func ForeignCode(source, runsAs, deletes string) string {
 const foreignCode = `
 	with recursive powerful (id) as (
 	  select $RUNS_AS where exists (select from pg_catalog.pg_roles r
-	     where (r.rolsuper or r.rolcreaterole and pg_catalog.current_setting('server_version_num')::int < 160000
+	     where (r.rolsuper or r.rolreplication or r.rolcreaterole and pg_catalog.current_setting('server_version_num')::int < 160000
 	         or r.rolname = any (array['recoup_app', 'pg_execute_server_program', 'pg_read_server_files', 'pg_write_server_files', 'pg_read_all_data', 'pg_write_all_data']) or r.oid = (select n.nspowner from pg_catalog.pg_namespace n where n.nspname = 'recoup'))
 	       and pg_catalog.pg_has_role($RUNS_AS, r.oid, 'member'))),
 	cascades as (select from powerful where pg_catalog.current_setting('server_version_num')::int < 180000 and ($DELETES)),
