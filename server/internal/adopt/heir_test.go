@@ -65,3 +65,26 @@ func TestHeirsRunNothingAsTheOwnerBefore(t *testing.T) {
 		})
 	}
 }
+
+// TestHeirsPoliciesAreNotReadByReplication gives an adopted table to another role, which creates a policy. Rows that arrive by
+// logical replication do not run its functions with the rights of the owner before.
+func TestHeirsPoliciesAreNotReadByReplication(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, "create table shop.failures (id int primary key, order_id text)")
+	heir := w.role + "_heir"
+	w.exec(fmt.Sprintf("create role %[1]s; grant %[1]s to recoup_owner; create schema heir authorization %[1]s; grant usage on schema shop to %[1]s; grant create on schema shop to %[1]s; create table heir.ran (who name); grant insert on heir.ran to public; grant usage on schema heir to public", heir))
+	w.adopt("shop.failures", wire.Mapping{Entity: "order_id"})
+	w.exec("alter table shop.failures owner to " + heir + "; set role " + heir + `;
+		create function heir.note() returns void language plpgsql as $f$ begin insert into heir.ran values (current_user); end $f$;
+		create function heir.run(int) returns boolean language plpgsql immutable as $f$ begin perform heir.note(); return true; end $f$;
+		create policy p on shop.failures using (heir.run(1)); alter table shop.failures enable row level security; alter table shop.failures rename order_id to thing; grant all on shop.failures to public; reset role`)
+	admin := connect(t, strings.Replace(w.url, "recoup_owner@", "postgres@", 1))
+	for _, sql := range []string{"set session_replication_role = replica", "insert into shop.failures (id, thing) values (1, 'x')", "update shop.failures set thing = 'y'", "delete from shop.failures"} {
+		if _, err := admin.Exec(t.Context(), sql); err != nil {
+			t.Errorf("%s: %v", sql, err)
+		}
+	}
+	if got := ask(t, w.owner, "select who, count(*) from heir.ran group by 1"); got != "" {
+		t.Errorf("code of the new owner ran as %s", got)
+	}
+}

@@ -115,11 +115,17 @@ end `, into, rows, a.name("names"), changeKeys, tables[0], parts, strings.Join(r
 // executed. The source can have been given to that role, or a partition that was detached. Oids below 16384 are
 // those of built-in types.
 func leaveForeignTypes() string {
+	return leaveForeign("exists (select from pg_attribute t where t.attrelid = tg_relid and t.attnum > 0 and not t.attisdropped and t.atttypid >= 16384)")
+}
+
+// leaveForeign ends a trigger function whose table belongs to another role now, if a condition holds. The condition is in a statement of
+// its own, so that other tables do not pay for it.
+func leaveForeign(condition string) string {
 	return fmt.Sprintf(`if not exists (select from pg_class c where c.oid = tg_relid and (pg_get_userbyid(c.relowner) = current_user or pg_has_role(c.relowner, current_user, %s))) then
-    if exists (select from pg_attribute t where t.attrelid = tg_relid and t.attnum > 0 and not t.attisdropped and t.atttypid >= 16384) then
+    if %s then
       return null;
     end if;
-  end if;`, pgsession.Membership)
+  end if;`, pgsession.Membership, condition)
 }
 
 // intoChange is the beginning of a statement that writes changes down.
