@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/recoup-dev/recoup/retry"
 	"github.com/recoup-dev/recoup/server/internal/adopt"
 	"github.com/recoup-dev/recoup/server/internal/wire"
 )
@@ -52,7 +53,9 @@ func TestTableIsExchangedDuringAPlan(t *testing.T) {
 		if waits > 1000 {
 			t.Fatal("nobody waits")
 		}
-		time.Sleep(5 * time.Millisecond)
+		if err := retry.Sleep(t.Context(), 5*time.Millisecond); err != nil {
+			t.Fatal(err)
+		}
 	}
 	w.exec(exchange)
 	if _, err := holder.Exec(t.Context(), "select pg_advisory_unlock(4711)"); err != nil {

@@ -66,6 +66,36 @@ func TestHeirsRunNothingAsTheOwnerBefore(t *testing.T) {
 	}
 }
 
+// TestHeirsRunNothingBehindAnOldSnapshot gives an adopted table to another role, which has a transaction open whose snapshot is older
+// than that, and changes a column in another one.
+func TestHeirsRunNothingBehindAnOldSnapshot(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, "create table shop.failures (id int primary key, order_id text)")
+	heir := w.role + "_heir"
+	w.exec(fmt.Sprintf(`create role %[1]s; grant %[1]s to recoup_owner; create schema heir authorization %[1]s; grant usage on schema shop to %[1]s; grant create on schema shop to %[1]s; create sequence heir.ran; grant all on heir.ran to public;
+		grant usage on schema heir to public; set role %[1]s; create type heir.kind as enum ('x'); create function heir.run(int) returns text language plpgsql immutable as $f$ begin if current_user = '%[2]s' then perform nextval('heir.ran'); end if; return 'x'; end $f$;
+		create function heir.as_text(heir.kind) returns text language sql immutable as 'select heir.run(1)'; create cast (heir.kind as text) with function heir.as_text(heir.kind) as assignment; reset role`, heir, w.role))
+	w.adopt("shop.failures", wire.Mapping{Entity: "order_id"})
+	old := connect(t, w.url)
+	run := func(sql string) {
+		t.Helper()
+		if _, err := old.Exec(t.Context(), sql); err != nil {
+			t.Errorf("%s: %v", sql, err)
+		}
+	}
+	run("begin isolation level repeatable read")
+	run("set local role " + heir)
+	run("select from pg_class")
+	w.exec("alter table shop.failures owner to " + heir + "; set role " + heir + "; alter table shop.failures rename order_id to was; alter table shop.failures add order_id heir.kind; reset role")
+	run("insert into shop.failures (id, order_id) values (1, 'x')")
+	run("update shop.failures set id = 2")
+	run("delete from shop.failures")
+	run("rollback")
+	if got := ask(t, w.owner, "select is_called from heir.ran"); got != `{"is_called":false}` {
+		t.Errorf("code of the new owner ran with the rights of the owner before: %s", got)
+	}
+}
+
 // TestHeirsPoliciesAreNotReadByReplication gives an adopted table to another role, which creates a policy. Rows that arrive by
 // logical replication do not run its functions with the rights of the owner before.
 func TestHeirsPoliciesAreNotReadByReplication(t *testing.T) {
