@@ -8,6 +8,7 @@ import (
 	"os"
 
 	"github.com/recoup-dev/recoup/server/internal/api"
+	"github.com/recoup-dev/recoup/server/internal/slices"
 )
 
 //go:generate go run github.com/recoup-dev/recoup/server/cmd/generate ../../../clients/typescript/src/api_gen.ts
@@ -24,7 +25,7 @@ func run(args []string) error {
 	if len(args) != 1 {
 		return fmt.Errorf("got %d arguments: expected the file to write", len(args))
 	}
-	document, err := api.Document("")
+	document, err := api.Document("", slices.Routes(slices.All())...)
 	if err != nil {
 		return err
 	}

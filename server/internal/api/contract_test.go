@@ -18,6 +18,7 @@ import (
 	"github.com/recoup-dev/recoup/fault"
 	"github.com/recoup-dev/recoup/server/internal/api"
 	"github.com/recoup-dev/recoup/server/internal/slice"
+	features "github.com/recoup-dev/recoup/server/internal/slices"
 )
 
 // document is the OpenAPI document with what finds an operation in it.
@@ -45,7 +46,7 @@ func theDocument(t *testing.T, handler http.Handler) *document {
 	if documented.document != nil {
 		return documented.document
 	}
-	documented.document = readDocument(t, handler)
+	documented.document = readDocument(t, handler, features.All()...)
 	return documented.document
 }
 

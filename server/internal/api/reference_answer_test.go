@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net/http"
 	"os"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -14,11 +15,46 @@ import (
 	"time"
 
 	"github.com/recoup-dev/recoup/server/internal/api"
+	features "github.com/recoup-dev/recoup/server/internal/slices"
 	"github.com/recoup-dev/recoup/server/internal/test/golden"
 )
 
-// recorded is the file of the answers that the document shows.
-const recorded = "answers.json"
+// recordedIn returns the file of the answers that the document shows, by the name of the route: that
+// of this package, or of the slice whose route it is.
+func recordedIn() map[string]string {
+	files := map[string]string{}
+	for _, rt := range api.RouteInfos() {
+		files[rt.Name()] = "answers.json"
+	}
+	for _, s := range features.All() {
+		for _, rt := range s.Routes.Routes {
+			files[rt.Info.Method+" "+rt.Info.Path] = filepath.Join("..", s.Name, "web", "answers.json")
+		}
+	}
+	return files
+}
+
+// record writes answers to their files.
+func record(t *testing.T, got map[string]json.RawMessage) {
+	t.Helper()
+	files, in := map[string]map[string]json.RawMessage{}, recordedIn()
+	for name, answer := range got {
+		file := in[name]
+		if files[file] == nil {
+			files[file] = map[string]json.RawMessage{}
+		}
+		files[file][name] = answer
+	}
+	for file, answers := range files {
+		var text bytes.Buffer
+		encoder := json.NewEncoder(&text)
+		encoder.SetEscapeHTML(false)
+		encoder.SetIndent("", "  ")
+		if err := errors.Join(encoder.Encode(answers), os.WriteFile(file, text.Bytes(), 0o644)); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
 
 // The answers that the document shows are those of a node: each has the members that the
 // same call is answered today, and fits its schema.
@@ -27,20 +63,14 @@ func TestReferenceAnswers(t *testing.T) {
 	w := newWorld(t).withPipelines()
 	got := map[string]json.RawMessage{}
 	for _, turn := range []int{0, 1, 2} { // lists are asked for when there is something in them
-		for _, rt := range api.RouteInfos() {
+		for _, rt := range routeInfos() {
 			if turn == turnOf(rt) {
 				got[rt.Name()] = w.recorded(rt)
 			}
 		}
 	}
 	if golden.Updating() {
-		var text bytes.Buffer
-		encoder := json.NewEncoder(&text)
-		encoder.SetEscapeHTML(false)
-		encoder.SetIndent("", "  ")
-		if err := errors.Join(encoder.Encode(got), os.WriteFile(recorded, text.Bytes(), 0o644)); err != nil {
-			t.Fatal(err)
-		}
+		record(t, got)
 		return
 	}
 	for name, answer := range got {

@@ -11,8 +11,10 @@ import (
 	"time"
 
 	"github.com/recoup-dev/recoup"
+	"github.com/recoup-dev/recoup/server/internal/api"
 	"github.com/recoup-dev/recoup/server/internal/app"
 	"github.com/recoup-dev/recoup/server/internal/httpapi"
+	features "github.com/recoup-dev/recoup/server/internal/slices"
 	"github.com/recoup-dev/recoup/server/internal/store"
 	"github.com/recoup-dev/recoup/server/internal/store/postgres/pgtest"
 	"github.com/recoup-dev/recoup/server/internal/store/sqlite/sqlitetest"
@@ -162,15 +164,19 @@ func begin(t *testing.T, s app.Store, options ...option) *world {
 	for _, change := range options {
 		change(w, &o)
 	}
+	usual := o.Slices == nil
+	if usual {
+		o.Slices = features.All()
+	}
 	node, err := app.OpenOn(t.Context(), unclocked{w.store}, o)
 	if err != nil {
 		t.Fatal(err)
 	}
 	w.handler = node.Handler()
-	if len(o.Slices) > 0 {
-		w.document = readDocument(t, w.handler, o.Slices...)
-	} else {
+	if usual {
 		w.document = theDocument(t, w.handler)
+	} else {
+		w.document = readDocument(t, w.handler, o.Slices...)
 	}
 	t.Cleanup(func() {
 		if err := node.Close(context.Background()); err != nil {
@@ -179,6 +185,9 @@ func begin(t *testing.T, s app.Store, options ...option) *world {
 	})
 	return w
 }
+
+// routeInfos lists all routes.
+func routeInfos() []api.RouteInfo { return api.RouteInfos(features.Routes(features.All())...) }
 
 // unclocked hides the clock of a database, so that the test's counts.
 type unclocked struct{ app.Store }

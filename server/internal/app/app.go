@@ -17,7 +17,6 @@ import (
 	"github.com/recoup-dev/recoup"
 	"github.com/recoup-dev/recoup/server/internal/adoption"
 	"github.com/recoup-dev/recoup/server/internal/api"
-	"github.com/recoup-dev/recoup/server/internal/bus"
 	"github.com/recoup-dev/recoup/server/internal/deadletter"
 	"github.com/recoup-dev/recoup/server/internal/engine"
 	"github.com/recoup-dev/recoup/server/internal/gatezero"
@@ -40,8 +39,7 @@ type Node struct {
 	clock         *clock
 	pace          *pace.Pace // nil: the node never rests
 	ledger        *ledger.Book
-	bus           *bus.Bus      // nil: there is none
-	consumer      *bus.Consumer // of the bus
+	transport     ledger.Transport // of events to the ledger; nil: there is none
 	engine        *engine.Engine
 	heartbeats    *lease.Heartbeats
 	api           *api.API
@@ -130,16 +128,13 @@ func (n *Node) assemble(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := n.openBus(ctx); err != nil {
+	if err := n.openTransport(ctx, ids); err != nil {
 		return err
 	}
 	keys := newTenantKeys(n.vault, n.o)
 	n.ledger, err = n.newBook(ctx, keys, registry, policies.Current(), ids)
 	if err != nil {
 		return err
-	}
-	if n.consumer != nil {
-		n.consumer.Inspect = n.ledger.Inspect
 	}
 	n.registry = &registrar{tenantKeys: keys, tableNames: names, store: n.store, policies: policies, book: n.ledger, now: n.o.Now}
 	n.registry.codes.Store(registry)
@@ -198,7 +193,7 @@ func (n *Node) assembleServices(ctx context.Context, ids *recoup.IDSource) (err 
 func (n *Node) open(ids *recoup.IDSource, everybody string) (err error) {
 	n.api, err = api.New(api.Options{
 		URL: n.o.URL, Proxies: n.o.Proxies,
-		Store: n.store, Engine: n.engine, GateZero: n.gateZero, Letters: n.letters, Ledger: n.ledger, Registrar: n.registry, Jobs: jobRunner{n.jobs}, Channels: nodeChannels{n, ids}, Receivers: n.pusher, Doctor: n, Bus: n.theBus(), Adoptions: n.listAdoptions(), Sources: n.sources(),
+		Store: n.store, Engine: n.engine, GateZero: n.gateZero, Letters: n.letters, Ledger: n.ledger, Registrar: n.registry, Jobs: jobRunner{n.jobs}, Channels: nodeChannels{n, ids}, Receivers: n.pusher, Doctor: n, Adoptions: n.listAdoptions(), Sources: n.sources(),
 		Now: n.o.Now, Random: n.o.Random, IDs: ids, Open: everybody, Standby: n.o.Standby, Limits: n.o.Limits, Version: n.o.Build.Version, Revision: n.o.Build.Revision, Date: n.o.Build.Date, Node: n.o.Node,
 		Trace: n.traceHook(), Ready: n.ready, Metrics: n.metricsFor(), Logger: n.o.Logger, Count: n.metrics.count, Console: n.console(everybody != ""), Slices: n.sliceRoutes(),
 	})

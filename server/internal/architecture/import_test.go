@@ -229,9 +229,22 @@ var layers = []layer{
 	},
 	{
 		pkg:       "recoup/server/internal/bus",
-		imports:   []string{"recoup", "recoup/retry", "recoup/server/internal/wire", "recoup/server/internal/ledger", "recoup/server/internal/scheduler", "recoup/server/internal/store"},
-		libraries: []string{"github.com/nats-io/nats.go", "github.com/nats-io/nkeys"},
+		imports:   []string{"recoup", "recoup/retry", "recoup/server/internal/wire", "recoup/fault", "recoup/server/internal/config", "recoup/server/internal/doctor", "recoup/server/internal/ledger", "recoup/server/internal/scheduler", "recoup/server/internal/store"},
+		libraries: []string{"github.com/nats-io/nats.go", "github.com/nats-io/nkeys", "github.com/prometheus/client_golang"},
 		why:       "it is the ledger's transport over JetStream, and writes to the ledger what comes by it",
+	},
+	{
+		pkg: "recoup/server/internal/bus/web",
+		imports: []string{"recoup", "recoup/fault", "recoup/server/internal/admin", "recoup/server/internal/bus", "recoup/server/internal/check", "recoup/server/internal/console", "recoup/server/internal/deadletter",
+			"recoup/server/internal/httpapi", "recoup/server/internal/wire"},
+		why: "it serves the bus over HTTP; what is done the service of the bus decides",
+	},
+	{pkg: "recoup/server/internal/bus/cli", anything: true, why: "a group of commands"},
+	{
+		pkg:       "recoup/server/internal/bus/module",
+		imports:   []string{"recoup/server/internal/bus", "recoup/server/internal/bus/cli", "recoup/server/internal/bus/web", "recoup/server/internal/doctor", "recoup/server/internal/ledger", "recoup/server/internal/slice"},
+		libraries: []string{"github.com/prometheus/client_golang"},
+		why:       "it registers the bus, and does nothing itself",
 	},
 	{
 		pkg:       "recoup/server/internal/bus/bustest",
@@ -414,7 +427,7 @@ var layers = []layer{
 	},
 	{
 		pkg:     "recoup/server/cmd/generate",
-		imports: []string{"recoup/server/internal/api"},
+		imports: []string{"recoup/server/internal/api", "recoup/server/internal/slices"},
 		why:     "it writes what other languages know of the API, and asks nothing but its document",
 	},
 	{
@@ -426,7 +439,7 @@ var layers = []layer{
 	},
 	{
 		pkg:       "recoup/server/internal/slices",
-		imports:   []string{"recoup/server/internal/cli/stream", "recoup/server/internal/config", "recoup/server/internal/slice"},
+		imports:   []string{"recoup/server/internal/cli/stream", "recoup/server/internal/config", "recoup/server/internal/httpapi", "recoup/server/internal/slice", "recoup/server/internal/bus/module"},
 		libraries: []string{"github.com/spf13/cobra"},
 		why:       "it lists the slices, whose modules it alone imports",
 	},

@@ -1,7 +1,7 @@
 // Package slice registers what a feature adds to the program. A feature that owns its tables
 // is a package of its own, a slice. Its routes, pages, commands and settings are known without
 // a database. Its jobs, loops, metrics, checks and deliveries are added when a node opens it.
-// The node and the command line use what is registered. Gate Zero, event files and the bus are
+// The node and the command line use what is registered. Gate Zero and event files are
 // not slices yet: package app makes them and registers what they add in the same way.
 package slice
 
@@ -38,6 +38,15 @@ type Slice struct {
 	Settings  []config.Setting
 	Receivers []push.Kind
 
+	// CheckSettings says what is wrong with settings that do not go together. Nil: any do.
+	CheckSettings func(config.Values) error
+
+	// OpenTransport opens what carries events to the ledger; nil: the slice has no transport. It
+	// runs before the ledger is opened: of the core, engine, dead letters and ledger are not
+	// set. Without a transport it returns nil. The node closes the transport, also if its
+	// start fails later.
+	OpenTransport func(context.Context, Core) (ledger.Transport, error)
+
 	// Open makes the slice ready on a node. An error ends the start of the node.
 	Open func(context.Context, Core) (Running, error)
 }
@@ -48,10 +57,14 @@ type Core struct {
 	DeadLetters *deadletter.Service
 	Ledger      *ledger.Book
 	Audit       store.AuditWriter
-	Policy      func() *policy.Policy // in force
+	Batches     store.EventBatchWriter // nil: the store has none
+	Policy      func() *policy.Policy  // in force
 	Settings    config.Values
 	IDs         *recoup.IDSource
 	Now         func() time.Time
+	Jitter      func() float64 // in [0, 1), to spread retries
+	Node        string         // the node's name, in logs
+	Standby     bool           // the node answers reads and changes nothing
 	Logger      *slog.Logger
 }
 
@@ -60,6 +73,7 @@ type Running struct {
 	Service    any // the first argument of the handlers of Slice.Routes
 	Jobs       []scheduler.Job
 	Loops      []Loop
+	Background []func(context.Context) // run until their context ends
 	Collectors []prometheus.Collector
 	Sources    map[string]push.OpenSource // by the names of the slice's receivers
 

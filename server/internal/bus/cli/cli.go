@@ -1,4 +1,5 @@
-package server
+// Package cli is 'recoup bus'.
+package cli
 
 import (
 	"context"
@@ -14,8 +15,9 @@ import (
 	"github.com/recoup-dev/recoup/server/internal/wire"
 )
 
-func busCommand(streams command.Streams) *cobra.Command {
-	return command.Group(&cobra.Command{
+// Commands are those of the bus.
+func Commands(streams command.Streams) []*cobra.Command {
+	return []*cobra.Command{command.Group(&cobra.Command{
 		Use:   "bus",
 		Short: "Show the bus of events, and its quarantine",
 		Long: `With 'recoup serve --bus nats://…' events travel over NATS JetStream: nodes publish what clients
@@ -23,17 +25,17 @@ send, and write it to the ledger from there. Events are taken while the database
 to the database directly while the bus is.`,
 		Example: `  recoup bus status
   recoup bus quarantine list`,
-	}, busStatus(streams), command.Group(&cobra.Command{
+	}, status(streams), command.Group(&cobra.Command{
 		Use:   "quarantine",
 		Short: "List, retry and drop batches of events that could not be written",
 		Long: `A batch that the database has refused five times, or that cannot be read, is put in quarantine,
 and the platform team is notified. It stays there until it is retried or dropped.`,
 		Example: `  recoup bus quarantine list
   recoup bus quarantine retry 3`,
-	}, quarantineList(streams), quarantineRetry(streams), quarantineDrop(streams)))
+	}, list(streams), retry(streams), drop(streams)))}
 }
 
-func busStatus(streams command.Streams) *cobra.Command {
+func status(streams command.Streams) *cobra.Command {
 	return command.Show(streams, &cobra.Command{
 		Use:   "status",
 		Short: "Show whether the bus takes events, and what waits on it",
@@ -42,10 +44,10 @@ func busStatus(streams command.Streams) *cobra.Command {
 		Args: command.NoArgs,
 	}, func(ctx context.Context, s *command.Session, _ []string) (wire.Bus, error) {
 		return admin.New(s.Client).Bus.Status(ctx)
-	}, describeBus)
+	}, describe)
 }
 
-func describeBus(s *command.Session, p *command.Page, b *wire.Bus) {
+func describe(s *command.Session, p *command.Page, b *wire.Bus) {
 	if !b.Enabled {
 		p.Text("The node has no bus: events go to the database directly. 'recoup serve --bus nats://…' gives it one.")
 		return
@@ -95,7 +97,7 @@ func replicas(b *wire.BusStream) string {
 	return text
 }
 
-func quarantineList(streams command.Streams) *cobra.Command {
+func list(streams command.Streams) *cobra.Command {
 	return command.List[wire.QuarantinedBatch]{
 		Noun: "batch", Key: "batches", Empty: "No batch is in quarantine.",
 		Columns: []command.Column{{Name: "NUMBER"}, {Name: "EVENTS"}, {Name: "SINCE"}, {Name: "REASON", Wrap: true}, {Name: "SEQUENCE", Drop: 1}, {Name: "BATCH", Drop: 2}},
@@ -118,7 +120,7 @@ func quarantineList(streams command.Streams) *cobra.Command {
 	})
 }
 
-func quarantineRetry(streams command.Streams) *cobra.Command {
+func retry(streams command.Streams) *cobra.Command {
 	var act wire.QuarantineAct
 	return command.Act[wire.QuarantineDone]{
 		Reason: &act.Reason,
@@ -126,7 +128,7 @@ func quarantineRetry(streams command.Streams) *cobra.Command {
 		Call: func(ctx context.Context, s *command.Session, _ []string) (wire.QuarantineDone, error) {
 			return admin.New(s.Client).Bus.RetryQuarantined(ctx, act)
 		},
-		Say:    sayQuarantine(&act, "written"),
+		Say:    say(&act, "written"),
 		Failed: func(done wire.QuarantineDone) bool { return len(done.Batches) < len(act.Numbers) },
 	}.Command(streams, &cobra.Command{
 		Use:     "retry NUMBER…",
@@ -136,7 +138,7 @@ func quarantineRetry(streams command.Streams) *cobra.Command {
 	})
 }
 
-func quarantineDrop(streams command.Streams) *cobra.Command {
+func drop(streams command.Streams) *cobra.Command {
 	var act wire.QuarantineAct
 	return command.Act[wire.QuarantineDone]{
 		Reason: &act.Reason, Need: true,
@@ -147,7 +149,7 @@ func quarantineDrop(streams command.Streams) *cobra.Command {
 		Call: func(ctx context.Context, s *command.Session, _ []string) (wire.QuarantineDone, error) {
 			return admin.New(s.Client).Bus.DropQuarantined(ctx, act)
 		},
-		Say:    sayQuarantine(&act, "dropped"),
+		Say:    say(&act, "dropped"),
 		Failed: func(done wire.QuarantineDone) bool { return len(done.Batches) < len(act.Numbers) },
 	}.Command(streams, &cobra.Command{
 		Use:     "drop NUMBER…",
@@ -157,8 +159,8 @@ func quarantineDrop(streams command.Streams) *cobra.Command {
 	})
 }
 
-// sayQuarantine says what was done to batches, and which are not there.
-func sayQuarantine(act *wire.QuarantineAct, past string) func(*command.Session, wire.QuarantineDone) {
+// say says what was done to batches, and which are not there.
+func say(act *wire.QuarantineAct, past string) func(*command.Session, wire.QuarantineDone) {
 	return func(s *command.Session, done wire.QuarantineDone) {
 		for _, q := range done.Batches {
 			s.Sayf("batch %d %s: %s", q.Number, past, command.Count(q.Events, "event"))
