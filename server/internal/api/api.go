@@ -151,10 +151,15 @@ type Options struct {
 }
 
 // Slice has the routes of a feature, and the service that is the first argument of their handlers.
+// IDs finds its things by a part of their id.
 type Slice struct {
 	Service any
 	Set     httpapi.Set
+	IDs     map[recoup.IDKind]FindIDs
 }
+
+// FindIDs returns things of one kind by a part of their id, the newest first.
+type FindIDs func(ctx context.Context, part recoup.IDPart, limit int) ([]wire.FoundID, error)
 
 // API answers requests.
 type API struct {

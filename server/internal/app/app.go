@@ -123,7 +123,7 @@ func (n *Node) assemble(ctx context.Context) error {
 	if err := n.openVault(ctx); err != nil { // before anything is put in force
 		return err
 	}
-	names := &tableNames{store: n.store, logger: n.o.Logger}
+	names := &tableNames{store: n.store, also: syncPolicies(n.o.Slices), logger: n.o.Logger}
 	registry, policies, err := n.begin(ctx, names)
 	if err != nil {
 		return err
@@ -136,7 +136,7 @@ func (n *Node) assemble(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	n.registry = &registrar{tenantKeys: keys, tableNames: names, store: n.store, policies: policies, book: n.ledger, now: n.o.Now}
+	n.registry = &registrar{tenantKeys: keys, tableNames: names, store: n.store, slices: n.o.Slices, policies: policies, book: n.ledger, now: n.o.Now}
 	n.registry.codes.Store(registry)
 	policies.Follow = n.registry.renew
 	n.heartbeats = lease.NewHeartbeats(n.store, n.name, n.o.Now)

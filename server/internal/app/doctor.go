@@ -17,6 +17,7 @@ import (
 	"github.com/recoup-dev/recoup/server/internal/policy"
 	"github.com/recoup-dev/recoup/server/internal/proof"
 	"github.com/recoup-dev/recoup/server/internal/scheduler"
+	"github.com/recoup-dev/recoup/server/internal/slice"
 	"github.com/recoup-dev/recoup/server/internal/store"
 	"github.com/recoup-dev/recoup/server/internal/store/sqldb"
 	"github.com/recoup-dev/recoup/server/internal/wire"
@@ -89,7 +90,7 @@ func (d *Doctor) examine(ctx context.Context) ([]doctor.FixableFinding, error) {
 	if in.Policy, err = currentPolicy(ctx, d.store); err != nil {
 		return nil, err
 	}
-	if in.Jobs, err = jobStatuses(ctx, d.store, now); err != nil {
+	if in.Jobs, err = jobStatuses(ctx, d.store, d.o.Slices, now); err != nil {
 		return nil, err
 	}
 	if err := gather(ctx, d.store, now, &in); err != nil {
@@ -138,7 +139,7 @@ func (d *Doctor) fix(ctx context.Context, ill doctor.FixableFinding) (err error)
 			return err
 		}
 		if ill.Repair.Views {
-			err = d.store.SyncTables(ctx, p)
+			err = d.store.SyncTables(ctx, p, syncPolicies(d.o.Slices)...)
 		} else {
 			now := d.o.clock()()
 			err = errors.Join(d.store.EnsurePartitions(ctx, now), d.store.EnsureEventPartitions(ctx, now, p.Ledger.EventRetention))
@@ -166,11 +167,17 @@ func currentPolicy(ctx context.Context, s Store) (*policy.Policy, error) {
 }
 
 // jobStatuses reads how the jobs went without running any.
-func jobStatuses(ctx context.Context, s Store, now func() time.Time) ([]wire.Job, error) {
+func jobStatuses(ctx context.Context, s Store, added []slice.Slice, now func() time.Time) ([]wire.Job, error) {
+	jobs := gatezero.Jobs(s, func() policy.GateZero { return policy.Default().Gate })
+	for i := range added {
+		if added[i].Jobs != nil {
+			jobs = append(jobs, added[i].Jobs(s.SQL())...)
+		}
+	}
 	none := func(context.Context, store.Term) (int, error) { return 0, nil }
 	clock, err := scheduler.New(scheduler.Options{
 		Store: s, Node: CommandLine, Now: now, NotifyTo: func() string { return "" },
-		Jobs: scheduler.All(scheduler.Parts{Store: s, Policy: policy.Default, Alerts: none, Doctor: func(context.Context) (int, error) { return 0, nil }, Jobs: gatezero.Jobs(s, func() policy.GateZero { return policy.Default().Gate })}),
+		Jobs: scheduler.All(scheduler.Parts{Store: s, Policy: policy.Default, Alerts: none, Doctor: func(context.Context) (int, error) { return 0, nil }, Jobs: jobs}),
 	})
 	if err != nil {
 		return nil, err

@@ -38,7 +38,7 @@ func (n *Node) newPace() (err error) {
 	look := func(ctx context.Context) (pace.Look, error) {
 		ctx, cancel := context.WithTimeout(ctx, lookPatience)
 		defer cancel()
-		next, err := s.NextDue(ctx)
+		next, err := s.NextDue(ctx, n.firstDue()...)
 		return pace.Look{Pending: next.Any, Next: next.In, Silent: next.Silent && n.o.Idle.Every == 0}, err
 	}
 	n.pace, err = pace.New(pace.Options{

@@ -18,19 +18,22 @@ import (
 	"github.com/recoup-dev/recoup/server/internal/scheduler"
 	"github.com/recoup-dev/recoup/server/internal/slice"
 	"github.com/recoup-dev/recoup/server/internal/store"
+	"github.com/recoup-dev/recoup/server/internal/store/sqldb"
+	"github.com/recoup-dev/recoup/server/internal/wire"
 )
 
 // openSlice is a slice that a node has opened.
 type openSlice struct {
 	name   string
 	routes httpapi.Set
+	ids    map[recoup.IDKind]sqldb.Place
 	slice.Running
 }
 
 // sliceCore is what the node offers to its slices, as far as it is put together.
 func (n *Node) sliceCore(ids *recoup.IDSource) slice.Core {
 	core := slice.Core{
-		Engine: n.engine, DeadLetters: n.letters, Ledger: n.ledger, Audit: n.store, Batches: n.batches(),
+		DB: n.store.SQL(), Engine: n.engine, DeadLetters: n.letters, Ledger: n.ledger, Audit: n.store, Batches: n.batches(),
 		Settings: n.o.Settings, IDs: ids, Now: n.o.Now, Jitter: jitter, Node: n.o.Node, Standby: n.o.Standby, Logger: n.o.Logger,
 	}
 	if n.engine != nil {
@@ -85,7 +88,7 @@ func (n *Node) openSlices(ctx context.Context, ids *recoup.IDSource) error {
 		if err != nil {
 			return fmt.Errorf("%s: %w", s.Name, err)
 		}
-		n.slices = append(n.slices, openSlice{s.Name, s.Routes, running})
+		n.slices = append(n.slices, openSlice{s.Name, s.Routes, s.IDs, running})
 	}
 	return nil
 }
@@ -114,17 +117,36 @@ func (n *Node) archiveSlice() (r slice.Running) {
 // sliceRoutes are the routes that slices add, each with the service that serves them.
 func (n *Node) sliceRoutes() (list []api.Slice) {
 	for _, s := range n.slices {
-		if len(s.routes.Routes) > 0 {
-			list = append(list, api.Slice{Service: s.Service, Set: s.routes})
+		if len(s.routes.Routes)+len(s.ids) > 0 {
+			list = append(list, api.Slice{Service: s.Service, Set: s.routes, IDs: n.finders(s.ids)})
 		}
 	}
 	return list
+}
+
+// finders find things of a slice by a part of their id.
+func (n *Node) finders(places map[recoup.IDKind]sqldb.Place) map[recoup.IDKind]api.FindIDs {
+	all := map[recoup.IDKind]api.FindIDs{}
+	for kind, place := range places {
+		all[kind] = func(ctx context.Context, part recoup.IDPart, limit int) ([]wire.FoundID, error) {
+			return sqldb.FindIDs(ctx, n.store.SQL(), part, limit, place)
+		}
+	}
+	return all
 }
 
 // sliceJobs are the jobs that slices add.
 func (n *Node) sliceJobs() (list []scheduler.Job) {
 	for _, s := range n.slices {
 		list = append(list, s.Jobs...)
+	}
+	return list
+}
+
+// sliceFolds are the folds that slices add.
+func (n *Node) sliceFolds() (list []func(context.Context) error) {
+	for _, s := range n.slices {
+		list = append(list, s.Folds...)
 	}
 	return list
 }
@@ -169,6 +191,24 @@ func (n *Node) sections() []console.Section {
 	list := []console.Section{console.GateZero()}
 	for i := range n.o.Slices {
 		list = append(list, n.o.Slices[i].Pages)
+	}
+	return list
+}
+
+// firstDue are the statements of slices that ask when something is due.
+func (n *Node) firstDue() (list []string) {
+	for i := range n.o.Slices {
+		list = append(list, n.o.Slices[i].FirstDue...)
+	}
+	return list
+}
+
+// syncPolicies are what slices write of a policy.
+func syncPolicies(of []slice.Slice) (list []store.SyncPolicy) {
+	for i := range of {
+		if of[i].SyncPolicy != nil {
+			list = append(list, of[i].SyncPolicy)
+		}
 	}
 	return list
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/recoup-dev/recoup/server/internal/scheduler"
 	"github.com/recoup-dev/recoup/server/internal/store"
 	"github.com/recoup-dev/recoup/server/internal/store/postgres"
+	"github.com/recoup-dev/recoup/server/internal/store/sqldb"
 	"github.com/recoup-dev/recoup/server/internal/store/sqlite"
 )
 
@@ -52,6 +53,7 @@ type Store interface {
 	store.Waker
 	store.Clocked
 
+	SQL() sqldb.DB
 	Ping(ctx context.Context) error
 	Close() error
 }

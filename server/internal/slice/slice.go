@@ -26,6 +26,7 @@ import (
 	"github.com/recoup-dev/recoup/server/internal/push"
 	"github.com/recoup-dev/recoup/server/internal/scheduler"
 	"github.com/recoup-dev/recoup/server/internal/store"
+	"github.com/recoup-dev/recoup/server/internal/store/sqldb"
 )
 
 // Slice is a feature, as far as it is known without a node. Fields that are not set add
@@ -47,12 +48,33 @@ type Slice struct {
 	// start fails later.
 	OpenTransport func(context.Context, Core) (ledger.Transport, error)
 
+	// IDs are the tables in which people find things by a part of their id. They are found
+	// by whoever may read the slice for all hubs.
+	IDs map[recoup.IDKind]sqldb.Place
+
+	// FirstDue are statements that return when the first of what is due by the clock is, or
+	// no row. A node that has nothing to do wakes for it. $1 is the last time of all.
+	FirstDue []string
+
+	// SyncPolicy writes what the database must know of the policy. It runs in the
+	// transaction that writes the policy's tables.
+	SyncPolicy store.SyncPolicy
+
+	// CheckPolicy refuses a policy that must not follow the one in force, because of what
+	// the database has. It also runs before the slice is opened.
+	CheckPolicy func(context.Context, sqldb.Reader, *policy.Policy) error
+
+	// Jobs are the slice's jobs as the doctor reads their status from a database without a
+	// node, where they never run. On a node they are those of Running.
+	Jobs func(sqldb.DB) []scheduler.Job
+
 	// Open makes the slice ready on a node. An error ends the start of the node.
 	Open func(context.Context, Core) (Running, error)
 }
 
 // Core is what a node offers to its slices.
 type Core struct {
+	DB          sqldb.DB
 	Engine      *engine.Engine
 	DeadLetters *deadletter.Service
 	Ledger      *ledger.Book
@@ -72,6 +94,7 @@ type Core struct {
 type Running struct {
 	Service    any // the first argument of the handlers of Slice.Routes
 	Jobs       []scheduler.Job
+	Folds      []func(context.Context) error // replace appended deltas by their sums; part of the job counts
 	Loops      []Loop
 	Background []func(context.Context) // run until their context ends
 	Collectors []prometheus.Collector
@@ -79,6 +102,10 @@ type Running struct {
 
 	// Checks gathers what the doctor is to judge, and returns how.
 	Checks func(context.Context) []doctor.Check
+
+	// Demo adds sample data. past lets acts happen by another clock until end is called; it
+	// is nil where the database has a clock of its own, so that everything happens now.
+	Demo func(ctx context.Context, past func(clock func() time.Time) (end func())) error
 
 	// Close releases what the slice holds, when the node stops. What it cannot release must
 	// expire.

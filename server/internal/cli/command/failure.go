@@ -166,6 +166,8 @@ func nextStep(e *fault.Error, about subject) string {
 	replay, _ := e.Details["replay_id"].(string)
 	exits, _ := e.Details["exits"].([]any)
 	switch {
+	case about.state != "":
+		return about.state
 	case replay != "":
 		return fmt.Sprintf("'recoup replays show %s' shows the progress of its replay.", Printable(replay))
 	case step != "":

@@ -22,8 +22,8 @@ const turnTables = 101
 // SyncTables brings the mirror of the policy and the views that carry its names
 // in line with the policy, all of it or nothing. A view that another session has locked
 // is left for a later sync.
-func (s *Store) SyncTables(ctx context.Context, p *policy.Policy) error {
-	err := s.syncTables(ctx, p)
+func (s *Store) SyncTables(ctx context.Context, p *policy.Policy, also ...store.SyncPolicy) error {
+	err := s.syncTables(ctx, p, also)
 	if !errors.Is(err, store.ErrBusy) {
 		return err
 	}
@@ -44,7 +44,7 @@ func (s *Store) mirrors(ctx context.Context, p *policy.Policy) (all bool, err er
 	return all, failure("read the tables of the policy", err)
 }
 
-func (s *Store) syncTables(ctx context.Context, p *policy.Policy) error {
+func (s *Store) syncTables(ctx context.Context, p *policy.Policy, also []store.SyncPolicy) error {
 	return s.transact(ctx, "sync tables", time.Time{}, func(t *tx) error {
 		t.queue(acquireLock, turnTables, false)
 		var names []string
@@ -64,6 +64,11 @@ func (s *Store) syncTables(ctx context.Context, p *policy.Policy) error {
 		t.queue("select recoup.sync_ledger($1, $2, $3)", p.Version, p.Ledger.EventRetention, p.Ledger.RollupRetention)
 		if gate := &p.Gate; gate.Exists() {
 			t.queue("select cl.sync_gate($1, $2, $3, $4)", p.Version, waits(gate), reasons(gate), gate.RecoveryWindow)
+		}
+		for _, sync := range also {
+			if err := sync(&act{tx: t, store: s, ctx: ctx}, p); err != nil {
+				return err
+			}
 		}
 		return nil
 	})

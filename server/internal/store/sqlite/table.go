@@ -6,11 +6,12 @@ import (
 
 	"github.com/recoup-dev/recoup"
 	"github.com/recoup-dev/recoup/server/internal/policy"
+	"github.com/recoup-dev/recoup/server/internal/store"
 )
 
 // SyncTables brings the mirror and the views in line with the policy. Tables that
 // the policy no longer has are retired: their rows, views and rules stay.
-func (s *Store) SyncTables(ctx context.Context, p *policy.Policy) error {
+func (s *Store) SyncTables(ctx context.Context, p *policy.Policy, also ...store.SyncPolicy) error {
 	return s.writer.do(ctx, func(tx *tx) error {
 		views, err := tx.loadViews()
 		if err != nil {
@@ -26,6 +27,11 @@ func (s *Store) SyncTables(ctx context.Context, p *policy.Policy) error {
 		}
 		if err := tx.syncGate(&p.Gate); err != nil {
 			return err
+		}
+		for _, sync := range also {
+			if err := sync(act{tx, s}, p); err != nil {
+				return err
+			}
 		}
 		return views.save(tx)
 	})

@@ -24,9 +24,9 @@ var firstOfRest = []string{
 }
 
 // FirstDue is a statement that answers with a row for each kind of thing that is due at a
-// time: when the first of it is. $1 is the last time of all.
-func FirstDue() string {
-	first := slices.Clone(firstOfRest)
+// time: when the first of it is. $1 is the last time of all. Others add statements of their own.
+func FirstDue(also ...string) string {
+	first := slices.Concat(firstOfRest, also)
 	for _, d := range slices.Sorted(maps.Keys(dueErrors)) {
 		first = append(first, dueErrors[d].first())
 	}

@@ -1,10 +1,7 @@
 package sqlops
 
 import (
-	"bytes"
-	"cmp"
 	"context"
-	"slices"
 
 	"github.com/recoup-dev/recoup"
 	"github.com/recoup-dev/recoup/server/internal/store/sqldb"
@@ -31,17 +28,5 @@ var places = map[recoup.IDKind][]sqldb.Place{
 // FindIDs returns things of a kind whose id begins or ends with a part, at most limit by
 // each, the newest first.
 func (v Ops) FindIDs(ctx context.Context, kind recoup.IDKind, part recoup.IDPart, limit int) ([]wire.FoundID, error) {
-	var found []wire.FoundID
-	for _, p := range places[kind] {
-		list, err := p.Find(ctx, v.db, part, limit)
-		if err != nil {
-			return nil, err
-		}
-		found = append(found, list...)
-	}
-	found = slices.DeleteFunc(found, func(f wire.FoundID) bool { return !part.Of(f.ID) })
-	slices.SortFunc(found, func(a, b wire.FoundID) int {
-		return cmp.Or(b.At.Compare(a.At), bytes.Compare(b.ID[:], a.ID[:]))
-	})
-	return slices.CompactFunc(found, func(a, b wire.FoundID) bool { return a.ID == b.ID }), nil
+	return sqldb.FindIDs(ctx, v.db, part, limit, places[kind]...)
 }
