@@ -60,7 +60,6 @@ type Node struct {
 	policyWatcher policyWatcher
 	unusable      bool              // the database, as the log knows it
 	adoptions     *adoption.Service // nil: the store has none
-	archiver      *archiver         // nil: events are not filed
 	slices        []openSlice
 
 	diagnosed atomic.Pointer[wire.Diagnosis] // while it leads: what the doctor found last
@@ -162,9 +161,6 @@ func (n *Node) assemble(ctx context.Context) error {
 
 // assembleServices puts together what works on the engine and the ledger.
 func (n *Node) assembleServices(ctx context.Context, ids *recoup.IDSource) (err error) {
-	if err := n.openFiling(ctx); err != nil {
-		return err
-	}
 	if n.gateZero, err = n.newGateZero(ids); err != nil {
 		return err
 	}

@@ -59,8 +59,6 @@ func nodeSettings() []setting {
 		{"master-key-file", "RECOUP_MASTER_KEY_FILE", "", "`FILE` with the master key, 32 bytes in base64, that encrypts the keys in the database (default: they are stored in plaintext)", false, readMasterKey},
 		{"admin-key-file", "RECOUP_ADMIN_KEY_FILE", "", "new `FILE` that a first start writes the admin key to; off: no key is created (default: printed on a terminal, else beside the database of SQLite or in $STATE_DIRECTORY or the current folder)", false,
 			func(o *Options, s string) error { o.AdminKeyFile = s; return nil }},
-		{"event-files", "RECOUP_EVENT_FILES", "", "`FOLDER`, or s3://BUCKET/PREFIX, to write days of events to as Parquet files, before their month is dropped; off ends that (default: as it was)", false,
-			func(o *Options, s string) error { o.EventFiles = s; return nil }},
 		{"rate-per-key", "RECOUP_RATE_PER_KEY", "2000", "rate limit of a key: `N` requests per second", false,
 			func(o *Options, s string) error { return config.Count(&o.Limits.PerKey, s) }},
 		{"rate-without-key", "RECOUP_RATE_WITHOUT_KEY", "2000", "rate limit of an address without a valid key: `N` requests per second", false,

@@ -47,8 +47,6 @@ type Options struct {
 	Slices   []slice.Slice // what the node has beside its core
 	Settings config.Values // of all settings, for slices
 
-	EventFiles string // a folder or s3://BUCKET/PREFIX: days of events are filed there before their month is dropped; off: no more; empty: as it is
-
 	MetricsListen   string // HOST:PORT where metrics are shown to all who can reach it; empty: with the API, for keys
 	TLSCert, TLSKey string // files; empty: no TLS
 
@@ -65,7 +63,6 @@ type Options struct {
 	LogJSON  bool
 	Now      func() time.Time // a test's, for the node and its store; nil: the real one
 	Random   io.Reader
-	Getenv   func(string) string // has the settings of an object store; nil: the process's environment
 
 	// FirstKey receives the admin key that a first start creates. If it fails, the key is
 	// revoked. Nil: the key is dropped.

@@ -33,7 +33,7 @@ type openSlice struct {
 // sliceCore is what the node offers to its slices, as far as it is put together.
 func (n *Node) sliceCore(ids *recoup.IDSource) slice.Core {
 	core := slice.Core{
-		DB: n.store.SQL(), Engine: n.engine, DeadLetters: n.letters, Ledger: n.ledger, Audit: n.store, Batches: n.batches(),
+		DB: n.store.SQL(), Engine: n.engine, DeadLetters: n.letters, Ledger: n.ledger, Audit: n.store, Batches: n.batches(), Files: n.store,
 		Settings: n.o.Settings, IDs: ids, Now: n.o.Now, Jitter: jitter, Node: n.o.Node, Standby: n.o.Standby, Logger: n.o.Logger,
 	}
 	if n.engine != nil {
@@ -69,12 +69,11 @@ func (n *Node) openTransport(ctx context.Context, ids *recoup.IDSource) error {
 	return nil
 }
 
-// openSlices opens what the node has beside its core. Gate Zero and the archive
-// are made by the node itself; what they add is registered as that of the others.
+// openSlices opens what the node has beside its core. Gate Zero is
+// made by the node itself; what it adds is registered as that of the others.
 func (n *Node) openSlices(ctx context.Context, ids *recoup.IDSource) error {
 	n.slices = []openSlice{
 		{name: "gate zero", Running: n.gateZeroSlice()},
-		{name: "archive", Running: n.archiveSlice()},
 	}
 	core := n.sliceCore(ids)
 	for _, s := range n.o.Slices {
@@ -102,14 +101,6 @@ func (n *Node) gateZeroSlice() slice.Running {
 	}
 	if s, can := n.store.(store.TakenOverRedactor); can {
 		r.Loops = append(r.Loops, slice.Loop{Name: "rows taken over", Every: time.Second, Run: n.redactTakenOver(s)})
-	}
-	return r
-}
-
-// archiveSlice is what filing adds.
-func (n *Node) archiveSlice() (r slice.Running) {
-	if n.archiver != nil {
-		r.Jobs = n.archiver.jobs()
 	}
 	return r
 }

@@ -7,7 +7,7 @@ func (o Options) asStandby() Options {
 		o.Logger.Warn("a standby ignores --policy; the policy in the database is in force", "file", o.Policy)
 	}
 	o.Logger.Warn("this node is a standby: it answers reads, refuses changes, runs no jobs and sends nothing")
-	o.Policy, o.EventFiles = "", ""
+	o.Policy = ""
 	return o
 }
 

@@ -201,9 +201,16 @@ var layers = []layer{
 		why:     "it reads rows of files and cuts files between them; what the rows say, others know",
 	},
 	{
-		pkg:     "recoup/server/internal/archive",
-		imports: []string{"recoup", "recoup/server/internal/wire", "recoup/fault", "recoup/server/internal/archive/s3", "recoup/server/internal/archive/parquet", "recoup/server/internal/store", "recoup/server/internal/store/sqldb"},
-		why:     "it moves days of the ledger into files and back; when that is due it is told, and no SQL is its own",
+		pkg: "recoup/server/internal/archive",
+		imports: []string{"recoup", "recoup/server/internal/wire", "recoup/fault", "recoup/server/internal/archive/s3", "recoup/server/internal/archive/parquet", "recoup/server/internal/config", "recoup/server/internal/scheduler",
+			"recoup/server/internal/store", "recoup/server/internal/store/sqldb"},
+		why: "it moves days of the ledger into files and back, when its job is due",
+	},
+	{pkg: "recoup/server/internal/archive/cli", anything: true, why: "a group of commands"},
+	{
+		pkg:     "recoup/server/internal/archive/module",
+		imports: []string{"recoup/server/internal/archive", "recoup/server/internal/archive/cli", "recoup/server/internal/slice"},
+		why:     "it registers event files, and does nothing itself",
 	},
 	{
 		pkg:     "recoup/server/internal/backfill",
@@ -433,13 +440,13 @@ var layers = []layer{
 	{
 		pkg: "recoup/server/internal/slice",
 		imports: []string{"recoup", "recoup/server/internal/cli/stream", "recoup/server/internal/config", "recoup/server/internal/console", "recoup/server/internal/deadletter", "recoup/server/internal/doctor",
-			"recoup/server/internal/engine", "recoup/server/internal/ledger", "recoup/server/internal/policy", "recoup/server/internal/push", "recoup/server/internal/scheduler", "recoup/server/internal/store", "recoup/server/internal/httpapi"},
+			"recoup/server/internal/engine", "recoup/server/internal/ledger", "recoup/server/internal/policy", "recoup/server/internal/push", "recoup/server/internal/scheduler", "recoup/server/internal/store", "recoup/server/internal/store/sqldb", "recoup/server/internal/httpapi"},
 		libraries: []string{"github.com/prometheus/client_golang", "github.com/spf13/cobra"},
 		why:       "it is how a feature registers what it adds: it names the kits, and no feature",
 	},
 	{
 		pkg:       "recoup/server/internal/slices",
-		imports:   []string{"recoup/server/internal/cli/stream", "recoup/server/internal/config", "recoup/server/internal/httpapi", "recoup/server/internal/slice", "recoup/server/internal/bus/module"},
+		imports:   []string{"recoup/server/internal/cli/stream", "recoup/server/internal/config", "recoup/server/internal/httpapi", "recoup/server/internal/slice", "recoup/server/internal/archive/module", "recoup/server/internal/bus/module"},
 		libraries: []string{"github.com/spf13/cobra"},
 		why:       "it lists the slices, whose modules it alone imports",
 	},

@@ -36,6 +36,7 @@ type Slice struct {
 	Routes    httpapi.Set // served by Running.Service
 	Pages     console.Section
 	Commands  func(stream.Streams) []*cobra.Command
+	Events    EventArchive // for 'recoup events --from-archive'
 	Settings  []config.Setting
 	Receivers []push.Kind
 
@@ -72,6 +73,18 @@ type Slice struct {
 	Open func(context.Context, Core) (Running, error)
 }
 
+// EventArchive lists events that are stored outside of the database. The zero value is none.
+type EventArchive struct {
+	About, Example, Flag string // are added to the help of the command
+
+	// Open opens the archive at an address. An error of usage is one of package stream.
+	Open func(ctx context.Context, address string, now func() time.Time, f recoup.EventFilter) (EventPages, error)
+}
+
+// EventPages returns a page of events, newest first, and where the next one begins; empty: it is
+// the last.
+type EventPages func(ctx context.Context, cursor string, limit int) (list []recoup.StoredEvent, next string, err error)
+
 // Core is what a node offers to its slices.
 type Core struct {
 	DB          sqldb.DB
@@ -80,7 +93,8 @@ type Core struct {
 	Ledger      *ledger.Book
 	Audit       store.AuditWriter
 	Batches     store.EventBatchWriter // nil: the store has none
-	Policy      func() *policy.Policy  // in force
+	Files       store.EventFiler
+	Policy      func() *policy.Policy // in force
 	Settings    config.Values
 	IDs         *recoup.IDSource
 	Now         func() time.Time

@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	archive "github.com/recoup-dev/recoup/server/internal/archive/module"
 	bus "github.com/recoup-dev/recoup/server/internal/bus/module"
 	"github.com/recoup-dev/recoup/server/internal/cli/stream"
 	"github.com/recoup-dev/recoup/server/internal/config"
@@ -14,7 +15,7 @@ import (
 )
 
 // All returns the slices, in the order in which a node opens them.
-func All() []slice.Slice { return []slice.Slice{bus.Slice()} }
+func All() []slice.Slice { return []slice.Slice{archive.Slice(), bus.Slice()} }
 
 // Config is what slices add to the configuration.
 func Config(of []slice.Slice) (added config.Added) {
@@ -38,6 +39,16 @@ func Routes(of []slice.Slice) (list []httpapi.Set) {
 		}
 	}
 	return list
+}
+
+// Events is the archive of events that a slice has.
+func Events(of []slice.Slice) (a slice.EventArchive) {
+	for i := range of {
+		if of[i].Events.Open != nil {
+			return of[i].Events
+		}
+	}
+	return a
 }
 
 // Commands are those of slices.
