@@ -236,14 +236,14 @@ var layers = []layer{
 	},
 	{
 		pkg:       "recoup/server/internal/bus",
-		imports:   []string{"recoup", "recoup/retry", "recoup/server/internal/wire", "recoup/fault", "recoup/server/internal/config", "recoup/server/internal/doctor", "recoup/server/internal/ledger", "recoup/server/internal/scheduler", "recoup/server/internal/store"},
+		imports:   []string{"recoup", "recoup/retry", "recoup/server/internal/wire", "recoup/fault", "recoup/server/internal/config", "recoup/server/internal/doctor", "recoup/server/internal/ledger", "recoup/server/internal/scheduler", "recoup/server/internal/store", "recoup/server/internal/store/sqldb"},
 		libraries: []string{"github.com/nats-io/nats.go", "github.com/nats-io/nkeys", "github.com/prometheus/client_golang"},
 		why:       "it is the ledger's transport over JetStream, and writes to the ledger what comes by it",
 	},
 	{
 		pkg: "recoup/server/internal/bus/web",
-		imports: []string{"recoup", "recoup/fault", "recoup/server/internal/admin", "recoup/server/internal/bus", "recoup/server/internal/check", "recoup/server/internal/console", "recoup/server/internal/deadletter",
-			"recoup/server/internal/httpapi", "recoup/server/internal/wire"},
+		imports: []string{"recoup", "recoup/fault", "recoup/client", "recoup/internal/query", "recoup/server/internal/admin", "recoup/server/internal/bus", "recoup/server/internal/check", "recoup/server/internal/console",
+			"recoup/server/internal/deadletter", "recoup/server/internal/httpapi"},
 		why: "it serves the bus over HTTP; what is done the service of the bus decides",
 	},
 	{pkg: "recoup/server/internal/bus/cli", anything: true, why: "a group of commands"},

@@ -12,7 +12,7 @@ import (
 
 // facts are what the doctor judges.
 type facts struct {
-	wire.Bus
+	Bus
 	Single    bool // one replica was allowed
 	Monitored bool // it is known where the servers' monitoring is
 	Servers   []serverFacts

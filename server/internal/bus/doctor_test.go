@@ -11,7 +11,7 @@ import (
 // onBus is what is known of a bus that nothing is wrong with, and what a test changes.
 func onBus(change func(*facts)) *facts {
 	good := serverFacts{Name: "bus1", Version: "2.15.2", SyncAlways: true}
-	b := &facts{Bus: wire.Bus{Enabled: true, Up: true, Stream: wire.BusStream{Bytes: 700, MaxBytes: 1000, Followers: []wire.BusPeer{{Name: "bus2", Current: true}}}},
+	b := &facts{Bus: Bus{Enabled: true, Up: true, Stream: BusStream{Bytes: 700, MaxBytes: 1000, Followers: []BusPeer{{Name: "bus2", Current: true}}}},
 		Monitored: true, Servers: []serverFacts{good, good}}
 	change(b)
 	return b
@@ -36,7 +36,7 @@ func TestDiagnose(t *testing.T) {
 		"a bus almost full":                  {onBus(func(b *facts) { b.Stream.Bytes = 900 }), wire.FindingCritical, "900 of 1000 bytes"},
 		"batches in quarantine":              {onBus(func(b *facts) { b.Quarantined = 3 }), wire.FindingWarning, "3 batches"},
 		"a gap": {onBus(func(b *facts) {
-			b.Gaps = []wire.BusGap{{Stream: "s", First: 4, Last: 6, Since: time.Date(2026, 2, 2, 9, 0, 0, 0, time.UTC)}}
+			b.Gaps = []BusGap{{Stream: "s", First: 4, Last: 6, Since: time.Date(2026, 2, 2, 9, 0, 0, 0, time.UTC)}}
 		}), wire.FindingCritical, "The batches 4 to 6"},
 	} {
 		found := diagnose(c.known)

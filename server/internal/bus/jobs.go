@@ -26,11 +26,11 @@ func (s *Service) Jobs() []scheduler.Job {
 		{
 			Name: "bus-gaps", About: "join what was written from the bus; behind schedule while something between has been missing for an hour", Every: time.Minute, Late: gapAge,
 			Chunk: func(ctx context.Context, t scheduler.Run) (int, bool, error) {
-				n, err := s.Batches.FoldEventBatches(ctx, t.Now.Add(-keepBatches), foldChunk)
+				n, err := Fold(ctx, s.DB, t.Now.Add(-keepBatches), foldChunk)
 				return n, n >= foldChunk, err
 			},
 			Overdue: func(ctx context.Context, now time.Time, limit int) (store.Overdue, error) {
-				gaps, err := s.Batches.BusGaps(ctx, now, limit)
+				gaps, err := Gaps(ctx, s.DB, now, limit)
 				if err != nil || len(gaps) == 0 {
 					return store.Overdue{}, err
 				}

@@ -10,7 +10,7 @@ import (
 	"github.com/recoup-dev/recoup/fault"
 	"github.com/recoup-dev/recoup/server/internal/ledger"
 	"github.com/recoup-dev/recoup/server/internal/store"
-	"github.com/recoup-dev/recoup/server/internal/wire"
+	"github.com/recoup-dev/recoup/server/internal/store/sqldb"
 )
 
 // Ledger is what the bus needs of the ledger.
@@ -29,8 +29,9 @@ type Service struct {
 
 // ServiceOptions are what a service is made of.
 type ServiceOptions struct {
-	Bus     *Bus // nil: there is none, and nothing but Audit is needed
+	Bus     *Conn // nil: there is none, and nothing but Audit is needed
 	Batches store.EventBatchWriter
+	DB      sqldb.DB
 	Ledger  Ledger
 	Audit   store.AuditWriter
 	Now     func() time.Time
@@ -60,28 +61,28 @@ const (
 )
 
 // Status says how the bus does.
-func (s *Service) Status(ctx context.Context) (wire.Bus, error) {
+func (s *Service) Status(ctx context.Context) (Bus, error) {
 	if !s.Enabled() {
-		return wire.Bus{Gaps: []wire.BusGap{}}, nil
+		return Bus{Gaps: []BusGap{}}, nil
 	}
 	status, err := s.Bus.Status(ctx)
 	if err != nil {
 		status.Up, status.Cause = false, ErrAway.Error()
 	}
 	wrote, read := s.Ledger.Stats(), s.consumer.Stats()
-	status.Node = wire.BusNode{Published: wrote.Published, Direct: wrote.Direct, Written: read.Written, Duplicates: read.Duplicates, Quarantined: read.Quarantined, Failures: read.Failures}
-	gaps, err := s.Batches.BusGaps(ctx, s.Now().Add(-statusGapAge), maxGaps)
+	status.Node = BusNode{Published: wrote.Published, Direct: wrote.Direct, Written: read.Written, Duplicates: read.Duplicates, Quarantined: read.Quarantined, Failures: read.Failures}
+	gaps, err := Gaps(ctx, s.DB, s.Now().Add(-statusGapAge), maxGaps)
 	status.Gaps = append(status.Gaps, gaps...)
 	return status, err
 }
 
 // Quarantined lists batches in quarantine.
-func (s *Service) Quarantined(ctx context.Context, after int64, limit int) ([]wire.QuarantinedBatch, error) {
+func (s *Service) Quarantined(ctx context.Context, after int64, limit int) ([]QuarantinedBatch, error) {
 	if !s.Enabled() {
-		return []wire.QuarantinedBatch{}, nil
+		return []QuarantinedBatch{}, nil
 	}
 	found, err := s.Bus.ListQuarantine(ctx, after, limit)
-	list := make([]wire.QuarantinedBatch, len(found))
+	list := make([]QuarantinedBatch, len(found))
 	for i := range found {
 		list[i] = found[i].QuarantinedBatch
 	}
@@ -89,7 +90,7 @@ func (s *Service) Quarantined(ctx context.Context, after int64, limit int) ([]wi
 }
 
 // Retry writes a batch in quarantine to the ledger. What it is was written down before.
-func (s *Service) Retry(ctx context.Context, number int64, note func(wire.QuarantinedBatch) error) (wire.QuarantinedBatch, error) {
+func (s *Service) Retry(ctx context.Context, number int64, note func(QuarantinedBatch) error) (QuarantinedBatch, error) {
 	found, err := s.Bus.FindQuarantined(ctx, number)
 	if err != nil {
 		return found.QuarantinedBatch, failure(err)
@@ -113,7 +114,7 @@ func (s *Service) Retry(ctx context.Context, number int64, note func(wire.Quaran
 }
 
 // Drop deletes a batch in quarantine. Its events are counted among those left out.
-func (s *Service) Drop(ctx context.Context, number int64, note func(wire.QuarantinedBatch) error) (wire.QuarantinedBatch, error) {
+func (s *Service) Drop(ctx context.Context, number int64, note func(QuarantinedBatch) error) (QuarantinedBatch, error) {
 	found, err := s.Bus.FindQuarantined(ctx, number)
 	if err != nil {
 		return found.QuarantinedBatch, failure(err)

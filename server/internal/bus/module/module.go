@@ -51,8 +51,8 @@ func connect(ctx context.Context, core slice.Core) (ledger.Transport, error) {
 
 // open makes the service of the bus, also on a node that has none: its routes say so.
 func open(_ context.Context, core slice.Core) (slice.Running, error) {
-	b, _ := core.Ledger.Transport().(*bus.Bus)
-	s := bus.NewService(bus.ServiceOptions{Bus: b, Batches: core.Batches, Ledger: core.Ledger, Audit: core.Audit, Now: core.Now, Jitter: core.Jitter, Logger: core.Logger})
+	b, _ := core.Ledger.Transport().(*bus.Conn)
+	s := bus.NewService(bus.ServiceOptions{Bus: b, Batches: core.Batches, DB: core.DB, Ledger: core.Ledger, Audit: core.Audit, Now: core.Now, Jitter: core.Jitter, Logger: core.Logger})
 	r := slice.Running{
 		Service: s,
 		Checks:  func(ctx context.Context) []doctor.Check { return []doctor.Check{s.Check(ctx)} },

@@ -4,7 +4,6 @@ import (
 	"embed"
 	"io/fs"
 
-	"github.com/recoup-dev/recoup/server/internal/admin"
 	"github.com/recoup-dev/recoup/server/internal/console"
 )
 
@@ -20,4 +19,4 @@ func Section() console.Section {
 	return console.Section{Templates: dir, Panels: []console.Panel{{Page: "admin", Name: "bus", View: view}}}
 }
 
-func view(r *console.Request) (any, error) { return admin.New(r.Client()).Bus.Status(r.Context()) }
+func view(r *console.Request) (any, error) { return Calls{r.Client()}.Status(r.Context()) }

@@ -14,7 +14,6 @@ import (
 	"github.com/recoup-dev/recoup/server/internal/check"
 	"github.com/recoup-dev/recoup/server/internal/deadletter"
 	"github.com/recoup-dev/recoup/server/internal/httpapi"
-	"github.com/recoup-dev/recoup/server/internal/wire"
 )
 
 // How the audit names what people do to batches in quarantine.
@@ -61,7 +60,7 @@ func docs() map[string]httpapi.Doc {
 	}
 }
 
-func show(s *bus.Service, c *httpapi.Call, _ *struct{}) (wire.Bus, error) {
+func show(s *bus.Service, c *httpapi.Call, _ *struct{}) (bus.Bus, error) {
 	return s.Status(c.Context())
 }
 
@@ -73,10 +72,10 @@ type quarantineIn struct {
 	After int `query:"after" minimum:"0" doc:"the number of the last batch of the page before: its next"`
 }
 
-func listQuarantine(s *bus.Service, c *httpapi.Call, in *quarantineIn) (wire.QuarantinePage, error) {
+func listQuarantine(s *bus.Service, c *httpapi.Call, in *quarantineIn) (bus.QuarantinePage, error) {
 	limit := cmp.Or(in.Limit, maxQuarantined)
 	list, err := s.Quarantined(c.Context(), int64(in.After), limit)
-	out := wire.QuarantinePage{Batches: list}
+	out := bus.QuarantinePage{Batches: list}
 	if err == nil && len(list) == limit {
 		out.Next = strconv.FormatInt(list[len(list)-1].Number, 10)
 	}
@@ -84,7 +83,7 @@ func listQuarantine(s *bus.Service, c *httpapi.Call, in *quarantineIn) (wire.Qua
 }
 
 type quarantinedIn struct {
-	Body wire.QuarantineAct
+	Body bus.QuarantineAct
 }
 
 // checkAct checks the reason, which dropping must have.
@@ -99,22 +98,22 @@ func checkAct(needed bool) func(*bus.Service, *httpapi.Call, *quarantinedIn) err
 	}
 }
 
-func retry(s *bus.Service, c *httpapi.Call, in *quarantinedIn) (wire.QuarantineDone, error) {
-	return each(s, in, func(number int64) (wire.QuarantinedBatch, error) {
+func retry(s *bus.Service, c *httpapi.Call, in *quarantinedIn) (bus.QuarantineDone, error) {
+	return each(s, in, func(number int64) (bus.QuarantinedBatch, error) {
 		return s.Retry(c.Context(), number, note(s, c, actRetry, in.Body.Reason))
 	})
 }
 
-func drop(s *bus.Service, c *httpapi.Call, in *quarantinedIn) (wire.QuarantineDone, error) {
-	return each(s, in, func(number int64) (wire.QuarantinedBatch, error) {
+func drop(s *bus.Service, c *httpapi.Call, in *quarantinedIn) (bus.QuarantineDone, error) {
+	return each(s, in, func(number int64) (bus.QuarantinedBatch, error) {
 		return s.Drop(c.Context(), number, note(s, c, actDrop, in.Body.Reason))
 	})
 }
 
 // each acts on batches until one fails. What is not in quarantine is left alone: somebody
 // else was faster, or there is no bus.
-func each(s *bus.Service, in *quarantinedIn, act func(number int64) (wire.QuarantinedBatch, error)) (wire.QuarantineDone, error) {
-	out := wire.QuarantineDone{Batches: []wire.QuarantinedBatch{}}
+func each(s *bus.Service, in *quarantinedIn, act func(number int64) (bus.QuarantinedBatch, error)) (bus.QuarantineDone, error) {
+	out := bus.QuarantineDone{Batches: []bus.QuarantinedBatch{}}
 	if !s.Enabled() {
 		return out, nil
 	}
@@ -132,8 +131,8 @@ func each(s *bus.Service, in *quarantinedIn, act func(number int64) (wire.Quaran
 }
 
 // note writes an act on a batch to the audit.
-func note(s *bus.Service, c *httpapi.Call, act, reason string) func(wire.QuarantinedBatch) error {
-	return func(q wire.QuarantinedBatch) error {
+func note(s *bus.Service, c *httpapi.Call, act, reason string) func(bus.QuarantinedBatch) error {
+	return func(q bus.QuarantinedBatch) error {
 		return s.Audit.AppendAudit(c.Context(), c.Act(reason).On(act, strconv.FormatInt(q.Number, 10),
 			map[string]any{"batch_id": q.BatchID.String(), "sequence": q.Sequence, "events": q.Events, "failed_with": q.Reason}))
 	}
