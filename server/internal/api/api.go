@@ -20,7 +20,6 @@ import (
 	"github.com/recoup-dev/recoup/server/internal/api/reference"
 	"github.com/recoup-dev/recoup/server/internal/deadletter"
 	"github.com/recoup-dev/recoup/server/internal/engine"
-	"github.com/recoup-dev/recoup/server/internal/gatezero"
 	"github.com/recoup-dev/recoup/server/internal/httpapi"
 	"github.com/recoup-dev/recoup/server/internal/ledger"
 	"github.com/recoup-dev/recoup/server/internal/store"
@@ -92,7 +91,6 @@ type Applied struct {
 type Options struct {
 	Store     Store
 	Engine    *engine.Engine
-	GateZero  *gatezero.Service
 	Letters   *deadletter.Service
 	Ledger    Ledger
 	Registrar Registrar
@@ -174,8 +172,8 @@ type API struct {
 
 // New checks the options and puts the handler together.
 func New(o Options) (*API, error) {
-	if o.Store == nil || o.Engine == nil || o.GateZero == nil || o.Letters == nil || o.Ledger == nil || o.Registrar == nil || o.Jobs == nil || o.Channels == nil || o.Receivers == nil || o.Doctor == nil || o.Now == nil || o.Random == nil || o.IDs == nil {
-		return nil, errors.New("api: store, engine, Gate Zero, dead letters, ledger, registrar, jobs, channels, receivers, doctor, clock, randomness and ids are required")
+	if o.Store == nil || o.Engine == nil || o.Letters == nil || o.Ledger == nil || o.Registrar == nil || o.Jobs == nil || o.Channels == nil || o.Receivers == nil || o.Doctor == nil || o.Now == nil || o.Random == nil || o.IDs == nil {
+		return nil, errors.New("api: store, engine, dead letters, ledger, registrar, jobs, channels, receivers, doctor, clock, randomness and ids are required")
 	}
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)

@@ -16,9 +16,7 @@ import (
 
 	"github.com/recoup-dev/recoup"
 	"github.com/recoup-dev/recoup/fault"
-	"github.com/recoup-dev/recoup/server/internal/api"
 	"github.com/recoup-dev/recoup/server/internal/slice"
-	features "github.com/recoup-dev/recoup/server/internal/slices"
 )
 
 // document is the OpenAPI document with what finds an operation in it.
@@ -46,11 +44,11 @@ func theDocument(t *testing.T, handler http.Handler) *document {
 	if documented.document != nil {
 		return documented.document
 	}
-	documented.document = readDocument(t, handler, features.All()...)
+	documented.document = readDocument(t, handler)
 	return documented.document
 }
 
-// readDocument reads the document of a handler that also serves slices.
+// readDocument reads the document of a handler that also serves slices beside those of the program.
 func readDocument(t *testing.T, handler http.Handler, added ...slice.Slice) *document {
 	t.Helper()
 	rec := httptest.NewRecorder()
@@ -64,7 +62,7 @@ func readDocument(t *testing.T, handler http.Handler, added ...slice.Slice) *doc
 	if err := d.compiler.AddResource("openapi.json", parsed); err != nil {
 		t.Fatal(err)
 	}
-	for _, rt := range api.RouteInfos() {
+	for _, rt := range routeInfos() {
 		d.mux.Handle(rt.Name(), http.NotFoundHandler())
 	}
 	for _, s := range added {

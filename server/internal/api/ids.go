@@ -29,8 +29,8 @@ func idRoutes() []*httpapi.Route {
 func findable(kind recoup.IDKind) *httpapi.Route {
 	r := &httpapi.Route{}
 	switch kind {
-	case recoup.IntakeIDs:
-		return r.Roles(readers()...).AllHubs()
+	case recoup.ErrorIDs, recoup.DeadLetterIDs, recoup.DeadLetterGroupIDs, recoup.ReplayIDs, recoup.OperationIDs:
+		return r.Roles(readers()...)
 	case recoup.AlertIDs, recoup.SilenceIDs:
 		return r.Roles(httpapi.RoleOperator, httpapi.RoleReader).AllHubs()
 	case recoup.NoticeIDs:
@@ -38,7 +38,7 @@ func findable(kind recoup.IDKind) *httpapi.Route {
 	case recoup.KeyIDs:
 		return r.AdminsOnly().AllHubs()
 	}
-	return r.Roles(readers()...)
+	return r.Roles(readers()...).AllHubs() // of a slice, whose things are of no hub
 }
 
 type partIn struct {

@@ -19,42 +19,8 @@ import (
 	"github.com/recoup-dev/recoup/server/internal/test/golden"
 )
 
-// recordedIn returns the file of the answers that the document shows, by the name of the route: that
-// of this package, or of the slice whose route it is.
-func recordedIn() map[string]string {
-	files := map[string]string{}
-	for _, rt := range api.RouteInfos() {
-		files[rt.Name()] = "answers.json"
-	}
-	for _, s := range features.All() {
-		for _, rt := range s.Routes.Routes {
-			files[rt.Info.Method+" "+rt.Info.Path] = filepath.Join("..", s.Name, "web", "answers.json")
-		}
-	}
-	return files
-}
-
-// record writes answers to their files.
-func record(t *testing.T, got map[string]json.RawMessage) {
-	t.Helper()
-	files, in := map[string]map[string]json.RawMessage{}, recordedIn()
-	for name, answer := range got {
-		file := in[name]
-		if files[file] == nil {
-			files[file] = map[string]json.RawMessage{}
-		}
-		files[file][name] = answer
-	}
-	for file, answers := range files {
-		var text bytes.Buffer
-		encoder := json.NewEncoder(&text)
-		encoder.SetEscapeHTML(false)
-		encoder.SetIndent("", "  ")
-		if err := errors.Join(encoder.Encode(answers), os.WriteFile(file, text.Bytes(), 0o644)); err != nil {
-			t.Fatal(err)
-		}
-	}
-}
+// recorded is the file of the answers that the document shows.
+const recorded = "answers.json"
 
 // The answers that the document shows are those of a node: each has the members that the
 // same call is answered today, and fits its schema.
@@ -70,7 +36,22 @@ func TestReferenceAnswers(t *testing.T) {
 		}
 	}
 	if golden.Updating() {
-		record(t, got)
+		for _, s := range features.All() { // each keeps those of its own routes
+			own := map[string]json.RawMessage{}
+			for _, rt := range api.RouteInfos(s.Routes) {
+				own[rt.Name()] = got[rt.Name()]
+			}
+			for _, rt := range api.RouteInfos() {
+				delete(own, rt.Name())
+			}
+			for name := range own {
+				delete(got, name)
+			}
+			if len(own) > 0 {
+				record(t, filepath.Join("..", s.Name, "web", recorded), own)
+			}
+		}
+		record(t, recorded, got)
 		return
 	}
 	for name, answer := range got {
@@ -85,6 +66,18 @@ func TestReferenceAnswers(t *testing.T) {
 		if have, want := ways(shown), ways(parsed(t, answer)); !slices.Equal(have, want) {
 			t.Errorf("%s is answered\n%s\nand the document shows\n%s\nAccept it: go test ./server/internal/api -run TestReferenceAnswers -update", name, want, have)
 		}
+	}
+}
+
+// record writes answers to a file.
+func record(t *testing.T, file string, answers map[string]json.RawMessage) {
+	t.Helper()
+	var text bytes.Buffer
+	encoder := json.NewEncoder(&text)
+	encoder.SetEscapeHTML(false)
+	encoder.SetIndent("", "  ")
+	if err := errors.Join(encoder.Encode(answers), os.WriteFile(file, text.Bytes(), 0o644)); err != nil {
+		t.Fatal(err)
 	}
 }
 

@@ -13,13 +13,8 @@ func sets(more []httpapi.Set) []httpapi.Set {
 	first := slices.Concat(workRoutes(), errorGroupRoutes(), viewRoutes(), ledgerRoutes(), adminRoutes(), alertRoutes(), noticeRoutes(), receiverRoutes())
 	last := slices.Concat(letterRoutes(), idRoutes(), acts(), operationRoutes())
 	httpapi.Documented(slices.Concat(first, last), manuals())
-	all := []httpapi.Set{{Areas: areas(), Routes: first, Answers: answersJSON}, gateZeroSet()}
+	all := []httpapi.Set{{Areas: areas(), Routes: first, Answers: answersJSON}}
 	return append(append(all, more...), httpapi.Set{Areas: lastAreas(), Routes: last})
-}
-
-// gateZeroSet are the routes of Gate Zero.
-func gateZeroSet() httpapi.Set {
-	return httpapi.Set{Areas: gateZeroAreas(), Routes: httpapi.Documented(gateZeroRoutes(), gateZeroManuals())}
 }
 
 // routes lists the routes of this package.

@@ -13,7 +13,6 @@ import (
 	"github.com/recoup-dev/recoup/server/internal/app"
 	"github.com/recoup-dev/recoup/server/internal/httpapi"
 	"github.com/recoup-dev/recoup/server/internal/slice"
-	features "github.com/recoup-dev/recoup/server/internal/slices"
 )
 
 // library is the service of a feature that has its own routes.
@@ -95,7 +94,7 @@ func librarySlice(service any) slice.Slice {
 }
 
 func withLibrary(_ *world, o *app.Options) {
-	o.Slices = append(features.All(), librarySlice(&library{lent: map[string]string{}}))
+	o.Slices = append(o.Slices, librarySlice(&library{lent: map[string]string{}}))
 }
 
 // A slice's routes are served beside those of the core: with the same keys, limits and checks of

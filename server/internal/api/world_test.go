@@ -22,6 +22,9 @@ import (
 	"github.com/recoup-dev/recoup/server/internal/wire"
 )
 
+// routeInfos lists all routes of the program.
+func routeInfos() []api.RouteInfo { return api.RouteInfos(features.Routes(features.All())...) }
+
 // The tables of spec 000, by the names the tests use, and the hubs of two.
 const (
 	dol    = "outreach.dol_errors"
@@ -76,7 +79,7 @@ var template = sqlitetest.NewTemplate(func(ctx context.Context, path string) err
 	if err := addKeys(ctx, s, epoch); err != nil {
 		return err
 	}
-	node, err := app.OpenOn(ctx, s, app.Options{Listen: "127.0.0.1:0", Now: func() time.Time { return epoch }})
+	node, err := app.OpenOn(ctx, s, app.Options{Listen: "127.0.0.1:0", Slices: features.All(), Now: func() time.Time { return epoch }})
 	if err != nil {
 		return err
 	}
@@ -160,23 +163,19 @@ func begin(t *testing.T, s app.Store, options ...option) *world {
 	t.Helper()
 	w := &world{T: t, store: s, Clock: node.NewClock(epoch.Add(time.Hour)), state: &state{}}
 	w.keys, _ = secrets()
-	o := app.Options{Listen: "127.0.0.1:0", Now: w.Now, Build: app.Version{Version: "test"}, MasterKey: bytes.Repeat([]byte{1}, 32)}
+	o := app.Options{Listen: "127.0.0.1:0", Slices: features.All(), Now: w.Now, Build: app.Version{Version: "test"}, MasterKey: bytes.Repeat([]byte{1}, 32)}
 	for _, change := range options {
 		change(w, &o)
-	}
-	usual := o.Slices == nil
-	if usual {
-		o.Slices = features.All()
 	}
 	node, err := app.OpenOn(t.Context(), unclocked{w.store}, o)
 	if err != nil {
 		t.Fatal(err)
 	}
 	w.handler = node.Handler()
-	if usual {
-		w.document = theDocument(t, w.handler)
+	if added := o.Slices[len(features.All()):]; len(added) > 0 {
+		w.document = readDocument(t, w.handler, added...)
 	} else {
-		w.document = readDocument(t, w.handler, o.Slices...)
+		w.document = theDocument(t, w.handler)
 	}
 	t.Cleanup(func() {
 		if err := node.Close(context.Background()); err != nil {
@@ -185,9 +184,6 @@ func begin(t *testing.T, s app.Store, options ...option) *world {
 	})
 	return w
 }
-
-// routeInfos lists all routes.
-func routeInfos() []api.RouteInfo { return api.RouteInfos(features.Routes(features.All())...) }
 
 // unclocked hides the clock of a database, so that the test's counts.
 type unclocked struct{ app.Store }

@@ -1,5 +1,5 @@
 // Package app turns options into a running node: it opens the store, brings it
-// up to date, puts engine, ledger, dead letters, Gate Zero, scheduler, notifier
+// up to date, puts engine, ledger, dead letters, slices, scheduler, notifier
 // and API together, runs what has to run beside them, and stops all of it in the
 // right order. It is where the clock is read.
 package app
@@ -19,7 +19,6 @@ import (
 	"github.com/recoup-dev/recoup/server/internal/api"
 	"github.com/recoup-dev/recoup/server/internal/deadletter"
 	"github.com/recoup-dev/recoup/server/internal/engine"
-	"github.com/recoup-dev/recoup/server/internal/gatezero"
 	"github.com/recoup-dev/recoup/server/internal/lease"
 	"github.com/recoup-dev/recoup/server/internal/ledger"
 	"github.com/recoup-dev/recoup/server/internal/notify"
@@ -54,7 +53,6 @@ type Node struct {
 	hurry         sync.Once
 	jobs          *scheduler.Clock
 	notifier      *notify.Dispatcher
-	gateZero      *gatezero.Service
 	letters       *deadletter.Service
 	pusher        *push.Pusher
 	policyWatcher policyWatcher
@@ -161,9 +159,6 @@ func (n *Node) assemble(ctx context.Context) error {
 
 // assembleServices puts together what works on the engine and the ledger.
 func (n *Node) assembleServices(ctx context.Context, ids *recoup.IDSource) (err error) {
-	if n.gateZero, err = n.newGateZero(ids); err != nil {
-		return err
-	}
 	if n.letters, err = n.newLetters(ctx, ids); err != nil {
 		return err
 	}
@@ -189,7 +184,7 @@ func (n *Node) assembleServices(ctx context.Context, ids *recoup.IDSource) (err 
 func (n *Node) open(ids *recoup.IDSource, everybody string) (err error) {
 	n.api, err = api.New(api.Options{
 		URL: n.o.URL, Proxies: n.o.Proxies,
-		Store: n.store, Engine: n.engine, GateZero: n.gateZero, Letters: n.letters, Ledger: n.ledger, Registrar: n.registry, Jobs: jobRunner{n.jobs}, Channels: nodeChannels{n, ids}, Receivers: n.pusher, Doctor: n, Adoptions: n.listAdoptions(), Sources: n.sources(),
+		Store: n.store, Engine: n.engine, Letters: n.letters, Ledger: n.ledger, Registrar: n.registry, Jobs: jobRunner{n.jobs}, Channels: nodeChannels{n, ids}, Receivers: n.pusher, Doctor: n, Adoptions: n.listAdoptions(), Sources: n.sources(),
 		Now: n.o.Now, Random: n.o.Random, IDs: ids, Open: everybody, Standby: n.o.Standby, Limits: n.o.Limits, Version: n.o.Build.Version, Revision: n.o.Build.Revision, Date: n.o.Build.Date, Node: n.o.Node,
 		Trace: n.traceHook(), Ready: n.ready, Metrics: n.metricsFor(), Logger: n.o.Logger, Count: n.metrics.count, Console: n.console(everybody != ""), Slices: n.sliceRoutes(),
 	})

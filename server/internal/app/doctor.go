@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"github.com/recoup-dev/recoup/server/internal/doctor"
-	"github.com/recoup-dev/recoup/server/internal/gatezero"
 	"github.com/recoup-dev/recoup/server/internal/notify"
 	"github.com/recoup-dev/recoup/server/internal/pgsession"
 	"github.com/recoup-dev/recoup/server/internal/policy"
@@ -168,7 +167,7 @@ func currentPolicy(ctx context.Context, s Store) (*policy.Policy, error) {
 
 // jobStatuses reads how the jobs went without running any.
 func jobStatuses(ctx context.Context, s Store, added []slice.Slice, now func() time.Time) ([]wire.Job, error) {
-	jobs := gatezero.Jobs(s, func() policy.GateZero { return policy.Default().Gate })
+	var jobs []scheduler.Job
 	for i := range added {
 		if added[i].Jobs != nil {
 			jobs = append(jobs, added[i].Jobs(s.SQL())...)

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"maps"
-	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 
@@ -12,7 +11,6 @@ import (
 	"github.com/recoup-dev/recoup/server/internal/api"
 	"github.com/recoup-dev/recoup/server/internal/console"
 	"github.com/recoup-dev/recoup/server/internal/doctor"
-	"github.com/recoup-dev/recoup/server/internal/gatezero"
 	"github.com/recoup-dev/recoup/server/internal/httpapi"
 	"github.com/recoup-dev/recoup/server/internal/push"
 	"github.com/recoup-dev/recoup/server/internal/scheduler"
@@ -69,12 +67,8 @@ func (n *Node) openTransport(ctx context.Context, ids *recoup.IDSource) error {
 	return nil
 }
 
-// openSlices opens what the node has beside its core. Gate Zero is
-// made by the node itself; what it adds is registered as that of the others.
+// openSlices opens what the node has beside its core.
 func (n *Node) openSlices(ctx context.Context, ids *recoup.IDSource) error {
-	n.slices = []openSlice{
-		{name: "gate zero", Running: n.gateZeroSlice()},
-	}
 	core := n.sliceCore(ids)
 	for _, s := range n.o.Slices {
 		if s.Open == nil {
@@ -90,19 +84,6 @@ func (n *Node) openSlices(ctx context.Context, ids *recoup.IDSource) error {
 		n.slices = append(n.slices, openSlice{s.Name, s.Routes, s.IDs, running})
 	}
 	return nil
-}
-
-// gateZeroSlice is what Gate Zero adds.
-func (n *Node) gateZeroSlice() slice.Running {
-	r := slice.Running{
-		Jobs:       gatezero.Jobs(n.store, n.gateRules),
-		Collectors: []prometheus.Collector{gatezero.Collector(n.store)},
-		Sources:    map[string]push.OpenSource{gatezero.ReceiverKind: gatezero.Deliver(n.gateZero, httpapi.Read)},
-	}
-	if s, can := n.store.(store.TakenOverRedactor); can {
-		r.Loops = append(r.Loops, slice.Loop{Name: "rows taken over", Every: time.Second, Run: n.redactTakenOver(s)})
-	}
-	return r
 }
 
 // sliceRoutes are the routes that slices add, each with the service that serves them.
@@ -178,8 +159,7 @@ func (n *Node) sliceSources() map[string]push.OpenSource {
 }
 
 // sections are the pages that slices add.
-func (n *Node) sections() []console.Section {
-	list := []console.Section{console.GateZero()}
+func (n *Node) sections() (list []console.Section) {
 	for i := range n.o.Slices {
 		list = append(list, n.o.Slices[i].Pages)
 	}

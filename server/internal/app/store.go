@@ -10,7 +10,6 @@ import (
 	"github.com/recoup-dev/recoup/server/internal/api"
 	"github.com/recoup-dev/recoup/server/internal/deadletter"
 	"github.com/recoup-dev/recoup/server/internal/engine"
-	"github.com/recoup-dev/recoup/server/internal/gatezero"
 	"github.com/recoup-dev/recoup/server/internal/ledger"
 	"github.com/recoup-dev/recoup/server/internal/notify"
 	"github.com/recoup-dev/recoup/server/internal/scheduler"
@@ -27,7 +26,6 @@ type Store interface {
 	api.Store
 	scheduler.Store
 	scheduler.Keeper
-	gatezero.Store
 	deadletter.Store
 
 	store.TableSyncer

@@ -76,7 +76,7 @@ func All(p Parts) []Job {
 		},
 		{
 			Name: "counts", About: "fold the counts of errors and their groups, of what happens to them, of batches and dead letters", Every: 5 * time.Second, Late: 15 * time.Minute,
-			Chunk: fold(append([]func(context.Context) error{p.Store.FoldCounts, p.Store.FoldErrorGroups, p.Store.FoldActivity, p.Store.FoldBatchCounts, p.Store.FoldDeadLetterCounts}, p.Folds...)...),
+			Chunk: fold(append([]func(context.Context) error{p.Store.FoldCounts, p.Store.FoldErrorGroups, p.Store.FoldActivity, p.Store.FoldDeadLetterCounts}, p.Folds...)...),
 		},
 		{
 			Name: "rollups", About: "fold the counts of events, late ones too", Every: 5 * time.Second, Late: 15 * time.Minute,

@@ -1,8 +1,7 @@
 // Package slice registers what a feature adds to the program. A feature that owns its tables
 // is a package of its own, a slice. Its routes, pages, commands and settings are known without
 // a database. Its jobs, loops, metrics, checks and deliveries are added when a node opens it.
-// The node and the command line use what is registered. Gate Zero and event files are
-// not slices yet: package app makes them and registers what they add in the same way.
+// The node and the command line use what is registered.
 package slice
 
 import (

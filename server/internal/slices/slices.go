@@ -10,12 +10,13 @@ import (
 	bus "github.com/recoup-dev/recoup/server/internal/bus/module"
 	"github.com/recoup-dev/recoup/server/internal/cli/stream"
 	"github.com/recoup-dev/recoup/server/internal/config"
+	gatezero "github.com/recoup-dev/recoup/server/internal/gatezero/module"
 	"github.com/recoup-dev/recoup/server/internal/httpapi"
 	"github.com/recoup-dev/recoup/server/internal/slice"
 )
 
 // All returns the slices, in the order in which a node opens them.
-func All() []slice.Slice { return []slice.Slice{archive.Slice(), bus.Slice()} }
+func All() []slice.Slice { return []slice.Slice{gatezero.Slice(), archive.Slice(), bus.Slice()} }
 
 // Config is what slices add to the configuration.
 func Config(of []slice.Slice) (added config.Added) {

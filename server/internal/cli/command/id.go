@@ -57,7 +57,6 @@ var lists = [][2]string{
 	{"alerts unsilence", "alerts silences --past"}, {"alerts", "alerts list"},
 	{"dead-letters", "dead-letters list"},
 	{"errors", "errors list"},
-	{"gate-zero show", "gate-zero eligible"}, {"gate-zero", "gate-zero status"},
 	{"groups", "groups list"},
 	{"jobs", "jobs list"},
 	{"keys tenant", "keys tenant list"}, {"keys payload", "keys payload list"}, {"keys", "keys list"},

@@ -74,11 +74,6 @@ func idsOfPlatform(cmd *cobra.Command, page client.Page) Source {
 			found, err := admin.New(s.Client).Keys.List(ctx, page)
 			return found.Keys, err
 		}, func(k *wire.Key) string { return Described(k.ID.String(), k.Role+" "+k.Name) })
-	case under(cmd, "gate-zero show"):
-		return Each(func(ctx context.Context, s *command.Session) ([]recoup.Intake, error) {
-			found, err := s.GateZero.Intakes(ctx, recoup.IntakeFilter{}, page)
-			return found.Intakes, err
-		}, func(i *recoup.Intake) string { return Described(i.ID.String(), i.CompanyName+" "+i.Domain) })
 	}
 	return nil
 }

@@ -11,7 +11,6 @@ import (
 	"github.com/recoup-dev/recoup/fault"
 	"github.com/recoup-dev/recoup/server/internal/admin"
 	"github.com/recoup-dev/recoup/server/internal/cli/command"
-	"github.com/recoup-dev/recoup/server/internal/cli/stream"
 	"github.com/recoup-dev/recoup/server/internal/policy"
 	"github.com/recoup-dev/recoup/server/internal/wire"
 )
@@ -110,13 +109,6 @@ func known(cmd *cobra.Command, name string) Source {
 		return codes
 	case "PIPELINE":
 		return pipelines
-	case "BATCH":
-		return Each(func(ctx context.Context, s *command.Session) ([]recoup.IntakeBatchSummary, error) {
-			page, err := s.GateZero.Batches(ctx, client.Page{Limit: Recent})
-			return page.Batches, err
-		}, func(b *recoup.IntakeBatchSummary) string {
-			return Described(b.ID, "created "+stream.Stamp(b.CreatedAt))
-		})
 	case "VIEW":
 		return Each(func(ctx context.Context, s *command.Session) ([]wire.View, error) {
 			page, err := admin.New(s.Client).Views.List(ctx, client.Page{Limit: command.MaxRows})

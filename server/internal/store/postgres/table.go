@@ -62,9 +62,6 @@ func (s *Store) syncTables(ctx context.Context, p *policy.Policy, also []store.S
 		}
 		t.queue("select recoup.retire_tables($1, $2)", p.Version, names)
 		t.queue("select recoup.sync_ledger($1, $2, $3)", p.Version, p.Ledger.EventRetention, p.Ledger.RollupRetention)
-		if gate := &p.Gate; gate.Exists() {
-			t.queue("select cl.sync_gate($1, $2, $3, $4)", p.Version, waits(gate), reasons(gate), gate.RecoveryWindow)
-		}
 		for _, sync := range also {
 			if err := sync(&act{tx: t, store: s, ctx: ctx}, p); err != nil {
 				return err
@@ -83,23 +80,6 @@ func (s *Store) TableNames(ctx context.Context) ([]wire.TableName, error) {
 	}
 	list, err := pgx.CollectRows(rows, pgx.RowToStructByPos[wire.TableName])
 	return list, failure("list the names of tables", err)
-}
-
-// waits lists how long a recovery of Gate Zero waits after each of its attempts.
-func waits(gate *policy.GateZero) []time.Duration {
-	list := make([]time.Duration, gate.MaxAttempts)
-	for i := range list {
-		list[i] = gate.Schedule.Delay(i+1, nil)
-	}
-	return list
-}
-
-func reasons(gate *policy.GateZero) []string {
-	list := make([]string, len(gate.Reasons))
-	for i := range gate.Reasons {
-		list[i] = gate.Reasons[i].Name
-	}
-	return list
 }
 
 // dispositions lists what the column may hold in a table: what its policy

@@ -18,7 +18,6 @@ var places = map[recoup.IDKind][]sqldb.Place{
 	recoup.DeadLetterGroupIDs: {sqldb.NewPlace("recoup.dead_letter_group", "dead_letter_group_id_end_idx", "group_id", "pipeline", "error_class", "last_seen_at")},
 	recoup.ReplayIDs:          {sqldb.NewPlace("recoup.replay", "replay_id_end_idx", "replay_id", "hub", "state", "created_at")},
 	recoup.OperationIDs:       {sqldb.NewPlace("recoup.operation", "operation_id_end_idx", "operation_id", "hub", "state", "created_at")},
-	recoup.IntakeIDs:          {sqldb.NewPlace("cl.gate_zero_intake", "gate_zero_intake_id_end_idx", "intake_id", "company_name", "status", "created_at")},
 	recoup.AlertIDs:           {sqldb.NewPlace("recoup.alert", "alert_id_end_idx", "alert_id", "rule", "state", "pending_at")},
 	recoup.SilenceIDs:         {sqldb.NewPlace("recoup.silence", "silence_id_end_idx", "silence_id", "rule", "scope", "created_at")},
 	recoup.NoticeIDs:          {sqldb.NewPlace("recoup.outbox", "outbox_id_end_idx", "notice_id", "recipient", "kind", "created_at")},
