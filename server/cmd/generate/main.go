@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/recoup-dev/recoup/server/internal/api"
+	"github.com/recoup-dev/recoup/server/internal/slices"
 )
 
 //go:generate go run github.com/recoup-dev/recoup/server/cmd/generate ../../../clients/typescript/src/api_gen.ts
@@ -25,7 +26,7 @@ func run(args []string) error {
 	if len(args) != 1 || strings.HasPrefix(args[0], "-") {
 		return fmt.Errorf("expected the file to write as the only argument, got %q", args)
 	}
-	document, err := api.Document("")
+	document, err := api.Document("", slices.Routes(slices.All())...)
 	if err != nil {
 		return err
 	}

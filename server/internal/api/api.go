@@ -20,7 +20,6 @@ import (
 	"github.com/recoup-dev/recoup/server/internal/api/reference"
 	"github.com/recoup-dev/recoup/server/internal/deadletter"
 	"github.com/recoup-dev/recoup/server/internal/engine"
-	"github.com/recoup-dev/recoup/server/internal/gatezero"
 	"github.com/recoup-dev/recoup/server/internal/httpapi"
 	"github.com/recoup-dev/recoup/server/internal/ledger"
 	"github.com/recoup-dev/recoup/server/internal/store"
@@ -54,6 +53,9 @@ type Ledger interface {
 	Check(now time.Time, in *ledger.Incoming) error
 	Append(ctx context.Context, events []store.Event) (*ledger.Receipt, error)
 	CountDropped(now time.Time, reason string, n int64)
+
+	// Transport is what carries events to the ledger; nil: they are written by this node.
+	Transport() ledger.Transport
 
 	// TenantHashes returns the hashes that a tenant may have in the ledger.
 	TenantHashes(tenant string) []string
@@ -89,7 +91,6 @@ type Applied struct {
 type Options struct {
 	Store     Store
 	Engine    *engine.Engine
-	GateZero  *gatezero.Service
 	Letters   *deadletter.Service
 	Ledger    Ledger
 	Registrar Registrar
@@ -97,7 +98,6 @@ type Options struct {
 	Channels  Channels
 	Receivers Receivers
 	Doctor    Doctor
-	Bus       Bus // nil: there is none
 	Now       func() time.Time
 	Wall      func() time.Time // what deadlines of connections go by; nil: time.Now
 	Random    io.Reader
@@ -149,10 +149,15 @@ type Options struct {
 }
 
 // Slice has the routes of a feature, and the service that is the first argument of their handlers.
+// IDs finds its things by a part of their id.
 type Slice struct {
 	Service any
 	Set     httpapi.Set
+	IDs     map[recoup.IDKind]FindIDs
 }
+
+// FindIDs returns things of one kind by a part of their id, the newest first.
+type FindIDs func(ctx context.Context, part recoup.IDPart, limit int) ([]wire.FoundID, error)
 
 // API answers requests.
 type API struct {
@@ -167,8 +172,8 @@ type API struct {
 
 // New checks the options and puts the handler together.
 func New(o Options) (*API, error) {
-	if o.Store == nil || o.Engine == nil || o.GateZero == nil || o.Letters == nil || o.Ledger == nil || o.Registrar == nil || o.Jobs == nil || o.Channels == nil || o.Receivers == nil || o.Doctor == nil || o.Now == nil || o.Random == nil || o.IDs == nil {
-		return nil, errors.New("api: store, engine, Gate Zero, dead letters, ledger, registrar, jobs, channels, receivers, doctor, clock, randomness and ids are required")
+	if o.Store == nil || o.Engine == nil || o.Letters == nil || o.Ledger == nil || o.Registrar == nil || o.Jobs == nil || o.Channels == nil || o.Receivers == nil || o.Doctor == nil || o.Now == nil || o.Random == nil || o.IDs == nil {
+		return nil, errors.New("api: store, engine, dead letters, ledger, registrar, jobs, channels, receivers, doctor, clock, randomness and ids are required")
 	}
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)

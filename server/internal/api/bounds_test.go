@@ -7,8 +7,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-
-	"github.com/recoup-dev/recoup/server/internal/api"
 )
 
 // Whatever the document says of a field holds: a value beyond its bounds, out of
@@ -18,7 +16,7 @@ func TestDocumentedBounds(t *testing.T) {
 	w := newWorld(t)
 	doc := w.openapi()
 	tried := 0
-	for _, rt := range api.RouteInfos() {
+	for _, rt := range routeInfos() {
 		op := follow(doc, "#/paths")[rt.Path].(object)[strings.ToLower(rt.Method)].(object)
 		body, ok := op["requestBody"].(object)
 		if !ok || rt.Path == "/v1/events" { // which governs each event by itself

@@ -1,13 +1,10 @@
 package api
 
 import (
-	"cmp"
-
 	"github.com/recoup-dev/recoup"
 	"github.com/recoup-dev/recoup/fault"
 	"github.com/recoup-dev/recoup/server/internal/check"
 	"github.com/recoup-dev/recoup/server/internal/deadletter"
-	"github.com/recoup-dev/recoup/server/internal/gatezero"
 	"github.com/recoup-dev/recoup/server/internal/httpapi"
 	"github.com/recoup-dev/recoup/server/internal/store"
 )
@@ -134,23 +131,6 @@ func (a *API) checkUnpause(c *httpapi.Call, in *unpauseIn) error {
 	return a.Letters.CheckUnpause(c.Caller, &p, &reason)
 }
 
-func (a *API) checkBatch(_ *httpapi.Call, in *newBatchIn) error {
-	return gatezero.CheckBatch(in.Body.ID)
-}
-
-func (a *API) checkGateClaim(_ *httpapi.Call, in *gateClaimIn) error {
-	return gatezero.CheckClaim(in.Body)
-}
-
-func (a *API) checkGateResults(c *httpapi.Call, in *gateResultsIn) error {
-	return httpapi.CheckItems(c.Context(), "results", in.Body.Results, gateResultRules, func(r *recoup.GateZeroResult) error { return a.checkGateResult(c, r) })
-}
-
-func (a *API) checkGateResult(c *httpapi.Call, r *recoup.GateZeroResult) error {
-	result := verified(c, *r)
-	return a.GateZero.CheckResult(&result)
-}
-
 // processedOf is a count of work as it is kept.
 func processedOf(c *httpapi.Call, p *recoup.Processed) store.Processed {
 	minute := p.Minute
@@ -161,11 +141,4 @@ func processedOf(c *httpapi.Call, p *recoup.Processed) store.Processed {
 		Minute: store.Minute(minute), Table: p.Table, Service: p.Service, N: p.Count, Failed: p.Failed,
 		Duration: milliseconds(p.DurationMS), FailedDuration: milliseconds(p.FailedDurationMS),
 	}
-}
-
-// verified is a result of a verification; its worker is the caller, unless it says
-// otherwise.
-func verified(c *httpapi.Call, r recoup.GateZeroResult) recoup.GateZeroResult {
-	r.Worker = cmp.Or(r.Worker, c.Caller.Name)
-	return r
 }

@@ -16,7 +16,6 @@ import (
 
 	"github.com/recoup-dev/recoup"
 	"github.com/recoup-dev/recoup/fault"
-	"github.com/recoup-dev/recoup/server/internal/api"
 	"github.com/recoup-dev/recoup/server/internal/slice"
 )
 
@@ -49,7 +48,7 @@ func theDocument(t *testing.T, handler http.Handler) *document {
 	return documented.document
 }
 
-// readDocument reads the document of a handler that also serves slices.
+// readDocument reads the document of a handler that also serves slices beside those of the program.
 func readDocument(t *testing.T, handler http.Handler, added ...slice.Slice) *document {
 	t.Helper()
 	rec := httptest.NewRecorder()
@@ -63,7 +62,7 @@ func readDocument(t *testing.T, handler http.Handler, added ...slice.Slice) *doc
 	if err := d.compiler.AddResource("openapi.json", parsed); err != nil {
 		t.Fatal(err)
 	}
-	for _, rt := range api.RouteInfos() {
+	for _, rt := range routeInfos() {
 		d.mux.Handle(rt.Name(), http.NotFoundHandler())
 	}
 	for _, s := range added {

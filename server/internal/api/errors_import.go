@@ -12,8 +12,11 @@ import (
 	"github.com/recoup-dev/recoup/server/internal/turn"
 )
 
-// maxImported is how many rows one call imports.
-const maxImported = 10000
+// The bounds of an import.
+const (
+	maxImported = 10000 // rows
+	importBody  = 16 << 20
+)
 
 type importErrorsIn struct{ Body recoup.ErrorLines }
 

@@ -26,10 +26,14 @@ func (r RouteInfo) Permits(role httpapi.Role) bool {
 // Name names the route as http.ServeMux does.
 func (r RouteInfo) Name() string { return r.Method + " " + r.Path }
 
-// RouteInfos lists all routes.
-func RouteInfos() []RouteInfo {
+// RouteInfos lists the routes of this package and of slices, in the order of the document.
+func RouteInfos(added ...httpapi.Set) []RouteInfo {
+	all, err := httpapi.InOrder(sets(added))
+	if err != nil {
+		panic(err)
+	}
 	var list []RouteInfo
-	for _, r := range routes() {
+	for _, r := range all {
 		list = append(list, RouteInfo{
 			RouteInfo: r.Info, Open: len(r.Info.Roles) == 0, Global: r.Info.AllHubs,
 			Keyed: r.Info.Repeat == httpapi.RepeatKeyed, Twice: r.Info.Repeat == httpapi.RepeatNotIdempotent,

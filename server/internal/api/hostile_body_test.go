@@ -10,7 +10,6 @@ import (
 
 	"github.com/recoup-dev/recoup"
 	"github.com/recoup-dev/recoup/fault"
-	"github.com/recoup-dev/recoup/server/internal/api"
 )
 
 // bombs are bodies that are made to break a decoder, or whoever waits for it.
@@ -54,7 +53,7 @@ func TestHostileBodies(t *testing.T) { //nolint:paralleltest // it counts what i
 	w := newWorld(t)
 	before := w.trace()
 	attack := func() {
-		for _, rt := range api.RouteInfos() {
+		for _, rt := range routeInfos() {
 			if rt.Method == http.MethodGet {
 				continue
 			}

@@ -1,6 +1,7 @@
 package api
 
 import (
+	"context"
 	"slices"
 
 	"github.com/recoup-dev/recoup"
@@ -28,8 +29,8 @@ func idRoutes() []*httpapi.Route {
 func findable(kind recoup.IDKind) *httpapi.Route {
 	r := &httpapi.Route{}
 	switch kind {
-	case recoup.IntakeIDs:
-		return r.Roles(readers()...).AllHubs()
+	case recoup.ErrorIDs, recoup.DeadLetterIDs, recoup.DeadLetterGroupIDs, recoup.ReplayIDs, recoup.OperationIDs:
+		return r.Roles(readers()...)
 	case recoup.AlertIDs, recoup.SilenceIDs:
 		return r.Roles(httpapi.RoleOperator, httpapi.RoleReader).AllHubs()
 	case recoup.NoticeIDs:
@@ -37,7 +38,7 @@ func findable(kind recoup.IDKind) *httpapi.Route {
 	case recoup.KeyIDs:
 		return r.AdminsOnly().AllHubs()
 	}
-	return r.Roles(readers()...)
+	return r.Roles(readers()...).AllHubs() // of a slice, whose things are of no hub
 }
 
 type partIn struct {
@@ -55,10 +56,20 @@ func (a *API) findIDs(c *httpapi.Call, in *partIn) (wire.FoundIDs, error) {
 		bad.Addf("part", "format", "part must be 6 to 32 hexadecimal digits, from the beginning or the end of an id")
 		return wire.FoundIDs{}, bad.Err()
 	}
-	found, err := a.Store.FindIDs(c.Context(), in.Kind, part, soughtIDs)
+	found, err := a.lookFor(c.Context(), in.Kind, part)
 	found = slices.DeleteFunc(found, func(f wire.FoundID) bool { return !a.maySee(c, in.Kind, f.Of) })
 	shown := found[:min(len(found), shownIDs)]
 	return wire.FoundIDs{IDs: httpapi.Listed(shown), More: len(found) > len(shown)}, err
+}
+
+// lookFor finds things of the core or of a slice.
+func (a *API) lookFor(ctx context.Context, kind recoup.IDKind, part recoup.IDPart) ([]wire.FoundID, error) {
+	for i := range a.Slices {
+		if find := a.Slices[i].IDs[kind]; find != nil {
+			return find(ctx, part, soughtIDs)
+		}
+	}
+	return a.Store.FindIDs(ctx, kind, part, soughtIDs)
 }
 
 // mayFind refuses a key that may not list things of a kind.

@@ -23,7 +23,7 @@ func TestMatrix(t *testing.T) {
 		t.Run(strconv.Itoa(i), func(t *testing.T) {
 			t.Parallel()
 			w := newWorld(t).withPipelines()
-			for k, rt := range api.RouteInfos() {
+			for k, rt := range routeInfos() {
 				if k%worlds != i {
 					continue
 				}
@@ -48,7 +48,7 @@ func TestMatrixOnPostgreSQL(t *testing.T) {
 	w := newPostgresWorld(t).withPipelines()
 	staged := map[string]example{}
 	letterExamples(staged)
-	for _, rt := range api.RouteInfos() {
+	for _, rt := range routeInfos() {
 		example := examples()[rt.Name()]
 		if _, ok := staged[rt.Name()]; ok {
 			w.hubs(rt, example)

@@ -107,10 +107,10 @@ func TestOperations(t *testing.T) {
 	for _, methods := range paths {
 		documented += len(methods.(object))
 	}
-	if documented != len(api.RouteInfos()) {
-		t.Errorf("%d operations are documented, and there are %d routes", documented, len(api.RouteInfos()))
+	if documented != len(routeInfos()) {
+		t.Errorf("%d operations are documented, and there are %d routes", documented, len(routeInfos()))
 	}
-	for _, rt := range api.RouteInfos() {
+	for _, rt := range routeInfos() {
 		op, ok := paths[rt.Path].(object)[strings.ToLower(rt.Method)].(object)
 		if !ok {
 			t.Errorf("%s is not documented", rt.Name())

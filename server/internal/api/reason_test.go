@@ -32,7 +32,7 @@ func TestReasonsAreRedacted(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t).withPipelines()
 	marks := map[string]string{}
-	for _, rt := range api.RouteInfos() {
+	for _, rt := range routeInfos() {
 		in, query := takesReason(rt.In)
 		if !in && !query || rt.Method == http.MethodGet {
 			continue

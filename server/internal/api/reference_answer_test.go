@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net/http"
 	"os"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -14,6 +15,7 @@ import (
 	"time"
 
 	"github.com/recoup-dev/recoup/server/internal/api"
+	features "github.com/recoup-dev/recoup/server/internal/slices"
 	"github.com/recoup-dev/recoup/server/internal/test/golden"
 )
 
@@ -27,20 +29,29 @@ func TestReferenceAnswers(t *testing.T) {
 	w := newWorld(t).withPipelines()
 	got := map[string]json.RawMessage{}
 	for _, turn := range []int{0, 1, 2} { // lists are asked for when there is something in them
-		for _, rt := range api.RouteInfos() {
+		for _, rt := range routeInfos() {
 			if turn == turnOf(rt) {
 				got[rt.Name()] = w.recorded(rt)
 			}
 		}
 	}
 	if golden.Updating() {
-		var text bytes.Buffer
-		encoder := json.NewEncoder(&text)
-		encoder.SetEscapeHTML(false)
-		encoder.SetIndent("", "  ")
-		if err := errors.Join(encoder.Encode(got), os.WriteFile(recorded, text.Bytes(), 0o644)); err != nil {
-			t.Fatal(err)
+		for _, s := range features.All() { // each keeps those of its own routes
+			own := map[string]json.RawMessage{}
+			for _, rt := range api.RouteInfos(s.Routes) {
+				own[rt.Name()] = got[rt.Name()]
+			}
+			for _, rt := range api.RouteInfos() {
+				delete(own, rt.Name())
+			}
+			for name := range own {
+				delete(got, name)
+			}
+			if len(own) > 0 {
+				record(t, filepath.Join("..", s.Name, "web", recorded), own)
+			}
 		}
+		record(t, recorded, got)
 		return
 	}
 	for name, answer := range got {
@@ -55,6 +66,18 @@ func TestReferenceAnswers(t *testing.T) {
 		if have, want := ways(shown), ways(parsed(t, answer)); !slices.Equal(have, want) {
 			t.Errorf("%s is answered\n%s\nand the document shows\n%s\nAccept it: go test ./server/internal/api -run TestReferenceAnswers -update", name, want, have)
 		}
+	}
+}
+
+// record writes answers to a file.
+func record(t *testing.T, file string, answers map[string]json.RawMessage) {
+	t.Helper()
+	var text bytes.Buffer
+	encoder := json.NewEncoder(&text)
+	encoder.SetEscapeHTML(false)
+	encoder.SetIndent("", "  ")
+	if err := errors.Join(encoder.Encode(answers), os.WriteFile(file, text.Bytes(), 0o644)); err != nil {
+		t.Fatal(err)
 	}
 }
 

@@ -10,7 +10,6 @@ import (
 
 	"github.com/recoup-dev/recoup"
 	"github.com/recoup-dev/recoup/fault"
-	"github.com/recoup-dev/recoup/server/internal/api"
 )
 
 // withoutRepeat is an answer as it was the first time.
@@ -40,7 +39,7 @@ func list(v any) []object {
 func TestIdempotency(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	for _, rt := range api.RouteInfos() {
+	for _, rt := range routeInfos() {
 		if !rt.Keyed {
 			continue
 		}
@@ -70,7 +69,7 @@ func TestIdempotency(t *testing.T) {
 func TestNoIdempotency(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	for _, rt := range api.RouteInfos() {
+	for _, rt := range routeInfos() {
 		if rt.Twice {
 			path, body := examples()[rt.Name()].make(w, dol)
 			before := w.trace()

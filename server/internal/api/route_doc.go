@@ -38,13 +38,6 @@ func areas() []httpapi.Area {
 	}
 }
 
-// gateZeroAreas are those of Gate Zero.
-func gateZeroAreas() []httpapi.Area {
-	return []httpapi.Area{
-		{Name: "Gate Zero", Description: "Company candidates before they enter: imported in batches, verified, retried within a window, and stopped by a kill switch."},
-	}
-}
-
 // lastAreas are the tags that are read after those of slices.
 func lastAreas() []httpapi.Area {
 	return []httpapi.Area{

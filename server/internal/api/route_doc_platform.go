@@ -95,63 +95,12 @@ func notificationManuals() map[string]httpapi.Doc {
 	}
 }
 
-func gateZeroManuals() map[string]httpapi.Doc {
-	batch := map[string]string{"batch_id": "2026-02-05-west"}
-	return map[string]httpapi.Doc{
-		"GET /v1/gate-zero/status":             {About: "Totals: batches, intakes by status, and recoveries by status and reason."},
-		"GET /v1/gate-zero/batches":            {About: "Batches with how many of their intakes and recoveries are in which status."},
-		"POST /v1/gate-zero/batches":           {About: "Makes a batch under a name of your own. A batch of that name that exists is returned as it is.", Body: `{"batch_id": "2026-02-05-west"}`},
-		"GET /v1/gate-zero/batches/{batch_id}": {About: "A batch with its counts and what was done to it as a whole: killed, released, frozen.", Params: batch, Fails: notFound},
-		"POST /v1/gate-zero/batches/{batch_id}/complete": {
-			About: "Says that the import is done. The recovery window begins: when it ends, nothing of the batch is retried any more. Completing it again changes nothing.", Params: batch,
-			Body: `{"reason": "all files are in"}`, Fails: []recoup.Code{fault.CodeNotFound, fault.CodeInvalidTransition, fault.CodeBatchKilled},
-		},
-		"GET /v1/gate-zero/intakes": {About: "Candidates with their status. All filters that are set must match.", Params: map[string]string{"status": "FAILED", "limit": "20"}},
-		"POST /v1/gate-zero/intakes": {
-			About: "Takes in one company. With an `intake_id` of your own it may be sent again; without one, each call adds another.",
-			Body:  `{"company_name": "Example Widgets", "domain": "example.com", "state": "CA"}`,
-			Fails: []recoup.Code{fault.CodeNotFound, fault.CodeInvalidTransition, fault.CodeConflict, fault.CodeBatchKilled},
-		},
-		"POST /v1/gate-zero/intakes/import": {
-			About: "Up to 10000 companies in one call: JSON, NDJSON, or CSV with a header. Rows that cannot be taken are named with their line, and the others are imported. With an `import_key` a row that was imported before is recognised.",
-			Body:  `{"intakes": [{"import_key": "row-1", "company_name": "Example Widgets", "domain": "example.com", "state": "CA"}]}`,
-			Fails: []recoup.Code{fault.CodeNotFound, fault.CodeInvalidTransition, fault.CodeBatchKilled},
-		},
-		"GET /v1/gate-zero/intakes/{id}":    {About: "A candidate, its recovery if it has one, and every event from its first result to its end.", Fails: notFound},
-		"GET /v1/gate-zero/recoveries":      {About: "Recoveries that may be retried now, the longest waiting first, or those that are exhausted.", Params: map[string]string{"list": "EXHAUSTED"}},
-		"GET /v1/gate-zero/recoveries/{id}": {About: "The recovery of one failed candidate: its reason, its attempts and when it is eligible again.", Fails: notFound},
-		"POST /v1/gate-zero/claim": {
-			About: "Leases verifications: first those whose retry is eligible, then candidates that nobody has verified yet.",
-			Body:  `{"worker": "verifier-1", "limit": 10}`,
-		},
-		"POST /v1/gate-zero/results": {
-			About: "Up to 1000 results in one call. A first verification names its intake; a retry names its recovery and the `lease_token`. `items` answers each in its place.",
-			Body:  `{"results": [{"intake_id": "0198f2a4-7c31-7b4e-9d52-5a1f0c3e8b67", "verdict": "FAIL", "reason": "DOMAIN_NOT_FOUND"}]}`,
-		},
-		"GET /cl/gate-zero/kill-switch": {About: "Whether a batch is stopped, since when, by whom and why.", Params: batch, Fails: notFound},
-		"POST /cl/gate-zero/kill-switch": {
-			About: "Stops a batch at once: nothing of it can be claimed, and leases that are out are revoked without counting an attempt.", Params: batch, Body: `{"reason": "a bad file"}`, Fails: notFound,
-		},
-		"DELETE /cl/gate-zero/kill-switch": {About: "Lets a batch that was stopped go on. Its recovery window was not prolonged meanwhile.", Params: batch, Body: `{"reason": "the file is corrected"}`, Fails: notFound},
-	}
-}
-
 func operationManuals() map[string]httpapi.Doc {
 	return map[string]httpapi.Doc{
-		"GET /v1/workers":        {About: "Whether anybody works: of each error table and each lane of staged work how much is due and held by nobody, since when, how many workers have claimed lately on all nodes, and when the last claim was. Something due and no worker alive is `unattended`."},
-		"GET /v1/adoptions":      {About: "The tables that were there before and are governed where they are (`recoup adopt`): which column means what, how far the backfill is, and how many changes wait for a node. A healthy node looks at a change within a second."},
-		"GET /v1/jobs":           {About: "What the leading node does on a schedule: how often, how it went, and whether it is behind."},
-		"GET /v1/doctor":         {About: "Compares the policy, the database and this node: names that are taken, guards that are missing or disabled, indexes, privileges, partitions, rows that break an invariant, jobs that are behind, settings that lose writes, backups and more. Each finding has its evidence and the command that fixes it. Nothing is changed; it reads a bounded sample of rows and takes some seconds at most."},
-		"GET /v1/bus":            {About: "How the bus does that carries events to the ledger (`recoup serve --bus`): whether it takes events, what waits on it and since when, its replicas, what is in quarantine, and sequences that were never written while later ones were. Without a bus, `enabled` is false."},
-		"GET /v1/bus/quarantine": {About: "Batches of events that failed five times to be written, or that cannot be read, by number. Nothing is done to them until somebody retries or drops them.", Params: map[string]string{"limit": "20"}, Fails: []recoup.Code{fault.CodeTemporaryUnavailable}},
-		"POST /v1/bus/quarantine/retry": {
-			About: "Writes the events of batches to the ledger, once what they failed on is mended, and takes them out of quarantine. Events that the ledger has are not counted again. Numbers that are not in quarantine are left alone, and the answer lists what was written.",
-			Body:  `{"numbers": [1], "reason": "the code is registered now"}`, Fails: []recoup.Code{fault.CodeConflict, fault.CodeTemporaryUnavailable},
-		},
-		"POST /v1/bus/quarantine/drop": {
-			About: "Deletes batches for good. Their events are counted among what was left out of the ledger, under `quarantine`. The answer lists what was deleted.",
-			Body:  `{"numbers": [1], "reason": "damaged on the disk of the bus"}`, Fails: []recoup.Code{fault.CodeTemporaryUnavailable},
-		},
+		"GET /v1/workers":   {About: "Whether anybody works: of each error table and each lane of staged work how much is due and held by nobody, since when, how many workers have claimed lately on all nodes, and when the last claim was. Something due and no worker alive is `unattended`."},
+		"GET /v1/adoptions": {About: "The tables that were there before and are governed where they are (`recoup adopt`): which column means what, how far the backfill is, and how many changes wait for a node. A healthy node looks at a change within a second."},
+		"GET /v1/jobs":      {About: "What the leading node does on a schedule: how often, how it went, and whether it is behind."},
+		"GET /v1/doctor":    {About: "Compares the policy, the database and this node: names that are taken, guards that are missing or disabled, indexes, privileges, partitions, rows that break an invariant, jobs that are behind, settings that lose writes, backups and more. Each finding has its evidence and the command that fixes it. Nothing is changed; it reads a bounded sample of rows and takes some seconds at most."},
 		"POST /v1/jobs/{name}/run": {
 			About: "Runs a job now, on this node, for a few seconds. If `more` is set, call it again. With `dry_run` it only counts. Running a job twice does no harm.", Params: map[string]string{"name": "receipts"},
 			Body: `{"dry_run": true}`, Fails: []recoup.Code{fault.CodeNotFound, fault.CodeConflict},

@@ -11,14 +11,19 @@ import (
 	"time"
 
 	"github.com/recoup-dev/recoup"
+	"github.com/recoup-dev/recoup/server/internal/api"
 	"github.com/recoup-dev/recoup/server/internal/app"
 	"github.com/recoup-dev/recoup/server/internal/httpapi"
+	features "github.com/recoup-dev/recoup/server/internal/slices"
 	"github.com/recoup-dev/recoup/server/internal/store"
 	"github.com/recoup-dev/recoup/server/internal/store/postgres/pgtest"
 	"github.com/recoup-dev/recoup/server/internal/store/sqlite/sqlitetest"
 	"github.com/recoup-dev/recoup/server/internal/test/node"
 	"github.com/recoup-dev/recoup/server/internal/wire"
 )
+
+// routeInfos lists all routes of the program.
+func routeInfos() []api.RouteInfo { return api.RouteInfos(features.Routes(features.All())...) }
 
 // The tables of spec 000, by the names the tests use, and the hubs of two.
 const (
@@ -74,7 +79,7 @@ var template = sqlitetest.NewTemplate(func(ctx context.Context, path string) err
 	if err := addKeys(ctx, s, epoch); err != nil {
 		return err
 	}
-	node, err := app.OpenOn(ctx, s, app.Options{Listen: "127.0.0.1:0", Now: func() time.Time { return epoch }})
+	node, err := app.OpenOn(ctx, s, app.Options{Listen: "127.0.0.1:0", Slices: features.All(), Now: func() time.Time { return epoch }})
 	if err != nil {
 		return err
 	}
@@ -158,7 +163,7 @@ func begin(t *testing.T, s app.Store, options ...option) *world {
 	t.Helper()
 	w := &world{T: t, store: s, Clock: node.NewClock(epoch.Add(time.Hour)), state: &state{}}
 	w.keys, _ = secrets()
-	o := app.Options{Listen: "127.0.0.1:0", Now: w.Now, Build: app.Version{Version: "test"}, MasterKey: bytes.Repeat([]byte{1}, 32)}
+	o := app.Options{Listen: "127.0.0.1:0", Slices: features.All(), Now: w.Now, Build: app.Version{Version: "test"}, MasterKey: bytes.Repeat([]byte{1}, 32)}
 	for _, change := range options {
 		change(w, &o)
 	}
@@ -167,8 +172,8 @@ func begin(t *testing.T, s app.Store, options ...option) *world {
 		t.Fatal(err)
 	}
 	w.handler = node.Handler()
-	if len(o.Slices) > 0 {
-		w.document = readDocument(t, w.handler, o.Slices...)
+	if added := o.Slices[len(features.All()):]; len(added) > 0 {
+		w.document = readDocument(t, w.handler, added...)
 	} else {
 		w.document = theDocument(t, w.handler)
 	}

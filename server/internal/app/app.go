@@ -1,5 +1,5 @@
 // Package app turns options into a running node: it opens the store, brings it
-// up to date, puts engine, ledger, dead letters, Gate Zero, scheduler, notifier
+// up to date, puts engine, ledger, dead letters, slices, scheduler, notifier
 // and API together, runs what has to run beside them, and stops all of it in the
 // right order. It is where the clock is read.
 package app
@@ -17,10 +17,8 @@ import (
 	"github.com/recoup-dev/recoup"
 	"github.com/recoup-dev/recoup/server/internal/adoption"
 	"github.com/recoup-dev/recoup/server/internal/api"
-	"github.com/recoup-dev/recoup/server/internal/bus"
 	"github.com/recoup-dev/recoup/server/internal/deadletter"
 	"github.com/recoup-dev/recoup/server/internal/engine"
-	"github.com/recoup-dev/recoup/server/internal/gatezero"
 	"github.com/recoup-dev/recoup/server/internal/lease"
 	"github.com/recoup-dev/recoup/server/internal/ledger"
 	"github.com/recoup-dev/recoup/server/internal/notify"
@@ -40,8 +38,7 @@ type Node struct {
 	clock         *clock
 	pace          *pace.Pace // nil: the node never rests
 	ledger        *ledger.Book
-	bus           *bus.Bus         // nil: there is none
-	consumer      *ledger.Consumer // of the bus
+	transport     ledger.Transport // of events to the ledger; nil: there is none
 	engine        *engine.Engine
 	heartbeats    *lease.Heartbeats
 	api           *api.API
@@ -56,13 +53,11 @@ type Node struct {
 	hurry         sync.Once
 	jobs          *scheduler.Clock
 	notifier      *notify.Dispatcher
-	gateZero      *gatezero.Service
 	letters       *deadletter.Service
 	pusher        *push.Pusher
 	policyWatcher policyWatcher
 	unusable      bool              // the database, as the log knows it
 	adoptions     *adoption.Service // nil: the store has none
-	archiver      *archiver         // nil: events are not filed
 	slices        []openSlice
 
 	diagnosed atomic.Pointer[wire.Diagnosis] // while it leads: what the doctor found last
@@ -125,12 +120,12 @@ func (n *Node) assemble(ctx context.Context) error {
 	if err := n.openVault(ctx); err != nil { // before anything is put in force
 		return err
 	}
-	names := &tableNames{store: n.store, logger: n.o.Logger}
+	names := &tableNames{store: n.store, also: syncPolicies(n.o.Slices), logger: n.o.Logger}
 	registry, policies, err := n.begin(ctx, names)
 	if err != nil {
 		return err
 	}
-	if err := n.openBus(ctx); err != nil {
+	if err := n.openTransport(ctx, ids); err != nil {
 		return err
 	}
 	keys := newTenantKeys(n.vault, n.o)
@@ -138,10 +133,7 @@ func (n *Node) assemble(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if n.consumer != nil {
-		n.consumer.Inspect = n.ledger.Inspect
-	}
-	n.registry = &registrar{tenantKeys: keys, tableNames: names, store: n.store, policies: policies, book: n.ledger, now: n.o.Now}
+	n.registry = &registrar{tenantKeys: keys, tableNames: names, store: n.store, slices: n.o.Slices, policies: policies, book: n.ledger, now: n.o.Now}
 	n.registry.codes.Store(registry)
 	policies.Follow = n.registry.renew
 	n.heartbeats = lease.NewHeartbeats(n.store, n.name, n.o.Now)
@@ -167,12 +159,6 @@ func (n *Node) assemble(ctx context.Context) error {
 
 // assembleServices puts together what works on the engine and the ledger.
 func (n *Node) assembleServices(ctx context.Context, ids *recoup.IDSource) (err error) {
-	if err := n.openFiling(ctx); err != nil {
-		return err
-	}
-	if n.gateZero, err = n.newGateZero(ids); err != nil {
-		return err
-	}
 	if n.letters, err = n.newLetters(ctx, ids); err != nil {
 		return err
 	}
@@ -198,7 +184,7 @@ func (n *Node) assembleServices(ctx context.Context, ids *recoup.IDSource) (err 
 func (n *Node) open(ids *recoup.IDSource, everybody string) (err error) {
 	n.api, err = api.New(api.Options{
 		URL: n.o.URL, Proxies: n.o.Proxies,
-		Store: n.store, Engine: n.engine, GateZero: n.gateZero, Letters: n.letters, Ledger: n.ledger, Registrar: n.registry, Jobs: jobRunner{n.jobs}, Channels: nodeChannels{n, ids}, Receivers: n.pusher, Doctor: n, Bus: n.theBus(), Adoptions: n.listAdoptions(), Sources: n.sources(),
+		Store: n.store, Engine: n.engine, Letters: n.letters, Ledger: n.ledger, Registrar: n.registry, Jobs: jobRunner{n.jobs}, Channels: nodeChannels{n, ids}, Receivers: n.pusher, Doctor: n, Adoptions: n.listAdoptions(), Sources: n.sources(),
 		Now: n.o.Now, Random: n.o.Random, IDs: ids, Open: everybody, Standby: n.o.Standby, Limits: n.o.Limits, Version: n.o.Build.Version, Revision: n.o.Build.Revision, Date: n.o.Build.Date, Node: n.o.Node,
 		Trace: n.traceHook(), Ready: n.ready, Metrics: n.metricsFor(), Logger: n.o.Logger, Count: n.metrics.count, Console: n.console(everybody != ""), Slices: n.sliceRoutes(),
 	})

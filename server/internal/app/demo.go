@@ -48,9 +48,15 @@ func (n *Node) PlayDemo(ctx context.Context, clock *demo.Clock, progress func(pl
 
 func (n *Node) demoParts() *demo.Parts {
 	_, own := n.store.(timed)
-	return &demo.Parts{
-		Store: n.store, OwnClock: own, Engine: n.engine, DeadLetters: n.letters, Gate: n.gateZero.Gate, Now: n.o.Now, IDs: n.letters.IDs,
+	parts := &demo.Parts{
+		Store: n.store, OwnClock: own, Engine: n.engine, DeadLetters: n.letters, Now: n.o.Now, IDs: n.letters.IDs,
 	}
+	for _, s := range n.slices {
+		if s.Demo != nil {
+			parts.Slices = append(parts.Slices, s.Demo)
+		}
+	}
+	return parts
 }
 
 // tick does once what the clock makes a node do.

@@ -1,7 +1,6 @@
 package app
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -11,14 +10,13 @@ import (
 	"strings"
 	"time"
 
-	"github.com/recoup-dev/recoup/server/internal/bus"
 	"github.com/recoup-dev/recoup/server/internal/doctor"
-	"github.com/recoup-dev/recoup/server/internal/gatezero"
 	"github.com/recoup-dev/recoup/server/internal/notify"
 	"github.com/recoup-dev/recoup/server/internal/pgsession"
 	"github.com/recoup-dev/recoup/server/internal/policy"
 	"github.com/recoup-dev/recoup/server/internal/proof"
 	"github.com/recoup-dev/recoup/server/internal/scheduler"
+	"github.com/recoup-dev/recoup/server/internal/slice"
 	"github.com/recoup-dev/recoup/server/internal/store"
 	"github.com/recoup-dev/recoup/server/internal/store/sqldb"
 	"github.com/recoup-dev/recoup/server/internal/wire"
@@ -91,7 +89,7 @@ func (d *Doctor) examine(ctx context.Context) ([]doctor.FixableFinding, error) {
 	if in.Policy, err = currentPolicy(ctx, d.store); err != nil {
 		return nil, err
 	}
-	if in.Jobs, err = jobStatuses(ctx, d.store, now); err != nil {
+	if in.Jobs, err = jobStatuses(ctx, d.store, d.o.Slices, now); err != nil {
 		return nil, err
 	}
 	if err := gather(ctx, d.store, now, &in); err != nil {
@@ -140,7 +138,7 @@ func (d *Doctor) fix(ctx context.Context, ill doctor.FixableFinding) (err error)
 			return err
 		}
 		if ill.Repair.Views {
-			err = d.store.SyncTables(ctx, p)
+			err = d.store.SyncTables(ctx, p, syncPolicies(d.o.Slices)...)
 		} else {
 			now := d.o.clock()()
 			err = errors.Join(d.store.EnsurePartitions(ctx, now), d.store.EnsureEventPartitions(ctx, now, p.Ledger.EventRetention))
@@ -168,11 +166,17 @@ func currentPolicy(ctx context.Context, s Store) (*policy.Policy, error) {
 }
 
 // jobStatuses reads how the jobs went without running any.
-func jobStatuses(ctx context.Context, s Store, now func() time.Time) ([]wire.Job, error) {
+func jobStatuses(ctx context.Context, s Store, added []slice.Slice, now func() time.Time) ([]wire.Job, error) {
+	var jobs []scheduler.Job
+	for i := range added {
+		if added[i].Jobs != nil {
+			jobs = append(jobs, added[i].Jobs(s.SQL())...)
+		}
+	}
 	none := func(context.Context, store.Term) (int, error) { return 0, nil }
 	clock, err := scheduler.New(scheduler.Options{
 		Store: s, Node: CommandLine, Now: now, NotifyTo: func() string { return "" },
-		Jobs: scheduler.All(scheduler.Parts{Store: s, Policy: policy.Default, Alerts: none, Doctor: func(context.Context) (int, error) { return 0, nil }, Jobs: gatezero.Jobs(s, func() policy.GateZero { return policy.Default().Gate })}),
+		Jobs: scheduler.All(scheduler.Parts{Store: s, Policy: policy.Default, Alerts: none, Doctor: func(context.Context) (int, error) { return 0, nil }, Jobs: jobs}),
 	})
 	if err != nil {
 		return nil, err
@@ -233,26 +237,8 @@ func (n *Node) Diagnose(ctx context.Context) (wire.Diagnosis, error) {
 	if err := gather(ctx, n.store, n.clock.uncorrected, &in); err != nil {
 		return wire.Diagnosis{}, err
 	}
-	in.Bus = n.examineBus(ctx)
 	added := n.sliceChecks(ctx)
 	return diagnosis(in.Now, in.Facts.Kind, len(added), doctor.Judge(&in, added...)), nil
-}
-
-// examineBus is what the doctor is to know of the bus; nil: there is none.
-func (n *Node) examineBus(ctx context.Context) *doctor.Bus {
-	if n.bus == nil {
-		return nil
-	}
-	status, _ := busAdmin{n}.Status(ctx) // what cannot be read is not known
-	b := &doctor.Bus{Bus: status, Single: n.o.Bus.Single, Monitored: len(n.o.Bus.Monitors) > 0}
-	for _, s := range n.bus.Servers(ctx) {
-		seen := doctor.BusServer{Name: cmp.Or(s.Name, s.Monitor), Version: s.Version, TooOld: bus.Older(s.Version, bus.MinVersion), SyncAlways: s.SyncAlways}
-		if s.Err != nil {
-			seen.Problem = s.Err.Error()
-		}
-		b.Servers = append(b.Servers, seen)
-	}
-	return b
 }
 
 // nodeFacts returns what the doctor checks of this node.

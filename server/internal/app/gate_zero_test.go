@@ -16,7 +16,6 @@ import (
 
 	"github.com/recoup-dev/recoup/server/internal/app"
 	"github.com/recoup-dev/recoup/server/internal/gatezero"
-	"github.com/recoup-dev/recoup/server/internal/store"
 	"github.com/recoup-dev/recoup/server/internal/store/postgres"
 	"github.com/recoup-dev/recoup/server/internal/store/postgres/pgtest"
 	"github.com/recoup-dev/recoup/server/internal/test/live"
@@ -55,8 +54,8 @@ func TestTakenOverIsRedacted(t *testing.T) {
 	owner, appURL := legacyDatabase(t, fmt.Sprintf(legacyGate, plantedToken, rows))
 	before := scan[string](t, owner, untouched)
 
-	opened := pgtest.OpenURL(t, appURL)
-	done, err := gatezero.RedactTakenOver(t.Context(), &stopping{TakenOverRedactor: opened})
+	opened := gatezero.NewStore(pgtest.OpenURL(t, appURL).SQL())
+	done, err := gatezero.RedactTakenOver(t.Context(), &stopping{Redactor: opened})
 	if !errors.Is(err, errStopped) || done.Read == 0 || done.Read >= rows {
 		t.Fatal(done, err)
 	}
@@ -104,18 +103,18 @@ func TestTakenOverIsRedacted(t *testing.T) {
 
 // stopping is a store of a node that is killed after its first transaction.
 type stopping struct {
-	store.TakenOverRedactor
+	gatezero.Redactor
 	done bool
 }
 
 var errStopped = errors.New("killed")
 
-func (s *stopping) RedactRows(ctx context.Context, kind store.TakenOverKind, rows []store.UnreadRow) (int, error) {
+func (s *stopping) RedactRows(ctx context.Context, kind gatezero.TakenOverKind, rows []gatezero.UnreadRow) (int, error) {
 	if s.done {
 		return 0, errStopped
 	}
 	s.done = true
-	return s.TakenOverRedactor.RedactRows(ctx, kind, rows)
+	return s.Redactor.RedactRows(ctx, kind, rows)
 }
 
 const (

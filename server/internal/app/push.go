@@ -4,17 +4,13 @@ import (
 	"errors"
 
 	"github.com/recoup-dev/recoup/server/internal/config"
-	"github.com/recoup-dev/recoup/server/internal/gatezero"
 	"github.com/recoup-dev/recoup/server/internal/httpapi"
 	"github.com/recoup-dev/recoup/server/internal/push"
 )
 
-// addedReceivers are the kinds of receivers of what a node has beside its core.
-func addedReceivers() []push.Kind { return []push.Kind{gatezero.Receivers()} }
-
 // receiverKinds are all kinds of receivers, as their configuration is checked.
 func receiverKinds(added []config.Kind) []push.Kind {
-	kinds := append([]push.Kind{push.WorkKind()}, addedReceivers()...)
+	kinds := []push.Kind{push.WorkKind()}
 	for _, k := range added {
 		kinds = append(kinds, push.Kind{Name: k.Name, Fields: k.Fields})
 	}
@@ -31,7 +27,7 @@ func (n *Node) newPusher() (*push.Pusher, error) {
 	if err := errors.Join(bad...); err != nil {
 		return nil, err
 	}
-	kinds := addedReceivers()
+	var kinds []push.Kind
 	for i := range n.o.Slices {
 		kinds = append(kinds, n.o.Slices[i].Receivers...)
 	}

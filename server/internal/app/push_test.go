@@ -13,6 +13,7 @@ import (
 	"github.com/recoup-dev/recoup/server/internal/app"
 	"github.com/recoup-dev/recoup/server/internal/config"
 	"github.com/recoup-dev/recoup/server/internal/push"
+	"github.com/recoup-dev/recoup/server/internal/slices"
 	"github.com/recoup-dev/recoup/server/internal/store/sqlite/sqlitetest"
 	"github.com/recoup-dev/recoup/server/internal/test/live"
 )
@@ -29,7 +30,7 @@ receivers:
 		"RECOUP_RECEIVERS": "verify, render", "RECOUP_RECEIVER_VERIFY_KIND": "gate_zero", "RECOUP_RECEIVER_VERIFY_URL": "https://y.example/hunter2",
 		"RECOUP_RECEIVER_VERIFY_SECRET": "hunter2hunter2hunter2", "RECOUP_RECEIVER_VERIFY_BATCH": "b1", "RECOUP_RECEIVER_RENDER_SECRET": "hunter2 from the environment",
 	}
-	read, options, err := app.ReadConfig(nil, lookup(env), file, noneAdded)
+	read, options, err := app.ReadConfig(nil, lookup(env), file, slices.Config(slices.All()))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/recoup-dev/recoup/server/internal/engine"
 	"github.com/recoup-dev/recoup/server/internal/ledger"
 	"github.com/recoup-dev/recoup/server/internal/policy"
+	"github.com/recoup-dev/recoup/server/internal/slice"
 	"github.com/recoup-dev/recoup/server/internal/store"
 	"github.com/recoup-dev/recoup/server/internal/store/sqldb"
 	"github.com/recoup-dev/recoup/server/internal/wire"
@@ -26,6 +27,7 @@ type registrar struct {
 	*payloadKeys
 	*tableNames
 	store    Store
+	slices   []slice.Slice
 	policies *engine.Policies
 	book     *ledger.Book
 	engine   *engine.Engine
@@ -213,7 +215,7 @@ func (n *Node) checkSuccession(ctx context.Context, next *policy.Policy) error {
 	if err != nil {
 		return err
 	}
-	return endable(ctx, n.store, current, next)
+	return endable(ctx, n.store, n.o.Slices, current, next)
 }
 
 // keepVersions loads the versions that admitted errors which may still be open.

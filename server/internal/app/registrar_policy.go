@@ -12,8 +12,8 @@ import (
 	"github.com/recoup-dev/recoup/server/internal/api"
 	"github.com/recoup-dev/recoup/server/internal/check"
 	"github.com/recoup-dev/recoup/server/internal/engine"
-	"github.com/recoup-dev/recoup/server/internal/gatezero"
 	"github.com/recoup-dev/recoup/server/internal/policy"
+	"github.com/recoup-dev/recoup/server/internal/slice"
 	"github.com/recoup-dev/recoup/server/internal/store"
 	"github.com/recoup-dev/recoup/server/internal/wire"
 )
@@ -138,7 +138,7 @@ func (r *registrar) ApplyPolicy(ctx context.Context, caller engine.Caller, text 
 	if err := effective(p, r.now()); err != nil {
 		return api.Applied{}, err
 	}
-	if err := endable(ctx, r.store, r.policies.Current(), p); err != nil {
+	if err := endable(ctx, r.store, r.slices, r.policies.Current(), p); err != nil {
 		return api.Applied{}, err
 	}
 	if err := governable(ctx, r.store, p); err != nil {
@@ -184,7 +184,7 @@ func (r *registrar) auditTaken(ctx context.Context, act store.Act, p *policy.Pol
 // endable refuses a policy under which what is under way could never end: a table that
 // keeps its errors for ever, as they are, must not have any that wait for somebody. What
 // the node has beside errors refuses it for reasons of its own.
-func endable(ctx context.Context, s Store, current, next *policy.Policy) error {
+func endable(ctx context.Context, s Store, added []slice.Slice, current, next *policy.Policy) error {
 	counts, err := s.Counts(ctx)
 	if err != nil {
 		return err
@@ -192,7 +192,14 @@ func endable(ctx context.Context, s Store, current, next *policy.Policy) error {
 	if err := stranded(counts, current, next); err != nil {
 		return err
 	}
-	return gatezero.CheckPolicy(ctx, s, next)
+	for i := range added {
+		if check := added[i].CheckPolicy; check != nil {
+			if err := check(ctx, s.SQL(), next); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }
 
 // stranded refuses tables of which endable speaks.

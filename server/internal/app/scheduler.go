@@ -20,7 +20,7 @@ func (n *Node) newScheduler() (*scheduler.Clock, error) {
 	if late, can := n.store.(store.LateEvents); can {
 		parts.LateEvents = late
 	}
-	parts.Jobs = n.sliceJobs()
+	parts.Jobs, parts.Folds = n.sliceJobs(), n.sliceFolds()
 	return scheduler.New(scheduler.Options{
 		Store: n.store, Node: n.name, Now: n.o.Now, Since: n.clock.since, NotifyTo: n.platformTeam, Logger: n.o.Logger,
 		Idle: n.jobsWhenIdle(),

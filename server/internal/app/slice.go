@@ -4,42 +4,72 @@ import (
 	"context"
 	"fmt"
 	"maps"
-	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/recoup-dev/recoup"
 	"github.com/recoup-dev/recoup/server/internal/api"
-	"github.com/recoup-dev/recoup/server/internal/bus"
 	"github.com/recoup-dev/recoup/server/internal/console"
 	"github.com/recoup-dev/recoup/server/internal/doctor"
-	"github.com/recoup-dev/recoup/server/internal/gatezero"
 	"github.com/recoup-dev/recoup/server/internal/httpapi"
 	"github.com/recoup-dev/recoup/server/internal/push"
 	"github.com/recoup-dev/recoup/server/internal/scheduler"
 	"github.com/recoup-dev/recoup/server/internal/slice"
 	"github.com/recoup-dev/recoup/server/internal/store"
+	"github.com/recoup-dev/recoup/server/internal/store/sqldb"
+	"github.com/recoup-dev/recoup/server/internal/wire"
 )
 
 // openSlice is a slice that a node has opened.
 type openSlice struct {
 	name   string
 	routes httpapi.Set
+	ids    map[recoup.IDKind]sqldb.Place
 	slice.Running
 }
 
-// openSlices opens what the node has beside its core. Gate Zero, the archive and the bus
-// are made by the node itself; what they add is registered as that of the others.
-func (n *Node) openSlices(ctx context.Context, ids *recoup.IDSource) error {
-	n.slices = []openSlice{
-		{name: "gate zero", Running: n.gateZeroSlice()},
-		{name: "archive", Running: n.archiveSlice()},
-		{name: "bus", Running: n.busSlice()},
-	}
+// sliceCore is what the node offers to its slices, as far as it is put together.
+func (n *Node) sliceCore(ids *recoup.IDSource) slice.Core {
 	core := slice.Core{
-		Engine: n.engine, DeadLetters: n.letters, Ledger: n.ledger, Audit: n.store, Policy: n.engine.Policies.Current,
-		Settings: n.o.Settings, IDs: ids, Now: n.o.Now, Logger: n.o.Logger,
+		DB: n.store.SQL(), Engine: n.engine, DeadLetters: n.letters, Ledger: n.ledger, Audit: n.store, Batches: n.batches(), Files: n.store,
+		Settings: n.o.Settings, IDs: ids, Now: n.o.Now, Jitter: jitter, Node: n.o.Node, Standby: n.o.Standby, Logger: n.o.Logger,
 	}
+	if n.engine != nil {
+		core.Policy = n.engine.Policies.Current
+	}
+	return core
+}
+
+// batches writes batches of events; nil: the store cannot.
+func (n *Node) batches() store.EventBatchWriter {
+	s, _ := n.store.(store.EventBatchWriter)
+	return s
+}
+
+// openTransport opens what carries events to the ledger, if a slice has a transport.
+func (n *Node) openTransport(ctx context.Context, ids *recoup.IDSource) error {
+	for _, s := range n.o.Slices {
+		if s.OpenTransport == nil {
+			continue
+		}
+		opened, err := s.OpenTransport(ctx, n.sliceCore(ids))
+		switch {
+		case err != nil:
+			return err
+		case opened == nil:
+			continue
+		case n.transport != nil:
+			opened.Close()
+			return fmt.Errorf("%s: events have another transport already", s.Name)
+		}
+		n.transport = opened
+	}
+	return nil
+}
+
+// openSlices opens what the node has beside its core.
+func (n *Node) openSlices(ctx context.Context, ids *recoup.IDSource) error {
+	core := n.sliceCore(ids)
 	for _, s := range n.o.Slices {
 		if s.Open == nil {
 			if len(s.Routes.Routes) > 0 {
@@ -51,55 +81,44 @@ func (n *Node) openSlices(ctx context.Context, ids *recoup.IDSource) error {
 		if err != nil {
 			return fmt.Errorf("%s: %w", s.Name, err)
 		}
-		n.slices = append(n.slices, openSlice{s.Name, s.Routes, running})
+		n.slices = append(n.slices, openSlice{s.Name, s.Routes, s.IDs, running})
 	}
 	return nil
-}
-
-// gateZeroSlice is what Gate Zero adds.
-func (n *Node) gateZeroSlice() slice.Running {
-	r := slice.Running{
-		Jobs:       gatezero.Jobs(n.store, n.gateRules),
-		Collectors: []prometheus.Collector{gatezero.Collector(n.store)},
-		Sources:    map[string]push.OpenSource{gatezero.ReceiverKind: gatezero.Deliver(n.gateZero, httpapi.Read)},
-	}
-	if s, can := n.store.(store.TakenOverRedactor); can {
-		r.Loops = append(r.Loops, slice.Loop{Name: "rows taken over", Every: time.Second, Run: n.redactTakenOver(s)})
-	}
-	return r
-}
-
-// archiveSlice is what filing adds.
-func (n *Node) archiveSlice() (r slice.Running) {
-	if n.archiver != nil {
-		r.Jobs = n.archiver.jobs()
-	}
-	return r
-}
-
-// busSlice is what the bus adds.
-func (n *Node) busSlice() (r slice.Running) {
-	if n.bus != nil {
-		r.Jobs = bus.Jobs(busAdmin{n})
-		r.Collectors = []prometheus.Collector{n.cached(busCollector{n}.read)}
-	}
-	return r
 }
 
 // sliceRoutes are the routes that slices add, each with the service that serves them.
 func (n *Node) sliceRoutes() (list []api.Slice) {
 	for _, s := range n.slices {
-		if len(s.routes.Routes) > 0 {
-			list = append(list, api.Slice{Service: s.Service, Set: s.routes})
+		if len(s.routes.Routes)+len(s.ids) > 0 {
+			list = append(list, api.Slice{Service: s.Service, Set: s.routes, IDs: n.finders(s.ids)})
 		}
 	}
 	return list
+}
+
+// finders find things of a slice by a part of their id.
+func (n *Node) finders(places map[recoup.IDKind]sqldb.Place) map[recoup.IDKind]api.FindIDs {
+	all := map[recoup.IDKind]api.FindIDs{}
+	for kind, place := range places {
+		all[kind] = func(ctx context.Context, part recoup.IDPart, limit int) ([]wire.FoundID, error) {
+			return sqldb.FindIDs(ctx, n.store.SQL(), part, limit, place)
+		}
+	}
+	return all
 }
 
 // sliceJobs are the jobs that slices add.
 func (n *Node) sliceJobs() (list []scheduler.Job) {
 	for _, s := range n.slices {
 		list = append(list, s.Jobs...)
+	}
+	return list
+}
+
+// sliceFolds are the folds that slices add.
+func (n *Node) sliceFolds() (list []func(context.Context) error) {
+	for _, s := range n.slices {
+		list = append(list, s.Folds...)
 	}
 	return list
 }
@@ -140,10 +159,27 @@ func (n *Node) sliceSources() map[string]push.OpenSource {
 }
 
 // sections are the pages that slices add.
-func (n *Node) sections() []console.Section {
-	list := []console.Section{console.GateZero()}
+func (n *Node) sections() (list []console.Section) {
 	for i := range n.o.Slices {
 		list = append(list, n.o.Slices[i].Pages)
+	}
+	return list
+}
+
+// firstDue are the statements of slices that ask when something is due.
+func (n *Node) firstDue() (list []string) {
+	for i := range n.o.Slices {
+		list = append(list, n.o.Slices[i].FirstDue...)
+	}
+	return list
+}
+
+// syncPolicies are what slices write of a policy.
+func syncPolicies(of []slice.Slice) (list []store.SyncPolicy) {
+	for i := range of {
+		if of[i].SyncPolicy != nil {
+			list = append(list, of[i].SyncPolicy)
+		}
 	}
 	return list
 }

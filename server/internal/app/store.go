@@ -10,12 +10,12 @@ import (
 	"github.com/recoup-dev/recoup/server/internal/api"
 	"github.com/recoup-dev/recoup/server/internal/deadletter"
 	"github.com/recoup-dev/recoup/server/internal/engine"
-	"github.com/recoup-dev/recoup/server/internal/gatezero"
 	"github.com/recoup-dev/recoup/server/internal/ledger"
 	"github.com/recoup-dev/recoup/server/internal/notify"
 	"github.com/recoup-dev/recoup/server/internal/scheduler"
 	"github.com/recoup-dev/recoup/server/internal/store"
 	"github.com/recoup-dev/recoup/server/internal/store/postgres"
+	"github.com/recoup-dev/recoup/server/internal/store/sqldb"
 	"github.com/recoup-dev/recoup/server/internal/store/sqlite"
 )
 
@@ -26,7 +26,6 @@ type Store interface {
 	api.Store
 	scheduler.Store
 	scheduler.Keeper
-	gatezero.Store
 	deadletter.Store
 
 	store.TableSyncer
@@ -52,6 +51,7 @@ type Store interface {
 	store.Waker
 	store.Clocked
 
+	SQL() sqldb.DB
 	Ping(ctx context.Context) error
 	Close() error
 }

@@ -16,6 +16,7 @@ import (
 // that is taken stops nothing: it is said, once, and made use of when it becomes free.
 type tableNames struct {
 	store    Store
+	also     []store.SyncPolicy // of slices
 	logger   *slog.Logger
 	known    atomic.Pointer[[]wire.TableName] // as the last sync left them
 	deferred bool                             // the last sync did not get its locks
@@ -25,7 +26,7 @@ type tableNames struct {
 // another session holds a lock, and the database has the tables already, follow syncs them
 // later.
 func (n *tableNames) sync(ctx context.Context, p *policy.Policy) error {
-	err := n.store.SyncTables(ctx, p)
+	err := n.store.SyncTables(ctx, p, n.also...)
 	deferred := errors.Is(err, store.ErrSyncDeferred)
 	if err != nil && !deferred {
 		return err

@@ -114,11 +114,11 @@ type waiting struct {
 	left atomic.Int32
 }
 
-func (s *waiting) SyncTables(ctx context.Context, p *policy.Policy) error {
+func (s *waiting) SyncTables(ctx context.Context, p *policy.Policy, also ...store.SyncPolicy) error {
 	if s.left.Add(-1) >= 0 {
 		return store.ErrSyncDeferred
 	}
-	return s.Store.SyncTables(ctx, p)
+	return s.Store.SyncTables(ctx, p, also...)
 }
 
 // A node whose tables are in the database already starts though they cannot be synced, and

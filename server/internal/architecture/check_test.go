@@ -15,6 +15,9 @@ func TestChecksCatch(t *testing.T) {
 	}
 	imports := func(packages []goPackage) []string { return checkImports(packages, rows) }
 	clockWhy := "only the command line and the running node use the real clock, and pass the time down"
+	slicesOf := func(folders ...string) func([]goPackage) []string {
+		return func(packages []goPackage) []string { return checkSlices(packages, folders) }
+	}
 	bottom := source{"recoup/recoup.go", "// Package recoup is the bottom.\npackage recoup"}
 	roles := source{"recoup/server/internal/store/role.go", `package store; type KeyReader interface { Keys() }; type KeyWriter interface { AddKey(a Act) }; type Queue interface { AddWork() error }`}
 
@@ -41,6 +44,23 @@ func TestChecksCatch(t *testing.T) {
 		{"an edge at an edge", checkEdges, []source{{"recoup/server/internal/app/a.go", `package app; import "recoup/server/internal/api"`}}, nil},
 		{"an edge below", checkEdges, []source{{"recoup/server/internal/push/a.go", `package push; import "recoup/server/internal/api"`}},
 			[]string{"recoup/server/internal/push/a.go imports recoup/server/internal/api, which is for recoup/server/internal/app, recoup/server/internal/cli, recoup/server/cmd/generate: what a service needs of it, the app hands in"}},
+
+		{"a slice in its place", slicesOf("recoup/server/internal/samples", "recoup/server/internal/others"), []source{
+			{"recoup/server/internal/samples/web/a.go", `package web; import "recoup/server/internal/samples"`},
+			{"recoup/server/internal/slices/a.go", `package slices; import "recoup/server/internal/samples/module"`},
+			{"recoup/server/internal/store/sqlite/a_test.go", `package sqlite; import "recoup/server/internal/samples/samplestest"`},
+			{"recoup/server/internal/samplesdesk/a.go", `package samplesdesk`},
+		}, nil},
+		{"a slice in the core", slicesOf("recoup/server/internal/samples"), []source{{"recoup/server/internal/app/a.go", `package app; import "recoup/server/internal/samples"`}},
+			[]string{"recoup/server/internal/app/a.go imports recoup/server/internal/samples: the core does not know its slices. Let recoup/server/internal/samples/module register what the core needs, as a field of slice.Slice or slice.Running"}},
+		{"a module beside the list", slicesOf("recoup/server/internal/samples"), []source{{"recoup/server/internal/cli/a.go", `package cli; import "recoup/server/internal/samples/module"`},
+			{"recoup/server/internal/slices/a.go", `package slices; import "recoup/server/internal/samples"`}},
+			[]string{
+				"recoup/server/internal/cli/a.go imports recoup/server/internal/samples/module: the core does not know its slices. Let recoup/server/internal/samples/module register what the core needs, as a field of slice.Slice or slice.Running",
+				"recoup/server/internal/slices/a.go imports recoup/server/internal/samples: the core does not know its slices. Let recoup/server/internal/samples/module register what the core needs, as a field of slice.Slice or slice.Running",
+			}},
+		{"a slice in another", slicesOf("recoup/server/internal/samples", "recoup/server/internal/others"), []source{{"recoup/server/internal/others/web/a.go", `package web; import "recoup/server/internal/samples"`}},
+			[]string{"recoup/server/internal/others/web/a.go imports recoup/server/internal/samples, another slice: slices do not know each other. Move what both need to the core"}},
 
 		{"an SDK of its own", checkSDK,
 			[]source{bottom, {"recoup/retry/a.go", `package retry; import ("time"; "recoup")`}, {"recoup/retry/a_test.go", `package retry; import "pgregory.net/rapid"`},

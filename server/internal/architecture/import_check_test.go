@@ -65,8 +65,8 @@ var outward = []struct {
 }{
 	{"recoup/server/internal/api", []string{"recoup/server/internal/app", "recoup/server/internal/cli", "recoup/server/cmd/generate"}, "what a service needs of it, the app hands in"},
 	{"recoup/server/internal/slices", []string{"recoup/server/internal/cli", "recoup/server/cmd/generate", "recoup/server/internal/test"}, "what is in it comes to a node with its options, and to commands with their streams"},
-	{"recoup/client", []string{"recoup/server/internal/admin", "recoup/server/internal/cli", "recoup/server/internal/console", "recoup/server/internal/test", "recoup/server/test", "recoup/server/examples", "recoup/examples"}, "what goes from the wire to the row is a type of package recoup or wire"},
-	{"recoup/server/internal/admin", []string{"recoup/server/internal/cli", "recoup/server/internal/console", "recoup/server/internal/test", "recoup/server/test"}, "all others are asked over HTTP, and do not ask"},
+	{"recoup/client", []string{"recoup/server/internal/admin", "recoup/server/internal/bus/cli", "recoup/server/internal/bus/web", "recoup/server/internal/cli", "recoup/server/internal/gatezero/cli", "recoup/server/internal/console", "recoup/server/internal/test", "recoup/server/test", "recoup/server/examples", "recoup/examples"}, "what goes from the wire to the row is a type of package recoup or wire"},
+	{"recoup/server/internal/admin", []string{"recoup/server/internal/bus/web", "recoup/server/internal/cli", "recoup/server/internal/console", "recoup/server/internal/test", "recoup/server/test"}, "all others are asked over HTTP, and do not ask"},
 }
 
 // checkEdges returns one sentence for each import of an edge by who may not.
@@ -79,6 +79,42 @@ func checkEdges(packages []goPackage) (complaints []string) {
 			for _, file := range pkg.files {
 				if !file.test() && slices.Contains(file.imports(), edge.pkg) {
 					complaints = append(complaints, fmt.Sprintf("%s imports %s, which is for %s: %s", file.name, edge.pkg, strings.Join(edge.by, ", "), edge.why))
+				}
+			}
+		}
+	}
+	return complaints
+}
+
+// registered are the folders of slices.
+var registered = []string{"recoup/server/internal/archive", "recoup/server/internal/bus", "recoup/server/internal/gatezero"}
+
+// TestSlicesStandApart keeps the core from knowing a slice, and slices from knowing each other.
+func TestSlicesStandApart(t *testing.T) {
+	for _, complaint := range checkSlices(readTree(t), registered) {
+		t.Error(complaint)
+	}
+}
+
+// checkSlices returns one sentence for each import of a slice from outside of it. Only package
+// slices names their modules. Benchmarks and tests may import anything.
+func checkSlices(packages []goPackage, folders []string) (complaints []string) {
+	for _, folder := range folders {
+		for _, pkg := range packages {
+			if within(pkg.path, folder) || within(pkg.path, "recoup/server/test") {
+				continue
+			}
+			for _, file := range pkg.files {
+				for _, imported := range file.imports() {
+					module := imported == folder+"/module"
+					switch {
+					case file.test(), !within(imported, folder), module && pkg.path == "recoup/server/internal/slices":
+					case slices.ContainsFunc(folders, func(other string) bool { return within(pkg.path, other) }):
+						complaints = append(complaints, fmt.Sprintf("%s imports %s, another slice: slices do not know each other. Move what both need to the core", file.name, imported))
+					default:
+						complaints = append(complaints, fmt.Sprintf(
+							"%s imports %s: the core does not know its slices. Let %s/module register what the core needs, as a field of slice.Slice or slice.Running", file.name, imported, folder))
+					}
 				}
 			}
 		}

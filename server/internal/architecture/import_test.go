@@ -118,13 +118,18 @@ var layers = []layer{
 		why:     "packages with statements of their own use it on both databases; it knows nothing of what is stored, and no driver",
 	},
 	{
+		pkg:     "recoup/server/internal/store/sqldb/sqldbtest",
+		imports: []string{"recoup/server/internal/store/sqldb"},
+		why:     "it holds tables to the types of their rows, whatever these are",
+	},
+	{
 		pkg:     "recoup/server/internal/store/sqlops",
 		imports: []string{"recoup", "recoup/server/internal/wire", "recoup/fault", "recoup/server/internal/store", "recoup/server/internal/store/sqldb"},
 		why:     "it holds the operations both databases share, over an interface that each implements",
 	},
 	{
 		pkg:       "recoup/server/internal/test/conformance",
-		imports:   []string{"recoup", "recoup/server/internal/wire", "recoup/retry", "recoup/fault", "recoup/server/internal/policy", "recoup/server/internal/lifecycle", "recoup/server/internal/store", "recoup/server/internal/store/sqldb", "recoup/server/internal/gatezero"},
+		imports:   []string{"recoup", "recoup/server/internal/wire", "recoup/retry", "recoup/fault", "recoup/server/internal/policy", "recoup/server/internal/lifecycle", "recoup/server/internal/store", "recoup/server/internal/store/sqldb"},
 		libraries: []string{"pgregory.net/rapid"},
 		why:       "the one suite for all stores can depend on none of them",
 	},
@@ -201,9 +206,16 @@ var layers = []layer{
 		why:     "it reads rows of files and cuts files between them; what the rows say, others know",
 	},
 	{
-		pkg:     "recoup/server/internal/archive",
-		imports: []string{"recoup", "recoup/server/internal/wire", "recoup/fault", "recoup/server/internal/archive/s3", "recoup/server/internal/archive/parquet", "recoup/server/internal/store", "recoup/server/internal/store/sqldb"},
-		why:     "it moves days of the ledger into files and back; when that is due it is told, and no SQL is its own",
+		pkg: "recoup/server/internal/archive",
+		imports: []string{"recoup", "recoup/server/internal/wire", "recoup/fault", "recoup/server/internal/archive/s3", "recoup/server/internal/archive/parquet", "recoup/server/internal/config", "recoup/server/internal/scheduler",
+			"recoup/server/internal/store", "recoup/server/internal/store/sqldb"},
+		why: "it moves days of the ledger into files and back, when its job is due",
+	},
+	{pkg: "recoup/server/internal/archive/cli", anything: true, why: "a group of commands"},
+	{
+		pkg:     "recoup/server/internal/archive/module",
+		imports: []string{"recoup/server/internal/archive", "recoup/server/internal/archive/cli", "recoup/server/internal/slice"},
+		why:     "it registers event files, and does nothing itself",
 	},
 	{
 		pkg:     "recoup/server/internal/backfill",
@@ -212,9 +224,28 @@ var layers = []layer{
 	},
 	{
 		pkg:       "recoup/server/internal/gatezero",
-		imports:   []string{"recoup/server/internal/turn", "recoup", "recoup/fault", "recoup/server/internal/policy", "recoup/server/internal/batch", "recoup/server/internal/check", "recoup/internal/redact", "recoup/server/internal/lease", "recoup/server/internal/notify", "recoup/server/internal/push", "recoup/server/internal/rowfile", "recoup/server/internal/scheduler", "recoup/server/internal/store", "recoup/server/internal/store/sqldb"},
+		imports:   []string{"recoup", "recoup/fault", "recoup/server/internal/wire", "recoup/server/internal/turn", "recoup/server/internal/policy", "recoup/server/internal/batch", "recoup/server/internal/check", "recoup/internal/redact", "recoup/server/internal/lease", "recoup/server/internal/notify", "recoup/server/internal/push", "recoup/server/internal/rowfile", "recoup/server/internal/scheduler", "recoup/server/internal/store", "recoup/server/internal/store/sqldb"},
 		libraries: []string{"github.com/prometheus/client_golang"},
-		why:       "it is Gate Zero, whose state machine is pure; it knows neither HTTP nor SQL",
+		why:       "it is Gate Zero: a pure state machine, a service on it, and its statements for both databases; it knows neither HTTP nor a driver",
+	},
+	{
+		pkg:       "recoup/server/internal/gatezero/web",
+		imports:   []string{"recoup", "recoup/fault", "recoup/server/internal/check", "recoup/server/internal/console", "recoup/server/internal/gatezero", "recoup/server/internal/httpapi", "recoup/server/internal/store/sqldb", "recoup/server/internal/turn"},
+		libraries: []string{"github.com/danielgtaylor/huma/v2"},
+		why:       "it has the routes and pages of Gate Zero, and asks its service",
+	},
+	{pkg: "recoup/server/internal/gatezero/cli", anything: true, why: "a group of commands"},
+	{
+		pkg: "recoup/server/internal/gatezero/module",
+		imports: []string{"recoup/server/internal/gatezero", "recoup/server/internal/gatezero/cli", "recoup/server/internal/gatezero/web", "recoup/server/internal/httpapi", "recoup/server/internal/policy", "recoup/server/internal/push",
+			"recoup/server/internal/scheduler", "recoup/server/internal/slice", "recoup/server/internal/store/sqldb"},
+		libraries: []string{"github.com/prometheus/client_golang"},
+		why:       "it registers Gate Zero; nothing is decided in it",
+	},
+	{
+		pkg:     "recoup/server/internal/gatezero/gatezerotest",
+		imports: []string{"recoup", "recoup/server/internal/gatezero", "recoup/server/internal/policy", "recoup/server/internal/store", "recoup/server/internal/store/sqldb", "recoup/server/internal/test/conformance", "recoup/server/internal/wire"},
+		why:     "the suite of Gate Zero can depend on no database",
 	},
 	{pkg: "recoup/server/internal/egress", why: "it decides which addresses are public, and knows nobody who connects"},
 	{
@@ -229,9 +260,22 @@ var layers = []layer{
 	},
 	{
 		pkg:       "recoup/server/internal/bus",
-		imports:   []string{"recoup", "recoup/server/internal/wire", "recoup/server/internal/scheduler", "recoup/server/internal/store"},
-		libraries: []string{"github.com/nats-io/nats.go", "github.com/nats-io/nkeys"},
-		why:       "it carries batches over JetStream; what becomes of them the ledger decides",
+		imports:   []string{"recoup", "recoup/retry", "recoup/server/internal/wire", "recoup/fault", "recoup/server/internal/config", "recoup/server/internal/doctor", "recoup/server/internal/ledger", "recoup/server/internal/scheduler", "recoup/server/internal/store", "recoup/server/internal/store/sqldb"},
+		libraries: []string{"github.com/nats-io/nats.go", "github.com/nats-io/nkeys", "github.com/prometheus/client_golang"},
+		why:       "it is the ledger's transport over JetStream, and writes to the ledger what comes by it",
+	},
+	{
+		pkg: "recoup/server/internal/bus/web",
+		imports: []string{"recoup", "recoup/fault", "recoup/client", "recoup/internal/query", "recoup/server/internal/admin", "recoup/server/internal/bus", "recoup/server/internal/check", "recoup/server/internal/console",
+			"recoup/server/internal/deadletter", "recoup/server/internal/httpapi"},
+		why: "it serves the bus over HTTP; what is done the service of the bus decides",
+	},
+	{pkg: "recoup/server/internal/bus/cli", anything: true, why: "a group of commands"},
+	{
+		pkg:       "recoup/server/internal/bus/module",
+		imports:   []string{"recoup/server/internal/bus", "recoup/server/internal/bus/cli", "recoup/server/internal/bus/web", "recoup/server/internal/doctor", "recoup/server/internal/ledger", "recoup/server/internal/slice"},
+		libraries: []string{"github.com/prometheus/client_golang"},
+		why:       "it registers the bus, and does nothing itself",
 	},
 	{
 		pkg:       "recoup/server/internal/bus/bustest",
@@ -240,7 +284,7 @@ var layers = []layer{
 	},
 	{
 		pkg:     "recoup/server/internal/ledger",
-		imports: []string{"recoup", "recoup/retry", "recoup/fault", "recoup/internal/redact", "recoup/server/internal/store", "recoup/server/internal/turn", "recoup/server/internal/bus"},
+		imports: []string{"recoup", "recoup/retry", "recoup/fault", "recoup/internal/redact", "recoup/server/internal/store", "recoup/server/internal/turn"},
 		why:     "it governs and writes events; which database there is, its options say",
 	},
 	{
@@ -306,7 +350,7 @@ var layers = []layer{
 	{
 		pkg: "recoup/server/internal/test/node",
 		imports: []string{"recoup", "recoup/fault", "recoup/server/internal/policy", "recoup/server/internal/store", "recoup/server/internal/store/sqldb", "recoup/server/internal/store/sqlite", "recoup/server/internal/store/sqlite/sqlitetest",
-			"recoup/server/internal/store/postgres", "recoup/server/internal/store/postgres/pgtest", "recoup/server/internal/engine", "recoup/server/internal/deadletter", "recoup/server/internal/gatezero",
+			"recoup/server/internal/store/postgres", "recoup/server/internal/store/postgres/pgtest", "recoup/server/internal/engine", "recoup/server/internal/deadletter",
 			"recoup/server/internal/alert", "recoup/server/internal/notify", "recoup/server/internal/scheduler"},
 		why: "the tests of services share it: what has HTTP in it would have all of them built again for every change of a handler",
 	},
@@ -326,7 +370,7 @@ var layers = []layer{
 		pkg: "recoup/server/internal/api",
 		imports: []string{"recoup", "recoup/server/internal/wire", "recoup/retry", "recoup/fault", "recoup/server/internal/api/reference", "recoup/server/internal/check", "recoup/internal/redact", "recoup/server/internal/httpapi", "recoup/server/internal/lease", "recoup/server/internal/store", "recoup/server/internal/store/sqldb", "recoup/server/internal/turn",
 			"recoup/server/internal/policy", "recoup/server/internal/lifecycle", "recoup/server/internal/engine", "recoup/server/internal/ledger", "recoup/server/internal/notify", "recoup/server/internal/scheduler",
-			"recoup/server/internal/alert", "recoup/server/internal/gatezero", "recoup/server/internal/deadletter", "recoup/server/internal/backfill", "recoup/server/internal/rowfile", "recoup/server/internal/stream", "recoup/server/internal/forecast", "recoup/server/internal/webfile"},
+			"recoup/server/internal/alert", "recoup/server/internal/deadletter", "recoup/server/internal/backfill", "recoup/server/internal/rowfile", "recoup/server/internal/stream", "recoup/server/internal/forecast", "recoup/server/internal/webfile"},
 		libraries: []string{"github.com/danielgtaylor/huma/v2"},
 		why:       "it speaks HTTP and asks others; which database there is, and the clock, its options say",
 	},
@@ -344,7 +388,7 @@ var layers = []layer{
 	{
 		pkg: "recoup/server/internal/demo",
 		imports: []string{"recoup", "recoup/fault", "recoup/server/internal/policy", "recoup/server/internal/lifecycle", "recoup/server/internal/store", "recoup/server/internal/store/sqldb", "recoup/server/internal/engine",
-			"recoup/server/internal/gatezero", "recoup/server/internal/deadletter", "recoup/server/internal/notify"},
+			"recoup/server/internal/deadletter", "recoup/server/internal/notify"},
 		why: "it does what callers do, through the services; the node hands them in",
 	},
 	{
@@ -390,7 +434,6 @@ var layers = []layer{
 	{pkg: "recoup/server/internal/cli/deadletters", anything: true, why: "a group of commands"},
 	{pkg: "recoup/server/internal/cli/errorcmd", anything: true, why: "a group of commands"},
 	{pkg: "recoup/server/internal/cli/events", anything: true, why: "a group of commands"},
-	{pkg: "recoup/server/internal/cli/gatezero", anything: true, why: "a group of commands"},
 	{pkg: "recoup/server/internal/cli/adoption", anything: true, why: "a group of commands"},
 	{pkg: "recoup/server/internal/cli/keys", anything: true, why: "a group of commands"},
 	{pkg: "recoup/server/internal/cli/notifications", anything: true, why: "a group of commands"},
@@ -414,19 +457,19 @@ var layers = []layer{
 	},
 	{
 		pkg:     "recoup/server/cmd/generate",
-		imports: []string{"recoup/server/internal/api"},
+		imports: []string{"recoup/server/internal/api", "recoup/server/internal/slices"},
 		why:     "it writes what other languages know of the API, and asks nothing but its document",
 	},
 	{
 		pkg: "recoup/server/internal/slice",
 		imports: []string{"recoup", "recoup/server/internal/cli/stream", "recoup/server/internal/config", "recoup/server/internal/console", "recoup/server/internal/deadletter", "recoup/server/internal/doctor",
-			"recoup/server/internal/engine", "recoup/server/internal/ledger", "recoup/server/internal/policy", "recoup/server/internal/push", "recoup/server/internal/scheduler", "recoup/server/internal/store", "recoup/server/internal/httpapi"},
+			"recoup/server/internal/engine", "recoup/server/internal/ledger", "recoup/server/internal/policy", "recoup/server/internal/push", "recoup/server/internal/scheduler", "recoup/server/internal/store", "recoup/server/internal/store/sqldb", "recoup/server/internal/httpapi"},
 		libraries: []string{"github.com/prometheus/client_golang", "github.com/spf13/cobra"},
 		why:       "it is how a feature registers what it adds: it names the kits, and no feature",
 	},
 	{
 		pkg:       "recoup/server/internal/slices",
-		imports:   []string{"recoup/server/internal/cli/stream", "recoup/server/internal/config", "recoup/server/internal/slice"},
+		imports:   []string{"recoup/server/internal/cli/stream", "recoup/server/internal/config", "recoup/server/internal/httpapi", "recoup/server/internal/slice", "recoup/server/internal/archive/module", "recoup/server/internal/bus/module", "recoup/server/internal/gatezero/module"},
 		libraries: []string{"github.com/spf13/cobra"},
 		why:       "it lists the slices, whose modules it alone imports",
 	},

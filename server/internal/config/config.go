@@ -21,8 +21,11 @@ type Setting struct {
 	Default string
 	Help    string
 
-	Secret bool // the value is a URL that may have a password, which is not shown
-	Switch bool // the flag needs no value: --standby means --standby=true
+	After string // the setting that this one follows in lists, among those that parts of a program add; empty: it comes last
+
+	Secret     bool // the value is a URL that may have a password, which is not shown
+	SecretFile bool // the value names a file that other users must not read
+	Switch     bool // the flag needs no value: --standby means --standby=true
 
 	// Read receives the value and returns what is wrong with it. Nil: every value is allowed.
 	Read func(value string) error
@@ -42,12 +45,6 @@ type Kind struct {
 	Fields []Field
 }
 
-// Added is what parts of a program add to its configuration.
-type Added struct {
-	Settings  []Setting
-	Receivers []Kind // of deliveries; these are the fields beside those of every receiver
-}
-
 // Value is what a setting is set to, and where that came from.
 type Value struct {
 	Name   string `json:"name"`
@@ -56,7 +53,8 @@ type Value struct {
 
 	Hidden bool `json:"-"` // nothing of the value is shown
 
-	secret bool // a password in the value is not shown
+	secret     bool // a password in the value is not shown
+	secretFile bool
 }
 
 // Values are what all settings are set to, in the order of the settings.
@@ -132,7 +130,7 @@ func (s *Sources) Values(settings []Setting) (values Values, bad []error) {
 		inFile[strings.ReplaceAll(name, "_", "-")] = fmt.Sprint(value)
 	}
 	for _, setting := range settings {
-		v := Value{Name: setting.Name, Value: setting.Default, Source: "default", secret: setting.Secret}
+		v := Value{Name: setting.Name, Value: setting.Default, Source: "default", secret: setting.Secret, secretFile: setting.SecretFile}
 		if given, ok := inFile[setting.Name]; ok {
 			v.Value, v.Source = given, s.File
 			delete(inFile, setting.Name)

@@ -3,9 +3,10 @@ package console
 // Destination is where a sign-in leads.
 var Destination = destination
 
-// Navigation is the letters of the pages that one can always go to.
-func Navigation() (letters []string) {
-	entries, err := navigation([]Section{core(), GateZero()})
+// Navigation is the letters of the pages that one can always go to, with those of other
+// sections.
+func Navigation(more ...Section) (letters []string) {
+	entries, err := navigation(append([]Section{core()}, more...))
 	if err != nil {
 		panic(err)
 	}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/recoup-dev/recoup"
 	"github.com/recoup-dev/recoup/server/internal/console"
+	"github.com/recoup-dev/recoup/server/internal/gatezero/web"
 )
 
 // TestActs proves that what a form says is done, once, and that the page says so; and that a
@@ -169,7 +170,7 @@ func TestTemplates(t *testing.T) {
 func TestLettersDiffer(t *testing.T) {
 	t.Parallel()
 	seen := map[string]bool{}
-	for _, letter := range console.Navigation() {
+	for _, letter := range console.Navigation(web.Pages()) {
 		if seen[letter] || len(letter) != 1 {
 			t.Errorf("g %s leads to two pages, or to none", letter)
 		}

@@ -33,9 +33,9 @@ var plainWord = regexp.MustCompile(`^[A-Za-z0-9_./:-]+$`)
 // literal quotes a string for SQL.
 func literal(s string) string { return "'" + strings.ReplaceAll(s, "'", "''") + "'" }
 
-// word is a name as a word of a command: names of other people's tables and columns can be
+// Word is a name as a word of a command: names of other people's tables and columns can be
 // anything.
-func word(name string) string {
+func Word(name string) string {
 	if plainWord.MatchString(name) {
 		return name
 	}

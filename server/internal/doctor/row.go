@@ -52,8 +52,8 @@ func judgeRows(in *Input) (found []FixableFinding) {
 		if b.More {
 			n = "More than " + n
 		}
-		fix := strings.NewReplacer(" ID", " "+word(b.Sample[0]), " CODE", " "+word(b.Sample[0])).Replace(v.fix)
-		i := fixable(v.severity, v.subject, fmt.Sprintf("%s %s: %s.", v.evidence, n, strings.Join(b.Sample, ", ")), fix)
+		fix := strings.NewReplacer(" ID", " "+Word(b.Sample[0]), " CODE", " "+Word(b.Sample[0])).Replace(v.fix)
+		i := NewFinding(v.severity, v.subject, fmt.Sprintf("%s %s: %s.", v.evidence, n, strings.Join(b.Sample, ", ")), fix)
 		switch {
 		case v.repair != "" && in.Facts.Server != nil:
 			i.Repair.Statements = []string{v.repair}

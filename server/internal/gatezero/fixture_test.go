@@ -9,7 +9,6 @@ import (
 	"github.com/recoup-dev/recoup"
 	"github.com/recoup-dev/recoup/server/internal/gatezero"
 	"github.com/recoup-dev/recoup/server/internal/policy"
-	"github.com/recoup-dev/recoup/server/internal/store"
 )
 
 const (
@@ -27,7 +26,7 @@ type world struct {
 	gate policy.GateZero
 	ids  *recoup.IDSource
 	now  time.Time
-	c    store.Case
+	c    gatezero.Case
 }
 
 // newWorld is a pending intake in an open batch.
@@ -43,7 +42,7 @@ func newWorld(t testing.TB) *world {
 
 func (w *world) id() recoup.ID { return w.ids.New(w.now) }
 
-func (w *world) step(in gatezero.Input) (store.CaseEffects, error) {
+func (w *world) step(in gatezero.Input) (gatezero.CaseEffects, error) {
 	next, effects, err := gatezero.Step(w.gate, w.c, in, w.now)
 	if err != nil && next != w.c {
 		w.Errorf("%T is refused and changes %+v to %+v", in, w.c, next)
@@ -52,7 +51,7 @@ func (w *world) step(in gatezero.Input) (store.CaseEffects, error) {
 	return effects, err
 }
 
-func (w *world) must(in gatezero.Input) store.CaseEffects {
+func (w *world) must(in gatezero.Input) gatezero.CaseEffects {
 	w.Helper()
 	effects, err := w.step(in)
 	if err != nil {
@@ -93,7 +92,7 @@ func (w *world) wantRefused(err error, code recoup.Code) {
 	}
 }
 
-func events(effects store.CaseEffects) []recoup.AIREvent {
+func events(effects gatezero.CaseEffects) []recoup.AIREvent {
 	var list []recoup.AIREvent
 	for _, row := range effects.AIR {
 		list = append(list, row.Event)
@@ -101,7 +100,7 @@ func events(effects store.CaseEffects) []recoup.AIREvent {
 	return list
 }
 
-func (w *world) wantEvents(effects store.CaseEffects, want ...recoup.AIREvent) {
+func (w *world) wantEvents(effects gatezero.CaseEffects, want ...recoup.AIREvent) {
 	w.Helper()
 	got := events(effects)
 	if len(got) != len(want) {

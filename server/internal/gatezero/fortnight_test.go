@@ -15,7 +15,6 @@ import (
 	"github.com/recoup-dev/recoup/server/internal/gatezero"
 	"github.com/recoup-dev/recoup/server/internal/policy"
 	"github.com/recoup-dev/recoup/server/internal/store"
-	"github.com/recoup-dev/recoup/server/internal/store/sqlite"
 	"github.com/recoup-dev/recoup/server/internal/store/sqlite/sqlitetest"
 )
 
@@ -25,7 +24,7 @@ import (
 type fortnight struct {
 	testing.TB
 	*gatezero.Service
-	store  *sqlite.Store
+	store  *gatezero.Store
 	gate   policy.GateZero
 	chance *mathrand.Rand
 	now    time.Time
@@ -86,13 +85,13 @@ func TestFortnight(t *testing.T) {
 func newFortnight(t *testing.T, seed uint64) *fortnight {
 	s := sqlitetest.Open(t)
 	f := &fortnight{
-		TB: t, store: s, gate: policy.Default().Gate, chance: mathrand.New(mathrand.NewPCG(seed, seed)), now: epoch,
+		TB: t, store: gatezero.NewStore(s.SQL()), gate: policy.Default().Gate, chance: mathrand.New(mathrand.NewPCG(seed, seed)), now: epoch,
 		counted: map[string]int64{}, refused: map[recoup.Code]int{},
 	}
 	s.UseClock(func() time.Time { return f.now })
 	var err error
 	f.Service, err = gatezero.New(gatezero.Options{
-		Store: s, Gate: func() policy.GateZero { return f.gate }, Now: func() time.Time { return f.now }, IDs: recoup.NewIDSource(rand.Reader),
+		Store: f.store, Audit: s, Gate: func() policy.GateZero { return f.gate }, Now: func() time.Time { return f.now }, IDs: recoup.NewIDSource(rand.Reader),
 	})
 	f.must(err)
 	return f
@@ -155,7 +154,7 @@ func (f *fortnight) turn(size int) {
 }
 
 // look decides what comes of verifications.
-func (f *fortnight) look(claimed []store.Case) {
+func (f *fortnight) look(claimed []gatezero.Case) {
 	for _, c := range claimed {
 		if c.Batch.Stopped() || c.Recovery.Status == recoup.RecoveryActive && f.now.Before(c.Recovery.NextEligibleAt) {
 			f.Fatalf("claimed is %+v", c)
@@ -238,7 +237,7 @@ func (f *fortnight) freeze() {
 	step := func() {
 		for n := 200; n == 200; {
 			var err error
-			n, err = f.store.FreezeDue(context.Background(), f.now, 200, func(c store.Case, _ time.Time) (store.Case, store.CaseEffects, error) {
+			n, err = f.store.FreezeDue(context.Background(), f.now, 200, func(c gatezero.Case, _ time.Time) (gatezero.Case, gatezero.CaseEffects, error) {
 				return gatezero.Step(f.gate, c, gatezero.Freeze{}, f.now)
 			})
 			f.must(err)

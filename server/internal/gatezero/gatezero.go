@@ -12,7 +12,6 @@ import (
 
 	"github.com/recoup-dev/recoup"
 	"github.com/recoup-dev/recoup/server/internal/policy"
-	"github.com/recoup-dev/recoup/server/internal/store"
 )
 
 // Timeout is the reason of an attempt that counts because leases ran out
@@ -33,14 +32,14 @@ const MaxLapses = 3
 // hold, comes back as a *[Refusal], and the case returned with it is unchanged.
 // A pass that comes after the recovery is EXHAUSTED is refused too, but leaves a
 // LATE_RESULT in the effects, to be stored on its own.
-func Step(gate policy.GateZero, current store.Case, in Input, now time.Time) (store.Case, store.CaseEffects, error) {
+func Step(gate policy.GateZero, current Case, in Input, now time.Time) (Case, CaseEffects, error) {
 	s := step{gate: gate, now: now, kind: in.kind(), Case: current}
 	err := s.known()
 	if err == nil {
 		err = in.apply(&s)
 	}
 	if err != nil {
-		return current, store.CaseEffects{AIR: s.late(current, in)}, err
+		return current, CaseEffects{AIR: s.late(current, in)}, err
 	}
 	return s.Case, s.effects, nil
 }
@@ -48,11 +47,11 @@ func Step(gate policy.GateZero, current store.Case, in Input, now time.Time) (st
 // step is one application of an input: the case in the making, and what else is
 // to happen.
 type step struct {
-	store.Case
+	Case
 	gate    policy.GateZero
 	now     time.Time
 	kind    Kind
-	effects store.CaseEffects
+	effects CaseEffects
 }
 
 // emit adds a row to the AIR that records the case as it is now.
@@ -66,12 +65,12 @@ func (s *step) emit(event recoup.AIREvent, reason, actor string) *recoup.IntakeE
 
 // late returns the row that a pass leaves behind when it is refused because the
 // recovery is EXHAUSTED.
-func (s *step) late(current store.Case, in Input) []recoup.IntakeEvent {
+func (s *step) late(current Case, in Input) []recoup.IntakeEvent {
 	pass, ok := in.(Pass)
 	if !ok || current.Recovery.Status != recoup.RecoveryExhausted {
 		return nil
 	}
-	s.Case, s.effects = current, store.CaseEffects{}
+	s.Case, s.effects = current, CaseEffects{}
 	s.emit(recoup.AIRLateResult, "", pass.Worker)
 	return s.effects.AIR
 }

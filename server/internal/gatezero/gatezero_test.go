@@ -7,7 +7,6 @@ import (
 
 	"github.com/recoup-dev/recoup"
 	"github.com/recoup-dev/recoup/server/internal/gatezero"
-	"github.com/recoup-dev/recoup/server/internal/store"
 )
 
 // Spec 004, 8: the waits, each from the last failure, and the end.
@@ -59,7 +58,7 @@ func TestReentry(t *testing.T) {
 	if effects.Reentry != want {
 		t.Errorf("the new intake is %+v, want %+v", effects.Reentry, want)
 	}
-	if w.c.Intake.Status != recoup.IntakeReenterSucceeded || w.c.Recovery.Status != recoup.RecoverySucceeded || w.c.Lease != (store.RecoveryLease{}) {
+	if w.c.Intake.Status != recoup.IntakeReenterSucceeded || w.c.Recovery.Status != recoup.RecoverySucceeded || w.c.Lease != (gatezero.RecoveryLease{}) {
 		t.Errorf("what is left is %+v", w.c)
 	}
 }
@@ -109,7 +108,7 @@ func TestLapses(t *testing.T) {
 	w.now = w.now.Add(lease)
 	w.wantEvents(w.must(w.claim()), "FAIL")
 	r := w.c.Recovery
-	if r.AttemptCount != 2 || r.FailureReason != "TIMEOUT" || !r.NextEligibleAt.Equal(w.now.Add(72*hour)) || w.c.Lease != (store.RecoveryLease{}) {
+	if r.AttemptCount != 2 || r.FailureReason != "TIMEOUT" || !r.NextEligibleAt.Equal(w.now.Add(72*hour)) || w.c.Lease != (gatezero.RecoveryLease{}) {
 		t.Errorf("after the third lapse: %+v", w.c)
 	}
 }
@@ -125,7 +124,7 @@ func TestLastLapseExhausts(t *testing.T) {
 	w.c.Lease.Lapses = 2
 	w.now = w.now.Add(lease)
 	w.wantEvents(w.must(w.claim()), "FAIL", "EXHAUSTED")
-	if w.c.Recovery.Status != recoup.RecoveryExhausted || w.c.Lease != (store.RecoveryLease{}) {
+	if w.c.Recovery.Status != recoup.RecoveryExhausted || w.c.Lease != (gatezero.RecoveryLease{}) {
 		t.Errorf("after the last lapse: %+v", w.c)
 	}
 }
@@ -135,7 +134,7 @@ func TestKillSwitch(t *testing.T) {
 	w.must(w.fail())
 	w.claimed()
 	held := *w
-	w.c = store.Case{Batch: w.c.Batch}
+	w.c = gatezero.Case{Batch: w.c.Batch}
 	w.wantEvents(w.must(gatezero.Kill{By: "ada", Reason: "too many"}), "KILL")
 	w.wantEvents(w.must(gatezero.Kill{By: "bob"}))
 	if b := w.c.Batch; !b.KilledAt.Equal(w.now) || b.KilledBy != "ada" || b.KillReason != "too many" {
@@ -144,7 +143,7 @@ func TestKillSwitch(t *testing.T) {
 	held.c.Batch = w.c.Batch
 	recoveryWas := held.c.Recovery
 	held.wantEvents(held.must(gatezero.Kill{By: "ada"}), "REVOKE")
-	if held.c.Recovery != recoveryWas || held.c.Lease != (store.RecoveryLease{}) {
+	if held.c.Recovery != recoveryWas || held.c.Lease != (gatezero.RecoveryLease{}) {
 		t.Errorf("revoked: %+v", held.c)
 	}
 	w.wantEvents(w.must(gatezero.Release{By: "bob"}), "RELEASE")
@@ -173,7 +172,7 @@ func TestFreeze(t *testing.T) {
 	w.wantRefused(err, gatezero.InvalidTransition)
 	w.wantEvents(effects, "LATE_RESULT")
 
-	w.c = store.Case{Batch: w.c.Batch}
+	w.c = gatezero.Case{Batch: w.c.Batch}
 	w.wantEvents(w.must(gatezero.Freeze{}), "FREEZE")
 	w.wantEvents(w.must(gatezero.Freeze{}))
 	if !w.c.Batch.FrozenAt.Equal(w.now) {

@@ -11,19 +11,18 @@ import (
 
 	"github.com/recoup-dev/recoup"
 	"github.com/recoup-dev/recoup/fault"
-	"github.com/recoup-dev/recoup/server/internal/store"
 	"github.com/recoup-dev/recoup/server/internal/turn"
 )
 
 // Create takes in one candidate. With an id of the caller's it may be sent again:
 // the same comes back as it is by then, and another under the same id is refused
 // with CONFLICT. It joins a batch that exists, or none.
-func (s *Service) Create(ctx context.Context, in recoup.Intake) (found store.Case, created bool, err error) {
+func (s *Service) Create(ctx context.Context, in recoup.Intake) (found Case, created bool, err error) {
 	if err := s.open(); err != nil {
-		return store.Case{}, false, err
+		return Case{}, false, err
 	}
 	if err := Check(&in); err != nil {
-		return store.Case{}, false, err
+		return Case{}, false, err
 	}
 	if in.ID.IsZero() {
 		in.ID = s.ids.New(s.now())
@@ -31,13 +30,13 @@ func (s *Service) Create(ctx context.Context, in recoup.Intake) (found store.Cas
 	in.ImportKey = in.ID.String()
 	done, err := s.store.ImportIntakes(ctx, in.BatchID, s.now(), []recoup.Intake{in})
 	if err != nil {
-		return store.Case{}, false, importFailure(err)
+		return Case{}, false, importFailure(err)
 	}
 	if found, err = s.store.Intake(ctx, in.ID); err != nil {
-		return store.Case{}, false, err
+		return Case{}, false, err
 	}
 	if done.Added == 0 && !sameCandidate(found.Intake, in) {
-		return store.Case{}, false, fault.New(fault.CodeConflict, "Another intake has this id.")
+		return Case{}, false, fault.New(fault.CodeConflict, "Another intake has this id.")
 	}
 	return found, done.Added == 1, nil
 }
@@ -49,7 +48,7 @@ func sameCandidate(a, b recoup.Intake) bool {
 
 // Imported is what became of the rows of an import.
 type Imported struct {
-	store.Imported
+	ImportCount
 	Refused []Row // in their order; Err says why
 }
 
@@ -83,7 +82,7 @@ func (s *Service) Import(ctx context.Context, batch string, rows []Row) (Importe
 	if err != nil {
 		return Imported{}, err
 	}
-	out.Imported, err = s.store.ImportIntakes(ctx, batch, now, s.inOrder(good, now))
+	out.ImportCount, err = s.store.ImportIntakes(ctx, batch, now, s.inOrder(good, now))
 	return out, importFailure(err)
 }
 

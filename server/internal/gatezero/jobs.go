@@ -11,8 +11,8 @@ import (
 
 // JobStore is what the jobs of Gate Zero need of a store.
 type JobStore interface {
-	FreezeDue(ctx context.Context, now time.Time, limit int, decide store.DecideCase) (int, error)
-	Overdue(ctx context.Context, d store.Deadline, now time.Time, limit int) (store.Overdue, error)
+	FreezeDue(ctx context.Context, now time.Time, limit int, decide DecideCase) (int, error)
+	Overdue(ctx context.Context, now time.Time, limit int) (store.Overdue, error)
 }
 
 // freezeChunk is how many recoveries a run ends at most. It locks them.
@@ -24,13 +24,11 @@ func Jobs(s JobStore, gate func() policy.GateZero) []scheduler.Job {
 		Name: "freeze", About: "end the recoveries of batches whose time is over", Every: 10 * time.Second, Late: time.Hour, After: "operations",
 		Chunk: func(ctx context.Context, _ scheduler.Run) (int, bool, error) {
 			rules := gate()
-			n, err := s.FreezeDue(ctx, time.Time{}, freezeChunk, func(c store.Case, now time.Time) (store.Case, store.CaseEffects, error) {
+			n, err := s.FreezeDue(ctx, time.Time{}, freezeChunk, func(c Case, now time.Time) (Case, CaseEffects, error) {
 				return Step(rules, c, Freeze{}, now) // each is decided again under its lock
 			})
 			return n, n >= freezeChunk, err
 		},
-		Overdue: func(ctx context.Context, now time.Time, limit int) (store.Overdue, error) {
-			return s.Overdue(ctx, store.DueFreeze, now, limit)
-		},
+		Overdue: s.Overdue,
 	}}
 }

@@ -6,15 +6,16 @@ import (
 	"github.com/recoup-dev/recoup"
 	"github.com/recoup-dev/recoup/fault"
 	"github.com/recoup-dev/recoup/server/internal/policy"
+	"github.com/recoup-dev/recoup/server/internal/store/sqldb"
 )
 
 // CheckPolicy refuses a policy without the rules of Gate Zero while companies are there,
 // which could never leave then.
-func CheckPolicy(ctx context.Context, of Figures, next *policy.Policy) error {
+func CheckPolicy(ctx context.Context, db sqldb.Reader, next *policy.Policy) error {
 	if next.Gate.Exists() {
 		return nil
 	}
-	figures, err := of.GateFigures(ctx)
+	figures, err := readFigures(ctx, db)
 	if err != nil {
 		return err
 	}

@@ -8,7 +8,6 @@ import (
 
 	"github.com/recoup-dev/recoup"
 	"github.com/recoup-dev/recoup/server/internal/gatezero"
-	"github.com/recoup-dev/recoup/server/internal/store"
 )
 
 // life leads one case through whatever rapid draws, and remembers enough to say
@@ -46,7 +45,7 @@ func (l *life) tick() {
 
 // batchwide does something to the batch now and then.
 func (l *life) batchwide() {
-	b := store.Case{Batch: l.c.Batch}
+	b := gatezero.Case{Batch: l.c.Batch}
 	in := rapid.SampledFrom([]gatezero.Input{
 		gatezero.Kill{By: "ada"}, gatezero.Release{By: "ada"}, gatezero.Release{By: "ada"}, gatezero.Complete{},
 	}).Draw(l.T, "batch")
@@ -79,7 +78,7 @@ func (l *life) step() {
 }
 
 // check says what must hold of any step.
-func (l *life) check(was, next store.Case, effects store.CaseEffects, err error, in gatezero.Input) {
+func (l *life) check(was, next gatezero.Case, effects gatezero.CaseEffects, err error, in gatezero.Input) {
 	a, b := was.Recovery, next.Recovery
 	counted := b.AttemptCount - a.AttemptCount
 	late := len(effects.AIR) == 1 && effects.AIR[0].Event == recoup.AIRLateResult
@@ -97,7 +96,7 @@ func (l *life) check(was, next store.Case, effects store.CaseEffects, err error,
 		l.T.Fatalf("%T leased what is not eligible: %+v", in, was)
 	case was.Batch.Stopped() && err == nil && a.Status == recoup.RecoveryActive && counted > 0:
 		l.T.Fatalf("%T used an attempt in a killed batch", in)
-	case next.Lease.Lapses >= gatezero.MaxLapses || b.Status != recoup.RecoveryActive && next.Lease != (store.RecoveryLease{}):
+	case next.Lease.Lapses >= gatezero.MaxLapses || b.Status != recoup.RecoveryActive && next.Lease != (gatezero.RecoveryLease{}):
 		l.T.Fatalf("a lease is left behind: %+v", next)
 	case was.Intake.Status == recoup.IntakeFailed && next.Intake.Status == recoup.IntakeAuthorized:
 		l.T.Fatal("what failed became AUTHORIZED")
@@ -112,7 +111,7 @@ func (l *life) check(was, next store.Case, effects store.CaseEffects, err error,
 }
 
 // checkEffects checks that the AIR records what happened, and nothing else.
-func (l *life) checkEffects(was, next store.Case, effects store.CaseEffects) {
+func (l *life) checkEffects(was, next gatezero.Case, effects gatezero.CaseEffects) {
 	n := map[recoup.AIREvent]int{}
 	for _, row := range effects.AIR {
 		n[row.Event]++

@@ -11,7 +11,6 @@ import (
 	"github.com/recoup-dev/recoup/fault"
 	"github.com/recoup-dev/recoup/server/internal/notify"
 	"github.com/recoup-dev/recoup/server/internal/push"
-	"github.com/recoup-dev/recoup/server/internal/store"
 )
 
 // ReceiverKind is the name of the kind of receivers that verify companies.
@@ -60,7 +59,7 @@ func (s *gateSource) Claim(ctx context.Context, limit, lease int) ([]push.Delive
 // gateParcel is the verification of a company.
 type gateParcel struct {
 	*gateSource
-	company *store.Case
+	company *Case
 }
 
 // Key is that of the intake for its first verification, and of the recovery and how

@@ -6,7 +6,6 @@ import (
 
 	"github.com/recoup-dev/recoup"
 	"github.com/recoup-dev/recoup/server/internal/policy"
-	"github.com/recoup-dev/recoup/server/internal/store"
 )
 
 // Pass is the word that an intake was verified. Of a pending intake it is the
@@ -41,7 +40,7 @@ func (in Pass) apply(s *step) error {
 // reenter ends a recovery well: the five effects of spec 004, 9.
 func (s *step) reenter(id recoup.ID, worker string) {
 	s.Recovery.Status, s.Recovery.UpdatedAt = recoup.RecoverySucceeded, s.now
-	s.Lease = store.RecoveryLease{}
+	s.Lease = RecoveryLease{}
 	s.emit(recoup.AIRAuth, "", worker)
 	s.emit(recoup.AIRReenter, "", worker).NewIntakeID = id
 
@@ -119,7 +118,7 @@ func (s *step) attempt(reason, worker string) {
 		r.NextEligibleAt = s.now.Add(s.gate.Schedule.Delay(r.AttemptCount, nil))
 	}
 	r.FailureReason, r.UpdatedAt = reason, s.now
-	s.Lease = store.RecoveryLease{}
+	s.Lease = RecoveryLease{}
 	s.emit(recoup.AIRFail, reason, worker)
 	switch {
 	case spent:
@@ -132,6 +131,6 @@ func (s *step) attempt(reason, worker string) {
 // exhaust ends a recovery for good.
 func (s *step) exhaust(reason string) {
 	s.Recovery.Status, s.Recovery.UpdatedAt = recoup.RecoveryExhausted, s.now
-	s.Lease = store.RecoveryLease{}
+	s.Lease = RecoveryLease{}
 	s.emit(recoup.AIRExhausted, reason, recoup.System)
 }

@@ -12,17 +12,10 @@ import (
 	"github.com/recoup-dev/recoup/server/internal/store/sqldb"
 )
 
-// Store is where Gate Zero keeps its things.
-type Store interface {
-	store.BatchWriter
-	store.CaseWriter
-	store.GateReader
-	store.AuditWriter
-}
-
 // Options are what a service is made of. All of them are required.
 type Options struct {
-	Store Store
+	Store *Store
+	Audit store.AuditWriter
 	Gate  func() policy.GateZero // the one in force
 	Now   func() time.Time
 	IDs   *recoup.IDSource
@@ -31,8 +24,9 @@ type Options struct {
 // Service is Gate Zero as callers see it. Reads go straight to the store; input is
 // checked first.
 type Service struct {
-	store.GateReader
-	store Store
+	Reader
+	store *Store
+	audit store.AuditWriter
 	gate  func() policy.GateZero
 	now   func() time.Time
 	ids   *recoup.IDSource
@@ -40,25 +34,22 @@ type Service struct {
 
 // New makes a service.
 func New(o Options) (*Service, error) {
-	if o.Store == nil || o.Gate == nil || o.Now == nil || o.IDs == nil {
-		return nil, errors.New("recovery: store, policy, clock and ids are required")
+	if o.Store == nil || o.Audit == nil || o.Gate == nil || o.Now == nil || o.IDs == nil {
+		return nil, errors.New("gatezero: store, audit, policy, clock and ids are required")
 	}
-	return &Service{GateReader: o.Store, store: o.Store, gate: o.Gate, now: o.Now, ids: o.IDs}, nil
+	return &Service{Reader: o.Store, store: o.Store, audit: o.Audit, gate: o.Gate, now: o.Now, ids: o.IDs}, nil
 }
 
 // decide is the decision about an input, by the policy now in force.
-func (s *Service) decide(in Input) store.DecideCase {
+func (s *Service) decide(in Input) DecideCase {
 	gate := s.gate()
-	return func(current store.Case, now time.Time) (store.Case, store.CaseEffects, error) {
+	return func(current Case, now time.Time) (Case, CaseEffects, error) {
 		return Step(gate, current, in, now)
 	}
 }
 
 // Gate is the policy in force.
 func (s *Service) Gate() policy.GateZero { return s.gate() }
-
-// ActBatchComplete is how the audit names the end of an import.
-const ActBatchComplete = "gate_zero.complete"
 
 // open refuses what would begin where the policy has no Gate Zero.
 func (s *Service) open() error {
@@ -86,7 +77,7 @@ func (s *Service) Complete(ctx context.Context, id string, act store.Act) (recou
 	if err != nil || !found.CompletedAt.IsZero() {
 		return found.IntakeBatch, err
 	}
-	if err := s.store.AppendAudit(ctx, act.On(ActBatchComplete, id, nil)); err != nil {
+	if err := s.audit.AppendAudit(ctx, act.On(ActBatchComplete, id, nil)); err != nil {
 		return recoup.IntakeBatch{}, err
 	}
 	return s.store.StepBatch(ctx, id, s.decide(Complete{}))
@@ -105,7 +96,7 @@ func (s *Service) Release(ctx context.Context, id string, act store.Act) (recoup
 
 // Story is one intake from its first result to its end.
 type Story struct {
-	store.Case
+	Case
 	Rows []recoup.IntakeEvent // oldest first
 }
 

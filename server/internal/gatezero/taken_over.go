@@ -4,7 +4,6 @@ import (
 	"context"
 
 	"github.com/recoup-dev/recoup/internal/redact"
-	"github.com/recoup-dev/recoup/server/internal/store"
 )
 
 // unreadBatch is how many rows taken over are redacted in one transaction.
@@ -19,8 +18,8 @@ type TakenOver struct {
 // RedactTakenOver redacts the text of intakes and recoveries that were there before
 // Recoup, batch by batch. What it did stays done when it fails or is stopped; once all of
 // it is done there is nothing left for a second time.
-func RedactTakenOver(ctx context.Context, s store.TakenOverRedactor) (done TakenOver, err error) {
-	for _, kind := range []store.TakenOverKind{store.TakenOverIntake, store.TakenOverRecovery} {
+func RedactTakenOver(ctx context.Context, s Redactor) (done TakenOver, err error) {
+	for _, kind := range []TakenOverKind{TakenOverIntake, TakenOverRecovery} {
 		for {
 			rows, err := s.UnreadRows(ctx, kind, unreadBatch)
 			if err != nil {

@@ -7,7 +7,6 @@ import (
 
 	"github.com/recoup-dev/recoup"
 	"github.com/recoup-dev/recoup/server/internal/gatezero"
-	"github.com/recoup-dev/recoup/server/internal/store"
 )
 
 // specimen brings a case into a status in which nothing but the status stands
@@ -89,7 +88,7 @@ var guards = []guard{
 	{"killed and frozen", func(w *world) { w.c.Batch.KilledAt, w.c.Batch.KilledBy = w.now, "ada"; w.freezeBatch() }},
 	{"not eligible", func(w *world) { w.c.Recovery.NextEligibleAt = w.now.Add(1) }},
 	{"wrong token", func(w *world) { w.c.Lease.LeaseToken = w.id() }},
-	{"no lease", func(w *world) { w.c.Lease = store.RecoveryLease{} }},
+	{"no lease", func(w *world) { w.c.Lease = gatezero.RecoveryLease{} }},
 	{"lapsed", func(w *world) { w.c.Lease.LeaseEndsAt = w.now }},
 	{"lapsed in a frozen batch", func(w *world) { w.c.Lease.LeaseEndsAt = w.now; w.freezeBatch() }},
 }
@@ -132,7 +131,7 @@ func TestEveryGuardMeetsEveryInput(t *testing.T) {
 				if err != nil || string(w.c.Recovery.Status) != want {
 					t.Errorf("got %s, %v; want %s", w.c.Recovery.Status, err, want)
 				}
-				if want != "ACTIVE" && w.c.Lease != (store.RecoveryLease{}) {
+				if want != "ACTIVE" && w.c.Lease != (gatezero.RecoveryLease{}) {
 					t.Errorf("it is over and leased: %+v", w.c.Lease)
 				}
 				if counts := kind == "fail"; counts != (w.c.Recovery.AttemptCount == count+1) {

@@ -11,8 +11,6 @@ import (
 	"github.com/recoup-dev/recoup/server/internal/batch"
 	"github.com/recoup-dev/recoup/server/internal/check"
 	"github.com/recoup-dev/recoup/server/internal/lease"
-	"github.com/recoup-dev/recoup/server/internal/policy"
-	"github.com/recoup-dev/recoup/server/internal/store"
 )
 
 // How long a worker holds what it has claimed.
@@ -29,16 +27,16 @@ const ClaimAny = ""
 // recovery is such an intake; its result needs no token, because only the first
 // one counts. Nothing of a killed batch is handed out, no recovery before its
 // time, and none of a frozen batch.
-func (s *Service) Claim(ctx context.Context, in recoup.GateZeroClaim) ([]store.Case, error) {
+func (s *Service) Claim(ctx context.Context, in recoup.GateZeroClaim) ([]Case, error) {
 	if err := CheckClaim(in); err != nil {
 		return nil, err
 	}
 	limit, lasts := lease.Limit(in.Limit), cmp.Or(lease.Seconds(in.LeaseSeconds), DefaultLease)
-	var cases []store.Case
+	var cases []Case
 	if in.What != recoup.ClaimIntakes {
 		gate := s.gate()
-		claimed, err := s.store.ClaimEligible(ctx, store.RecoveryClaim{Batch: in.BatchID, Limit: limit,
-			Decide: func(current store.Case, now time.Time) (store.Case, store.CaseEffects, error) {
+		claimed, err := s.store.ClaimEligible(ctx, RecoveryClaim{Batch: in.BatchID, Limit: limit,
+			Decide: func(current Case, now time.Time) (Case, CaseEffects, error) {
 				return Step(gate, current, Claim{Token: s.ids.New(now), Worker: in.Worker, Lease: lasts}, now)
 			}})
 		if err != nil {
@@ -49,11 +47,11 @@ func (s *Service) Claim(ctx context.Context, in recoup.GateZeroClaim) ([]store.C
 	if in.What == recoup.ClaimRecoveries || len(cases) >= limit {
 		return cases, nil
 	}
-	intakes, at, err := s.store.ClaimPending(ctx, store.IntakeClaim{
+	intakes, at, err := s.store.ClaimPending(ctx, IntakeClaim{
 		Batch: in.BatchID, Worker: in.Worker, Limit: limit - len(cases), Lease: lasts,
 	})
 	for i := range intakes {
-		cases = append(cases, store.Case{Intake: intakes[i], Lease: store.RecoveryLease{
+		cases = append(cases, Case{Intake: intakes[i], Lease: RecoveryLease{
 			Lease: recoup.NewLease(recoup.ID{}, in.Worker, at, lasts),
 		}})
 	}
@@ -77,9 +75,9 @@ func CheckClaim(in recoup.GateZeroClaim) error {
 // Record records results in order; each succeeds or fails on its own. The error of an outcome
 // is a *[Refusal], a *[fault.Error] about what the result lacks, or
 // sqldb.ErrNotFound. What was recorded already is refused and changes nothing.
-func (s *Service) Record(ctx context.Context, results []recoup.GateZeroResult) ([]store.CaseOutcome, error) {
-	now, out := s.now(), make([]store.CaseOutcome, len(results))
-	var first, retried batch.Part[store.CaseStep]
+func (s *Service) Record(ctx context.Context, results []recoup.GateZeroResult) ([]CaseOutcome, error) {
+	now, out := s.now(), make([]CaseOutcome, len(results))
+	var first, retried batch.Part[CaseStep]
 	for i := range results {
 		r := &results[i]
 		in, err := s.input(r, now)
@@ -87,12 +85,12 @@ func (s *Service) Record(ctx context.Context, results []recoup.GateZeroResult) (
 		case err != nil:
 			out[i].Err = err
 		case r.RecoveryID.IsZero():
-			first.Add(i, store.CaseStep{ID: r.IntakeID, Decide: s.decide(in)})
+			first.Add(i, CaseStep{ID: r.IntakeID, Decide: s.decide(in)})
 		default:
-			retried.Add(i, store.CaseStep{ID: r.RecoveryID, Decide: s.decide(in)})
+			retried.Add(i, CaseStep{ID: r.RecoveryID, Decide: s.decide(in)})
 		}
 	}
-	take := func(i int, o *store.CaseOutcome) error { out[i] = *o; return nil }
+	take := func(i int, o *CaseOutcome) error { out[i] = *o; return nil }
 	err := batch.Do(ctx, &first, s.store.RecordResults, take)
 	if err == nil {
 		err = batch.Do(ctx, &retried, s.store.FinishRecoveries, take)
@@ -106,7 +104,7 @@ func (s *Service) Record(ctx context.Context, results []recoup.GateZeroResult) (
 // GiveBack ends the lease of a retry that could not be made, through no fault of the
 // company: no attempt is used, and it can be claimed again at once.
 func (s *Service) GiveBack(ctx context.Context, id, token recoup.ID) error {
-	done, err := s.store.FinishRecoveries(ctx, []store.CaseStep{{ID: id, Decide: s.decide(GiveBack{Token: token})}})
+	done, err := s.store.FinishRecoveries(ctx, []CaseStep{{ID: id, Decide: s.decide(GiveBack{Token: token})}})
 	if err != nil {
 		return err
 	}
@@ -115,7 +113,7 @@ func (s *Service) GiveBack(ctx context.Context, id, token recoup.ID) error {
 
 // GiveBackIntake ends the turn of a first verification as it was claimed: others can
 // claim it at once. If it is another's by now nothing happens.
-func (s *Service) GiveBackIntake(ctx context.Context, c *store.Case) error {
+func (s *Service) GiveBackIntake(ctx context.Context, c *Case) error {
 	return s.store.ReturnPending(ctx, c.Intake.ID, c.Lease.LeaseWorker, c.Lease.LeaseEndsAt)
 }
 
@@ -147,14 +145,6 @@ func (s *Service) CheckResult(r *recoup.GateZeroResult) error {
 		f.Addf("verdict", "enum", "verdict must be PASS or FAIL")
 	}
 	return f.Err()
-}
-
-func reasons(gate policy.GateZero) []string {
-	list := make([]string, len(gate.Reasons))
-	for i := range gate.Reasons {
-		list[i] = gate.Reasons[i].Name
-	}
-	return list
 }
 
 // Fault is a refusal in the contract that callers see.

@@ -38,7 +38,7 @@ func (w *Writer) take(b *batch) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for !w.closed && !w.ripe && w.queued < w.batchSize() {
-		if w.queued > 0 && !w.armed { // the bus has gone, and with it what was a batch
+		if w.queued > 0 && !w.armed { // the transport has gone, and with it what was a batch
 			w.arm(w.o.BatchDelay)
 		}
 		w.ready.Wait()
@@ -107,7 +107,7 @@ func (w *Writer) release(b *batch) {
 // left is the event that it refuses.
 func (w *Writer) write(b *batch, from, to int) {
 	result, err := w.insert(b.events[from:to])
-	if middle := (from + to) / 2; poisonous(err) && middle > from {
+	if middle := (from + to) / 2; Poisonous(err) && middle > from {
 		w.write(b, from, middle)
 		w.write(b, middle, to)
 		return
@@ -130,7 +130,7 @@ func (w *Writer) giveUp(b *batch, from, to int, err error) {
 		return
 	}
 	reason := DropStoreFailed
-	if poisonous(err) {
+	if Poisonous(err) {
 		reason = DropRefusedByStore
 	}
 	w.o.Logger.Error("ledger dropped events", "reason", reason, "events", n, "first_id", b.events[from].ID.String(),

@@ -9,13 +9,13 @@ import (
 )
 
 // What may differ between a node that has governed an event and one that reads it from
-// the bus: their clocks, and how long it has waited there.
+// the transport: their clocks, and how long it has waited there.
 const (
 	clockSlack = time.Hour
 	onTheWay   = 8 * 24 * time.Hour
 )
 
-// Inspect says why events that came by the bus cannot have been governed: whoever may
+// Inspect says why events that came by the transport cannot have been governed: whoever may
 // publish there can leave nodes out. It holds them to what the ledger promises of what it
 // keeps, and leaves to the store what the store refuses, such as codes that nobody has
 // registered. What it returns repeats nothing of an event.

@@ -21,9 +21,9 @@ type Options struct {
 	Random func() float64   // the jitter of retries, in [0, 1)
 	Logger *slog.Logger     // nil: says nothing
 
-	// Bus carries events to whoever writes them, and needs Batches and IDs; nil: they
-	// are written here. While it is away they are, too.
-	Bus        Bus
+	// Transport carries events to whoever writes them, and needs Batches and IDs; nil:
+	// they are written here. While it is away they are, too.
+	Transport  Transport
 	Batches    store.EventBatchWriter
 	IDs        *recoup.IDSource // of batches
 	Publishers int              // publishes at the same time; 16
@@ -76,8 +76,8 @@ func (o Options) validate() error {
 	if o.Store == nil || o.Tally == nil || o.Now == nil || o.Random == nil {
 		return errors.New("ledger: a writer needs a store, a tally, a clock and a source of jitter")
 	}
-	if o.Bus != nil && (o.Batches == nil || o.IDs == nil) {
-		return errors.New("ledger: a writer with a bus needs a store of batches and a source of ids")
+	if o.Transport != nil && (o.Batches == nil || o.IDs == nil) {
+		return errors.New("ledger: a writer with a transport needs a store of batches and a source of ids")
 	}
 	for _, bound := range []struct {
 		name  string

@@ -8,7 +8,6 @@ import (
 	"github.com/recoup-dev/recoup"
 	"github.com/recoup-dev/recoup/fault"
 	"github.com/recoup-dev/recoup/retry"
-	"github.com/recoup-dev/recoup/server/internal/bus"
 	"github.com/recoup-dev/recoup/server/internal/store"
 )
 
@@ -21,8 +20,8 @@ type written struct {
 // insert brings events where they are safe, through all failures that can pass.
 func (w *Writer) insert(events []store.Event) (result written, err error) {
 	bring := w.addToStore(events)
-	if w.o.Bus != nil {
-		bring = w.addToBus(events)
+	if w.o.Transport != nil {
+		bring = w.publish(events)
 	}
 	begun := w.o.Now()
 	err = w.persist(&w.trouble, func(ctx context.Context) error {
@@ -43,7 +42,7 @@ func (w *Writer) addToStore(events []store.Event) func(context.Context) (written
 	}
 }
 
-// persist calls the store, or the bus, until it succeeds, refuses, or has failed too often in a
+// persist calls the store, or the transport, until it succeeds, refuses, or has failed too often in a
 // way that looks permanent. It returns errGivenUp when closing can wait no longer.
 // The work must do no harm when it is done twice.
 func (w *Writer) persist(t *trouble, work func(context.Context) error) error {
@@ -53,15 +52,15 @@ func (w *Writer) persist(t *trouble, work func(context.Context) error) error {
 			return errGivenUp
 		}
 		err := w.try(work)
-		if err == nil || poisonous(err) {
+		if err == nil || Poisonous(err) {
 			w.answered(t)
 			return err
 		}
 		if w.life.Err() != nil {
 			return errGivenUp
 		}
-		verdict := judge(err)
-		if !passing(verdict) {
+		verdict := Judge(err)
+		if !Passing(verdict) {
 			if permanent++; permanent > w.o.Retry.MaxRetries {
 				return err
 			}
@@ -80,25 +79,25 @@ func (w *Writer) try(work func(context.Context) error) error {
 	return work(ctx)
 }
 
-// judge says what a failure of the store means. That a lock could not be had is
+// Judge says what a failure of the store means. That a lock could not be had is
 // something the embedded store says in the stores' own words only.
-func judge(err error) fault.Verdict {
+func Judge(err error) fault.Verdict {
 	if errors.Is(err, store.ErrBusy) {
 		return fault.Classify(fault.New(fault.CodeDatabaseBusy, ""))
 	}
 	return fault.Classify(err)
 }
 
-// passing reports whether a failure can pass by itself. Adding an event twice does no
+// Passing reports whether a failure can pass by itself. Adding an event twice does no
 // harm, and a full disk may have room again by the next try.
-func passing(v fault.Verdict) bool {
+func Passing(v fault.Verdict) bool {
 	return v.Retryable(recoup.ConditionIdempotencyKey, recoup.ConditionStateChanged)
 }
 
-// poisonous reports whether a batch failed for what is in it: a rule of the
+// Poisonous reports whether a batch failed for what is in it: a rule of the
 // database, a constraint, a value that it cannot hold, more than a message can.
-func poisonous(err error) bool {
-	if err == nil || errors.Is(err, store.ErrRefused) || errors.Is(err, bus.ErrTooLarge) {
+func Poisonous(err error) bool {
+	if err == nil || errors.Is(err, store.ErrRefused) || errors.Is(err, ErrTooLarge) {
 		return err != nil
 	}
 	switch fault.Classify(err).Code {
@@ -182,7 +181,7 @@ func (w *Writer) answered(t *trouble) {
 // a drop may be counted twice, but none is forgotten.
 func (w *Writer) writeDrops(drained <-chan struct{}) {
 	at := &w.trouble
-	if w.o.Bus != nil { // without the database events go on
+	if w.o.Transport != nil { // without the database events go on
 		at = &w.undrawn
 	}
 	tick := time.NewTicker(w.o.DropDelay)

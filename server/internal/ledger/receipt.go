@@ -76,7 +76,7 @@ func (r *Receipt) outcome() error {
 	switch {
 	case errors.Is(r.cause, errGivenUp):
 		verdict = fault.Verdict{Code: fault.CodeDatabaseConnectionError}
-	case poisonous(r.cause):
+	case Poisonous(r.cause):
 		verdict = fault.Verdict{Code: fault.CodeConstraintViolation}
 	}
 	return verdict.Wrap(r.cause, "The ledger could not keep %d of %d events.", r.lost, r.total)
@@ -86,7 +86,7 @@ func (r *Receipt) undecided(cause error) error {
 	r.w.mu.Lock()
 	defer r.w.mu.Unlock()
 	if r.w.trouble.code == fault.CodeRateLimitExceeded {
-		return busFull(cause).After(r.w.trouble.wait())
+		return transportFull(cause).After(r.w.trouble.wait())
 	}
 	return r.w.trouble.fault(cause, "The events were accepted and are not committed yet. They may still be: send them again with the same ids.")
 }

@@ -14,8 +14,8 @@ type Stats struct {
 	Oldest time.Duration // how long the oldest of them has waited
 
 	Accepted   int64
-	Published  int64 // brought to the bus
-	Direct     int64 // of those written or known: brought to the store because the bus was away
+	Published  int64 // brought to the transport
+	Direct     int64 // of those written or known: brought to the store because the transport was away
 	Written    int64
 	Duplicates int64 // known already, also from a try whose outcome was unknown
 	Lost       int64 // given up when the writer was closed
@@ -49,11 +49,11 @@ type sums struct {
 
 // add counts n events that are safe.
 func (s *sums) add(r written, n int64) {
-	if r.way == byBus {
+	if r.way == byTransport {
 		s.published += n
 		return
 	}
-	if r.way == pastBus {
+	if r.way == pastTransport {
 		s.direct += n
 	}
 	s.written += int64(r.added)

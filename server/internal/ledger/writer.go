@@ -39,7 +39,7 @@ type Writer struct {
 	trouble trouble
 	undrawn trouble // of writing drops down, where events take another way
 
-	lanes chan struct{} // of inserts while the bus is away
+	lanes chan struct{} // of inserts while the transport is away
 }
 
 // NewWriter returns a writer that runs until it is closed.
@@ -54,7 +54,7 @@ func NewWriter(o Options) (*Writer, error) {
 	w.timer = time.AfterFunc(time.Hour, w.ripen)
 	w.timer.Stop()
 	flushers := o.Flushers
-	if o.Bus != nil {
+	if o.Transport != nil {
 		flushers = max(flushers, o.Publishers)
 	}
 	for range flushers {
@@ -87,7 +87,7 @@ func (w *Writer) run() {
 // It returns a [*fault.Error]: DATABASE_CONNECTION_ERROR if there is no more room
 // because the database is away, STORAGE_FULL if its disk is full, TEMPORARY_UNAVAILABLE if it
 // refuses the node, RATE_LIMIT_EXCEEDED while
-// the bus is full, SERVICE_OVERLOADED if there is none because the database is slower than its callers, TEMPORARY_UNAVAILABLE once the writer is
+// the transport is full, SERVICE_OVERLOADED if there is none because the database is slower than its callers, TEMPORARY_UNAVAILABLE once the writer is
 // closed, each with the time to wait, and PAYLOAD_TOO_LARGE for a batch that will
 // never fit. If ctx has ended it returns the context's error.
 func (w *Writer) Append(ctx context.Context, events []store.Event) (*Receipt, error) {
@@ -127,7 +127,7 @@ func (w *Writer) room(n int, bytes int64) error {
 	case n > w.o.MaxEvents || bytes > w.o.MaxBytes:
 		return fault.New(fault.CodePayloadTooLarge, "The batch is larger than the ledger's whole buffer.").With("limit", w.o.MaxEvents)
 	case w.trouble.code == fault.CodeRateLimitExceeded:
-		return busFull(nil).After(w.trouble.wait())
+		return transportFull(nil).After(w.trouble.wait())
 	case w.held+n <= w.o.MaxEvents && w.bytes+bytes <= w.o.MaxBytes:
 		return nil
 	case w.trouble.away():

@@ -17,6 +17,7 @@ import (
 	"github.com/recoup-dev/recoup/server/internal/deadletter"
 	"github.com/recoup-dev/recoup/server/internal/gatezero"
 	"github.com/recoup-dev/recoup/server/internal/httpapi"
+	"github.com/recoup-dev/recoup/server/internal/policy"
 	"github.com/recoup-dev/recoup/server/internal/push"
 	"github.com/recoup-dev/recoup/server/internal/test/node"
 	"github.com/recoup-dev/recoup/server/internal/wire"
@@ -48,7 +49,11 @@ func everywhere(t *testing.T, test func(w *world)) {
 func newWorld(t *testing.T, db node.Store) *world {
 	t.Helper()
 	n := node.On(t, db)
-	w := &world{Node: n, db: db, letters: n.Letters, gate: n.GateZero, lines: make(chan struct{}, 10000)}
+	gate, err := gatezero.New(gatezero.Options{
+		Store: gatezero.NewStore(db.SQL()), Audit: db, Gate: func() policy.GateZero { return n.Policies.Current().Gate }, Now: n.Now, IDs: n.IDs,
+	})
+	n.Must(err)
+	w := &world{Node: n, db: db, letters: n.Letters, gate: gate, lines: make(chan struct{}, 10000)}
 	t.Cleanup(func() {
 		if text := w.logged(); strings.Contains(text, secret) || strings.Contains(text, "hunter2") {
 			t.Errorf("the log tells secrets:\n%s", text)

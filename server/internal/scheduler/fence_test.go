@@ -50,7 +50,7 @@ func fenced(t *testing.T, s database, db *sql.DB, err error, tables string, idle
 	asleep := w.lead("a")
 	w.Wait(2 * scheduler.DefaultTenure)
 	awake := w.lead("b")
-	jobs := scheduler.All(scheduler.Parts{Store: w.DB, Engine: w.Engine, Policy: w.Engine.Policies.Current, Alerts: w.Alerts.Run, Jobs: gateZero(w.DB)})
+	jobs := scheduler.All(scheduler.Parts{Store: w.DB, Engine: w.Engine, Policy: w.Engine.Policies.Current, Alerts: w.Alerts.Run, Jobs: gateZero(w.DB.SQL())})
 	before := contents(w, db, tables)
 	for _, j := range jobs {
 		_, _, err := j.Chunk(store.UnderTerm(w.Context(), asleep), scheduler.Run{Now: w.Now(), Term: asleep})

@@ -32,11 +32,12 @@ func everywhere(t *testing.T, test func(w *world)) {
 
 // jobs are the real ones.
 func (w *world) jobs() []scheduler.Job {
-	return scheduler.All(scheduler.Parts{Store: w.DB, Engine: w.Engine, Policy: w.Engine.Policies.Current, Jobs: gateZero(w.DB)})
+	return scheduler.All(scheduler.Parts{Store: w.DB, Engine: w.Engine, Policy: w.Engine.Policies.Current, Jobs: gateZero(w.DB.SQL())})
 }
 
 // gateZero are the jobs of Gate Zero.
-func gateZero(s gatezero.JobStore) []scheduler.Job {
+func gateZero(db sqldb.DB) []scheduler.Job {
+	s := gatezero.NewStore(db)
 	return gatezero.Jobs(s, func() policy.GateZero { return policy.Default().Gate })
 }
 

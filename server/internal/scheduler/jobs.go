@@ -35,6 +35,9 @@ type Parts struct {
 	// LateEvents are events of acts that are not in the ledger yet; nil: there are never any.
 	LateEvents store.LateEvents
 
+	// Folds are those of other packages, which the job counts does with its own.
+	Folds []func(context.Context) error
+
 	// Jobs are those that other packages bring along. Each takes its turn where [Job.After]
 	// says.
 	Jobs []Job
@@ -73,7 +76,7 @@ func All(p Parts) []Job {
 		},
 		{
 			Name: "counts", About: "fold the counts of errors and their groups, of what happens to them, of batches and dead letters", Every: 5 * time.Second, Late: 15 * time.Minute,
-			Chunk: fold(p.Store.FoldCounts, p.Store.FoldErrorGroups, p.Store.FoldActivity, p.Store.FoldBatchCounts, p.Store.FoldDeadLetterCounts),
+			Chunk: fold(append([]func(context.Context) error{p.Store.FoldCounts, p.Store.FoldErrorGroups, p.Store.FoldActivity, p.Store.FoldDeadLetterCounts}, p.Folds...)...),
 		},
 		{
 			Name: "rollups", About: "fold the counts of events, late ones too", Every: 5 * time.Second, Late: 15 * time.Minute,

@@ -118,28 +118,29 @@ func (w *world) leased() {
 func (w *world) batch() {
 	w.Helper()
 	gate := policy.Default().Gate
-	step := func(in gatezero.Input) store.DecideCase {
-		return func(c store.Case, _ time.Time) (store.Case, store.CaseEffects, error) {
+	step := func(in gatezero.Input) gatezero.DecideCase {
+		return func(c gatezero.Case, _ time.Time) (gatezero.Case, gatezero.CaseEffects, error) {
 			return gatezero.Step(gate, c, in, w.Now())
 		}
 	}
 	ids := recoup.NewIDSource(zeros{})
-	_, err := w.DB.CreateBatch(w.Context(), "b", w.Now())
+	store := gatezero.NewStore(w.DB.SQL())
+	_, err := store.CreateBatch(w.Context(), "b", w.Now())
 	intakes := make([]recoup.Intake, 2)
-	steps := make([]store.CaseStep, 2)
+	steps := make([]gatezero.CaseStep, 2)
 	for i := range intakes {
 		intakes[i] = recoup.Intake{ID: ids.New(w.Now()), BatchID: "b", ImportKey: fmt.Sprint(i), CompanyName: "c", Status: recoup.IntakePending,
 			CreatedAt: w.Now(), UpdatedAt: w.Now()}
-		steps[i] = store.CaseStep{ID: intakes[i].ID, Decide: step(gatezero.Fail{RecoveryID: ids.New(w.Now()), Reason: "TIMEOUT"})}
+		steps[i] = gatezero.CaseStep{ID: intakes[i].ID, Decide: step(gatezero.Fail{RecoveryID: ids.New(w.Now()), Reason: "TIMEOUT"})}
 	}
 	if err == nil {
-		_, err = w.DB.ImportIntakes(w.Context(), "b", w.Now(), intakes)
+		_, err = store.ImportIntakes(w.Context(), "b", w.Now(), intakes)
 	}
 	if err == nil {
-		_, err = w.DB.RecordResults(w.Context(), steps)
+		_, err = store.RecordResults(w.Context(), steps)
 	}
 	if err == nil {
-		_, err = w.DB.StepBatch(w.Context(), "b", step(gatezero.Complete{}))
+		_, err = store.StepBatch(w.Context(), "b", step(gatezero.Complete{}))
 	}
 	if err != nil {
 		w.Fatal(err)

@@ -249,7 +249,7 @@ func (y *year) born(i int) {
 	})
 	y.must(err)
 	n.notifier = y.post.dispatcher(y)
-	jobs := scheduler.All(scheduler.Parts{Store: y.db, Engine: n.engine, Policy: y.policies.Current, Alerts: y.watch.evaluate, Jobs: gateZero(y.db)})
+	jobs := scheduler.All(scheduler.Parts{Store: y.db, Engine: n.engine, Policy: y.policies.Current, Alerts: y.watch.evaluate, Jobs: gateZero(y.db.SQL())})
 	for k := range jobs {
 		switch j := &jobs[k]; {
 		case j.Every >= time.Hour:

@@ -1,8 +1,7 @@
 // Package slice registers what a feature adds to the program. A feature that owns its tables
 // is a package of its own, a slice. Its routes, pages, commands and settings are known without
 // a database. Its jobs, loops, metrics, checks and deliveries are added when a node opens it.
-// The node and the command line use what is registered. Gate Zero, event files and the bus are
-// not slices yet: package app makes them and registers what they add in the same way.
+// The node and the command line use what is registered.
 package slice
 
 import (
@@ -26,6 +25,7 @@ import (
 	"github.com/recoup-dev/recoup/server/internal/push"
 	"github.com/recoup-dev/recoup/server/internal/scheduler"
 	"github.com/recoup-dev/recoup/server/internal/store"
+	"github.com/recoup-dev/recoup/server/internal/store/sqldb"
 )
 
 // Slice is a feature, as far as it is known without a node. Fields that are not set add
@@ -35,23 +35,71 @@ type Slice struct {
 	Routes    httpapi.Set // served by Running.Service
 	Pages     console.Section
 	Commands  func(stream.Streams) []*cobra.Command
+	Events    EventArchive // for 'recoup events --from-archive'
 	Settings  []config.Setting
 	Receivers []push.Kind
+
+	// CheckSettings says what is wrong with settings that do not go together. Nil: any do.
+	CheckSettings func(config.Values) error
+
+	// OpenTransport opens what carries events to the ledger; nil: the slice has no transport. It
+	// runs before the ledger is opened: of the core, engine, dead letters and ledger are not
+	// set. Without a transport it returns nil. The node closes the transport, also if its
+	// start fails later.
+	OpenTransport func(context.Context, Core) (ledger.Transport, error)
+
+	// IDs are the tables in which people find things by a part of their id. They are found
+	// by whoever may read the slice for all hubs.
+	IDs map[recoup.IDKind]sqldb.Place
+
+	// FirstDue are statements that return when the first of what is due by the clock is, or
+	// no row. A node that has nothing to do wakes for it. $1 is the last time of all.
+	FirstDue []string
+
+	// SyncPolicy writes what the database must know of the policy. It runs in the
+	// transaction that writes the policy's tables.
+	SyncPolicy store.SyncPolicy
+
+	// CheckPolicy refuses a policy that must not follow the one in force, because of what
+	// the database has. It also runs before the slice is opened.
+	CheckPolicy func(context.Context, sqldb.Reader, *policy.Policy) error
+
+	// Jobs are the slice's jobs as the doctor reads their status from a database without a
+	// node, where they never run. On a node they are those of Running.
+	Jobs func(sqldb.DB) []scheduler.Job
 
 	// Open makes the slice ready on a node. An error ends the start of the node.
 	Open func(context.Context, Core) (Running, error)
 }
 
+// EventArchive lists events that are stored outside of the database. The zero value is none.
+type EventArchive struct {
+	About, Example, Flag string // are added to the help of the command
+
+	// Open opens the archive at an address. An error of usage is one of package stream.
+	Open func(ctx context.Context, address string, now func() time.Time, f recoup.EventFilter) (EventPages, error)
+}
+
+// EventPages returns a page of events, newest first, and where the next one begins; empty: it is
+// the last.
+type EventPages func(ctx context.Context, cursor string, limit int) (list []recoup.StoredEvent, next string, err error)
+
 // Core is what a node offers to its slices.
 type Core struct {
+	DB          sqldb.DB
 	Engine      *engine.Engine
 	DeadLetters *deadletter.Service
 	Ledger      *ledger.Book
 	Audit       store.AuditWriter
+	Batches     store.EventBatchWriter // nil: the store has none
+	Files       store.EventFiler
 	Policy      func() *policy.Policy // in force
 	Settings    config.Values
 	IDs         *recoup.IDSource
 	Now         func() time.Time
+	Jitter      func() float64 // in [0, 1), to spread retries
+	Node        string         // the node's name, in logs
+	Standby     bool           // the node answers reads and changes nothing
 	Logger      *slog.Logger
 }
 
@@ -59,12 +107,18 @@ type Core struct {
 type Running struct {
 	Service    any // the first argument of the handlers of Slice.Routes
 	Jobs       []scheduler.Job
+	Folds      []func(context.Context) error // replace appended deltas by their sums; part of the job counts
 	Loops      []Loop
+	Background []func(context.Context) // run until their context ends
 	Collectors []prometheus.Collector
 	Sources    map[string]push.OpenSource // by the names of the slice's receivers
 
 	// Checks gathers what the doctor is to judge, and returns how.
 	Checks func(context.Context) []doctor.Check
+
+	// Demo adds sample data. past lets acts happen by another clock until end is called; it
+	// is nil where the database has a clock of its own, so that everything happens now.
+	Demo func(ctx context.Context, past func(clock func() time.Time) (end func())) error
 
 	// Close releases what the slice holds, when the node stops. What it cannot release must
 	// expire.

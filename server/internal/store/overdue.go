@@ -5,7 +5,6 @@ import "time"
 // What is kept until a time, beside errors with their deadlines: see Overdue.
 const (
 	DuePurge     Deadline = "purge"     // an archived error whose retention is over
-	DueFreeze    Deadline = "freeze"    // a batch of Gate Zero whose time is over
 	DueReceipt   Deadline = "receipt"   // a receipt that has expired
 	DueNotice    Deadline = "notice"    // a notice that was delivered or given up
 	DueProcessed Deadline = "processed" // the count of an hour

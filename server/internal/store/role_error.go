@@ -20,8 +20,15 @@ type TableSyncer interface {
 	// another session has locked is left as it is, and is listed as locked by
 	// TableNames. If the sync as a whole waits for a lock in vain, and all tables are in
 	// the database as this version of the policy has them, it is ErrSyncDeferred.
-	SyncTables(ctx context.Context, p *policy.Policy) error
+	//
+	// What slices keep of the policy is written by also, after the tables and in the same
+	// transaction: if one of them fails, nothing of the policy is synced.
+	SyncTables(ctx context.Context, p *policy.Policy, also ...SyncPolicy) error
 }
+
+// SyncPolicy brings what a slice keeps of the policy in line with it, in a transaction. It may
+// run again for the same policy.
+type SyncPolicy func(sqldb.Tx, *policy.Policy) error
 
 // TableNamer says what has the names of tables.
 type TableNamer interface {

@@ -13,15 +13,9 @@ type Housekeeper interface {
 
 	// Overdue says how much of a kind has come at a time, at most limit, and since
 	// when the first of it has been due: of the deadlines of errors what Due
-	// returns, of the rest what the verb that deletes or freezes it would take. It
-	// costs no more than what it counts.
+	// returns, of the rest what the verb that deletes it would take. It costs no more
+	// than what it counts.
 	Overdue(ctx context.Context, d Deadline, at time.Time, limit int) (Overdue, error)
-
-	// FreezeDue applies an input to at most limit ACTIVE recoveries, which nobody
-	// holds, of batches whose time is over, and to each such batch in which
-	// nothing is ACTIVE any more. It returns how many recoveries it has ended;
-	// fewer than limit means that the rest is held by workers.
-	FreezeDue(ctx context.Context, now time.Time, limit int, decide DecideCase) (int, error)
 
 	// PurgeReceipts deletes at most limit receipts that have expired.
 	PurgeReceipts(ctx context.Context, now time.Time, limit int) (int, error)
@@ -69,7 +63,6 @@ type Housekeeper interface {
 	PurgeErrorGroups(ctx context.Context, before time.Time, limit int) (int, error)
 
 	FoldErrorGroups(ctx context.Context) error
-	FoldBatchCounts(ctx context.Context) error
 	FoldDeadLetterCounts(ctx context.Context) error
 	FoldActivity(ctx context.Context) error
 	FoldRollups(ctx context.Context) error

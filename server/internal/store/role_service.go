@@ -157,8 +157,9 @@ type Rester interface {
 	// nothing by itself, and makes a connection that is lost again with the next look.
 	Rest(resting bool)
 
-	// NextDue looks for what is due first.
-	NextDue(ctx context.Context) (NextDue, error)
+	// NextDue looks for what is due first, of the core or by statements of slices: see
+	// slice.Slice.FirstDue.
+	NextDue(ctx context.Context, also ...string) (NextDue, error)
 
 	// Announce notifies other nodes of things of some kinds: see [Wakes].
 	Announce(kinds ...string)

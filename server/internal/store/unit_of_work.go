@@ -12,10 +12,10 @@ import (
 )
 
 // UnitOfWork is the unit of work: it collects the decisions of one transaction, about
-// errors, staged work and cases of Gate Zero, and what must be written for them.
+// errors and staged work, and what must be written for them.
 // Items are decided in order, and each sees what those before it have done, so that
 // a batch means the same as its items one by one. It is made of what the transaction
-// has locked: see [NewUnitOfWork], [UnitOfWork.AddLetters] and [UnitOfWork.AddCases].
+// has locked: see [NewUnitOfWork] and [UnitOfWork.AddLetters].
 type UnitOfWork struct {
 	now     time.Time
 	rows    map[recoup.ID]*errorRow
@@ -25,7 +25,6 @@ type UnitOfWork struct {
 	streaks map[StreakKey]*streak
 	current recoup.Error // the one that is decided on, apart from its row
 	letters letters
-	cases   cases
 
 	// History holds the rows to append, in order, and Late those that come after the
 	// end of their error, which its row in the archive records: see [End].
@@ -53,11 +52,6 @@ type UnitOfWork struct {
 	Payloads  []Payload
 	Forgotten []recoup.ID
 	Anew      []Checkpoint
-
-	// What cases add, each in order: intakes that take over from failed ones, and rows
-	// of the AIR.
-	Reentries []recoup.Intake
-	AIR       []recoup.IntakeEvent
 
 	// Memory takes what was decided on steps that can stand for others; nil: nothing is
 	// remembered.

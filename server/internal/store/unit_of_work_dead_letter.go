@@ -22,7 +22,7 @@ type letters struct {
 	order []*itemRow
 }
 
-type letterRow = tracked[StagedWork]
+type letterRow = Tracked[StagedWork]
 
 type itemKey struct {
 	replay   recoup.ID
@@ -48,7 +48,7 @@ func (w *UnitOfWork) AddLetters(locked []StagedWork) {
 }
 
 func (ls *letters) add(l StagedWork) *letterRow {
-	r := &letterRow{is: l, was: l}
+	r := &letterRow{Is: l, Was: l}
 	ls.list = append(ls.list, r)
 	ls.index(r)
 	return r
@@ -56,7 +56,7 @@ func (ls *letters) add(l StagedWork) *letterRow {
 
 // index remembers a piece of work by its error and by its id.
 func (ls *letters) index(r *letterRow) {
-	d, q := &r.is.Dead, &r.is.Queued
+	d, q := &r.Is.Dead, &r.Is.Queued
 	if !d.ErrorID.IsZero() {
 		ls.byError[d.ErrorID] = r
 	}
@@ -75,8 +75,8 @@ func (ls *letters) index(r *letterRow) {
 // SetPrevious sets the dead letter that a piece of work had before. The last call
 // counts.
 func (w *UnitOfWork) SetPrevious(d recoup.DeadLetter) {
-	if r := w.letters.of(d.WorkID); r.is.Dead.ErrorID.IsZero() {
-		r.is.Previous = d
+	if r := w.letters.of(d.WorkID); r.Is.Dead.ErrorID.IsZero() {
+		r.Is.Previous = d
 	}
 }
 
@@ -116,7 +116,7 @@ func (w *UnitOfWork) letterOnce(r *StagedReceipt, do func() StagedOutcome) Stage
 
 // unfinished reports whether work is in the queue, is a dead letter, or was given up as one.
 func (w *UnitOfWork) unfinished(work recoup.ID) bool {
-	is := &w.letters.of(work).is
+	is := &w.letters.of(work).Is
 	givenUp := !is.Previous.ErrorID.IsZero() && is.Previous.Step != recoup.StepVerified
 	return !is.Queued.WorkID.IsZero() || is.Dead.Open() || givenUp
 }
@@ -132,16 +132,16 @@ func (w *UnitOfWork) stepLetter(in StagedStep) StagedOutcome {
 	if err := w.refusal(in.Instead); err != nil {
 		return StagedOutcome{Err: err}
 	}
-	next, effects, err := in.Decide(r.is, w.now)
-	if out := w.stepError(&r.is, next, effects.Effects, in.Pair, err); out != nil {
-		return StagedOutcome{Letter: r.is, Effects: effects, Err: out}
+	next, effects, err := in.Decide(r.Is, w.now)
+	if out := w.stepError(&r.Is, next, effects.Effects, in.Pair, err); out != nil {
+		return StagedOutcome{Letter: r.Is, Effects: effects, Err: out}
 	}
 	if d := &next.Dead; !d.ErrorID.IsZero() {
 		d.GroupID = recoup.GroupID(d.Pipeline, d.Stage, d.Class, d.Signature)
 	}
-	if next.Error.State == recoup.Archived && r.is.Error.State != recoup.Archived {
-		next = r.is.archived(next.Error)
-		r.is, r.was = next, next
+	if next.Error.State == recoup.Archived && r.Is.Error.State != recoup.Archived {
+		next = r.Is.archived(next.Error)
+		r.Is, r.Was = next, next
 	}
 	w.setLetter(r, next)
 	w.noteEffects(r, effects)
@@ -196,17 +196,17 @@ func (l StagedWork) archived(e recoup.Error) StagedWork {
 }
 
 func (w *UnitOfWork) setLetter(r *letterRow, next StagedWork) {
-	was := r.is.Item
-	r.is = next
+	was := r.Is.Item
+	r.Is = next
 	if next.Item != was {
 		w.letters.setItem(next.Item, keyOf(&next.Item) == keyOf(&was) && !was.ReplayID.IsZero())
 	}
 	if !next.Item.State.Open() {
-		r.is.Item = recoup.ReplayItem{} // what comes after it in this batch sees it ended
+		r.Is.Item = recoup.ReplayItem{} // what comes after it in this batch sees it ended
 	}
 	w.letters.index(r)
-	if !r.is.Dead.ErrorID.IsZero() && !r.is.Dead.Open() {
-		w.SetPrevious(r.is.Dead) // should the same work fail once more
+	if !r.Is.Dead.ErrorID.IsZero() && !r.Is.Dead.Open() {
+		w.SetPrevious(r.Is.Dead) // should the same work fail once more
 	}
 }
 
@@ -229,7 +229,7 @@ func (w *UnitOfWork) noteEffects(r *letterRow, effects StagedEffects) {
 		w.Payloads = append(w.Payloads, effects.Payload)
 	}
 	if effects.Forget { // the work that it is, or was, about
-		w.Forgotten = append(w.Forgotten, cmp.Or(r.is.Queued.WorkID, r.is.Dead.WorkID, r.was.Queued.WorkID))
+		w.Forgotten = append(w.Forgotten, cmp.Or(r.Is.Queued.WorkID, r.Is.Dead.WorkID, r.Was.Queued.WorkID))
 	}
 	if !effects.Anew.WorkID.IsZero() {
 		w.Anew = append(w.Anew, effects.Anew)
@@ -257,7 +257,7 @@ func (w *UnitOfWork) Join(replay *recoup.Replay, in StagedStep) StagedOutcome {
 func (w *UnitOfWork) End(replay recoup.ID, ids []recoup.ID, decide DecideStaged) (ended int) {
 	for _, id := range ids {
 		r := w.letters.byError[id]
-		if r == nil || r.is.Item.ReplayID != replay || r.is.Queued.Leased(w.now) {
+		if r == nil || r.Is.Item.ReplayID != replay || r.Is.Queued.Leased(w.now) {
 			continue
 		}
 		if out := w.StepLetter(StagedStep{ErrorID: id, Decide: decide}); out.Err == nil && !out.Letter.Item.State.Open() {
@@ -272,8 +272,8 @@ func (w *UnitOfWork) End(replay recoup.ID, ids []recoup.ID, decide DecideStaged)
 func (w *UnitOfWork) Groups() []recoup.DeadLetterGroup {
 	seen := map[recoup.ID]recoup.DeadLetterGroup{}
 	for _, r := range w.letters.list {
-		d := &r.is.Dead
-		if d.ErrorID.IsZero() || d.Round == r.was.Dead.Round && d.GroupID == r.was.Dead.GroupID {
+		d := &r.Is.Dead
+		if d.ErrorID.IsZero() || d.Round == r.Was.Dead.Round && d.GroupID == r.Was.Dead.GroupID {
 			continue
 		}
 		g, known := seen[d.GroupID]
@@ -294,7 +294,7 @@ func (w *UnitOfWork) Groups() []recoup.DeadLetterGroup {
 // DeadLetters returns the dead letters to be added and the new versions of stored
 // ones: those that only changed their state in the workflow, and the others.
 func (w *UnitOfWork) DeadLetters() (added, moved, others []recoup.DeadLetter) {
-	added, changed, _ := parts(w.letters.list, func(l *StagedWork) recoup.DeadLetter { return l.Dead })
+	added, changed, _ := Parts(w.letters.list, func(l *StagedWork) recoup.DeadLetter { return l.Dead })
 	for _, c := range changed {
 		stepped := c.Was
 		stepped.Step, stepped.Cause, stepped.HeldExpiry, stepped.UpdatedAt = c.Is.Step, c.Is.Cause, c.Is.HeldExpiry, c.Is.UpdatedAt
@@ -321,13 +321,13 @@ func (w *UnitOfWork) Items() (added, changed []recoup.ReplayItem) {
 
 // Queue returns what comes into the queue, what changes in it and what leaves it.
 func (w *UnitOfWork) Queue() (added []recoup.WorkItem, changed []Change[recoup.WorkItem], gone []recoup.WorkItem) {
-	return parts(w.letters.list, func(l *StagedWork) recoup.WorkItem { return l.Queued })
+	return Parts(w.letters.list, func(l *StagedWork) recoup.WorkItem { return l.Queued })
 }
 
 // Offers reports whether work was put into the queue that can be claimed at once.
 func (w *UnitOfWork) Offers() bool {
 	return slices.ContainsFunc(w.letters.list, func(r *letterRow) bool {
-		q := &r.is.Queued
-		return *q != r.was.Queued && !q.WorkID.IsZero() && q.LeaseToken.IsZero() && !q.DueAt.IsZero() && !q.DueAt.After(w.now)
+		q := &r.Is.Queued
+		return *q != r.Was.Queued && !q.WorkID.IsZero() && q.LeaseToken.IsZero() && !q.DueAt.IsZero() && !q.DueAt.After(w.now)
 	})
 }

@@ -2,19 +2,19 @@ package store
 
 import "slices"
 
-// tracked is a record in the course of a transaction: as it is by now, and as it is
+// Tracked is a record in the course of a transaction: as it is by now, and as it is
 // stored.
-type tracked[R any] struct{ is, was R }
+type Tracked[R any] struct{ Is, Was R }
 
 // Change is a part of a record that is stored and becomes another.
 type Change[P any] struct{ Was, Is P }
 
-// parts returns what becomes of one part of records: those that come, those that
+// Parts returns what becomes of one part of records: those that come, those that
 // change and those that go. A part at its zero value is none.
-func parts[R any, P comparable](records []*tracked[R], of func(*R) P) (added []P, changed []Change[P], gone []P) {
+func Parts[R any, P comparable](records []*Tracked[R], of func(*R) P) (added []P, changed []Change[P], gone []P) {
 	var none P
 	for _, r := range records {
-		switch was, is := of(&r.was), of(&r.is); {
+		switch was, is := of(&r.Was), of(&r.Is); {
 		case was == is:
 		case was == none:
 			added = append(added, is)

@@ -7,30 +7,30 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/recoup-dev/recoup"
-	"github.com/recoup-dev/recoup/server/internal/test/conformance"
+	"github.com/recoup-dev/recoup/server/internal/gatezero/gatezerotest"
 )
 
 // BenchmarkGateZero measures Gate Zero: imports in chunks of 5,000 rows, beside bare
 // ones into a table with one index, no guards and no counts, and its other verbs.
 func BenchmarkGateZero(b *testing.B) {
 	b.Run("postgres", func(b *testing.B) {
-		open := func(b *testing.B) conformance.Gate { s, _ := openPostgres(b); return s }
+		open := func(b *testing.B) gatezerotest.Database { s, _ := openPostgres(b); return s }
 		b.Run("import", func(b *testing.B) { importBeside(b, open(b), copyIntakes(b), "copy") })
-		conformance.BenchGate(b, open)
+		gatezerotest.Bench(b, open)
 	})
 	b.Run("sqlite", func(b *testing.B) {
-		open := func(b *testing.B) conformance.Gate { s, _ := openSQLite(b); return s }
+		open := func(b *testing.B) gatezerotest.Database { s, _ := openSQLite(b); return s }
 		b.Run("import", func(b *testing.B) { importBeside(b, open(b), insertIntakes(b), "insert") })
-		conformance.BenchGate(b, open)
+		gatezerotest.Bench(b, open)
 	})
 }
 
-func importBeside(b *testing.B, s conformance.Gate, bare func([]recoup.Intake), rival string) {
-	next, add := conformance.Importing(b, s)
+func importBeside(b *testing.B, s gatezerotest.Database, bare func([]recoup.Intake), rival string) {
+	next, add := gatezerotest.Importing(b, s)
 	c := contest{B: b}
 	for b.Loop() {
 		list := next()
-		c.round(conformance.GateChunk, just(func() { add(list) }), just(func() { bare(list) }))
+		c.round(gatezerotest.Chunk, just(func() { add(list) }), just(func() { bare(list) }))
 	}
 	c.report("rows", rival)
 }

@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"github.com/recoup-dev/recoup"
-	"github.com/recoup-dev/recoup/server/internal/test/conformance"
+	"github.com/recoup-dev/recoup/server/internal/gatezero/gatezerotest"
 	"github.com/recoup-dev/recoup/server/test/program"
 )
 
@@ -24,7 +24,7 @@ func importRows() int {
 	case os.Getenv("RECOUP_SOAK") == "1":
 		return 1_000_000
 	case testing.Short():
-		return conformance.GateChunk
+		return gatezerotest.Chunk
 	}
 	return 100_000
 }
@@ -98,7 +98,7 @@ func writeCandidates(b *testing.B) (string, []recoup.Intake) {
 	w := bufio.NewWriter(f)
 	_, err = w.WriteString("company_name,domain,linkedin_url,state\n")
 	must(b, err)
-	rows := conformance.Companies(importRows())
+	rows := gatezerotest.Companies(importRows())
 	for i := range rows {
 		c := &rows[i]
 		_, err := fmt.Fprintf(w, "%s,%s,%s,%s\n", c.CompanyName, c.Domain, c.LinkedInURL, c.State)
@@ -118,8 +118,8 @@ func writeBare(b *testing.B, rows []recoup.Intake, prepare func(b *testing.B) fu
 		write := prepare(b)
 		spent -= ownTime(b)
 		b.StartTimer()
-		for at := 0; at < len(rows); at += conformance.GateChunk {
-			write(rows[at : at+conformance.GateChunk])
+		for at := 0; at < len(rows); at += gatezerotest.Chunk {
+			write(rows[at : at+gatezerotest.Chunk])
 		}
 		spent += ownTime(b)
 	}

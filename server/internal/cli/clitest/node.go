@@ -13,6 +13,7 @@ import (
 	"github.com/recoup-dev/recoup/client"
 	"github.com/recoup-dev/recoup/server/internal/app"
 	"github.com/recoup-dev/recoup/server/internal/cli/command"
+	"github.com/recoup-dev/recoup/server/internal/slices"
 	"github.com/recoup-dev/recoup/server/internal/store/sqlite/sqlitetest"
 	"github.com/recoup-dev/recoup/server/internal/test/live"
 	"github.com/recoup-dev/recoup/server/internal/test/node"
@@ -42,7 +43,7 @@ var (
 
 func startOnce(ctx context.Context, path string, demo bool) error {
 	node, err := app.Open(ctx, app.Options{
-		Database: "sqlite:" + path, Listen: "127.0.0.1:0", Demo: demo, Now: func() time.Time { return Morning },
+		Database: "sqlite:" + path, Listen: "127.0.0.1:0", Demo: demo, Slices: slices.All(), Now: func() time.Time { return Morning },
 		FirstKey: func(secret string) error { firstKey = secret; return nil },
 	})
 	if err != nil {

@@ -166,6 +166,8 @@ func nextStep(e *fault.Error, about subject) string {
 	replay, _ := e.Details["replay_id"].(string)
 	exits, _ := e.Details["exits"].([]any)
 	switch {
+	case about.state != "":
+		return about.state
 	case replay != "":
 		return fmt.Sprintf("'recoup replays show %s' shows the progress of its replay.", Printable(replay))
 	case step != "":
@@ -174,8 +176,6 @@ func nextStep(e *fault.Error, about subject) string {
 		return fmt.Sprintf("Next: 'recoup dead-letters %s %s'.", Printable(fmt.Sprint(exits[0])), about.id())
 	case about.about("dead-letters"), about.about("replays"):
 		return fmt.Sprintf("'%s show %s' shows its state.", strings.Join(strings.Fields(about.command)[:2], " "), about.id())
-	case about.about("gate-zero"):
-		return "'recoup gate-zero status' shows the state of the batches."
 	}
 	return fmt.Sprintf("Choose one of its exits. 'recoup errors explain %s' shows what happens next.", about.id())
 }

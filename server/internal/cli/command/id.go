@@ -15,15 +15,33 @@ import (
 // its terms.
 type subject struct {
 	command string // its path, such as "recoup dead-letters triage"
+	listed  string // the command that prints what it takes, if it says so itself
+	state   string // the command that prints the state that refused an act, if it says so itself
 	name    string // the one thing that it was given; empty: none, or several
 }
 
 func subjectOf(cmd *cobra.Command, args []string) subject {
-	s := subject{command: cmd.CommandPath()}
+	s := subject{command: cmd.CommandPath(), listed: annotation(cmd, ListedBy), state: annotation(cmd, StateBy)}
 	if len(args) == 1 {
 		s.name = args[0]
 	}
 	return s
+}
+
+// Annotations of commands outside of the core. Those below a command inherit them.
+const (
+	ListedBy = "recoup:listed-by" // the command that prints what this one takes, such as "samples list"
+	StateBy  = "recoup:state-by"  // a sentence about the command that shows why an act was refused
+)
+
+// annotation returns an annotation of a command, or of the nearest above that has it.
+func annotation(cmd *cobra.Command, name string) string {
+	for ; cmd != nil; cmd = cmd.Parent() {
+		if text := cmd.Annotations[name]; text != "" {
+			return text
+		}
+	}
+	return ""
 }
 
 // about reports whether the command is that one, or one of its own.
@@ -39,7 +57,6 @@ var lists = [][2]string{
 	{"alerts unsilence", "alerts silences --past"}, {"alerts", "alerts list"},
 	{"dead-letters", "dead-letters list"},
 	{"errors", "errors list"},
-	{"gate-zero show", "gate-zero eligible"}, {"gate-zero", "gate-zero status"},
 	{"groups", "groups list"},
 	{"jobs", "jobs list"},
 	{"keys tenant", "keys tenant list"}, {"keys payload", "keys payload list"}, {"keys", "keys list"},
@@ -51,6 +68,9 @@ var lists = [][2]string{
 
 // list is the command that prints what this one takes; empty if there is none.
 func (s subject) list() string {
+	if s.listed != "" {
+		return "recoup " + s.listed
+	}
 	for _, l := range lists {
 		if s.about(l[0]) {
 			return "recoup " + l[1]

@@ -14,7 +14,7 @@ import (
 // how to read the configuration once the flags are parsed.
 func SettingFlags(streams Streams, cmd *cobra.Command, only ...string) func() (config.Values, app.Options, error) {
 	given := map[string]*string{}
-	for _, s := range slices.Concat(app.Settings(&app.Options{}), streams.Config.Settings) {
+	for _, s := range streams.Config.In(app.Settings(&app.Options{})) {
 		if len(only) > 0 && !slices.Contains(only, s.Name) {
 			continue
 		}

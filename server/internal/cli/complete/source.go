@@ -11,7 +11,6 @@ import (
 	"github.com/recoup-dev/recoup/fault"
 	"github.com/recoup-dev/recoup/server/internal/admin"
 	"github.com/recoup-dev/recoup/server/internal/cli/command"
-	"github.com/recoup-dev/recoup/server/internal/cli/stream"
 	"github.com/recoup-dev/recoup/server/internal/policy"
 	"github.com/recoup-dev/recoup/server/internal/wire"
 )
@@ -37,10 +36,10 @@ func words(cmd *cobra.Command, name string) []string {
 
 // errorGroups are those of which most is open.
 func errorGroups(ctx context.Context, s *command.Session) (all []string, err error) {
-	found, err := s.ErrorGroups.List(ctx, recoup.ErrorGroupFilter{}, client.Page{Limit: recent})
+	found, err := s.ErrorGroups.List(ctx, recoup.ErrorGroupFilter{}, client.Page{Limit: Recent})
 	for i := range found.Groups {
 		g := &found.Groups[i]
-		all = append(all, described(g.ID.String(), string(g.Code)+" in "+g.Table+" "+g.Signature))
+		all = append(all, Described(g.ID.String(), string(g.Code)+" in "+g.Table+" "+g.Signature))
 	}
 	return all, err
 }
@@ -75,7 +74,7 @@ func fallback(name string) []string {
 	case "CODE":
 		var all []string
 		for _, d := range fault.Default().All() {
-			all = append(all, described(string(d.Code), d.Description))
+			all = append(all, Described(string(d.Code), d.Description))
 		}
 		return all
 	case "TABLE":
@@ -84,25 +83,25 @@ func fallback(name string) []string {
 	return nil
 }
 
-// source asks a server for what there is.
-type source func(ctx context.Context, s *command.Session) ([]string, error)
+// Source asks a server for what there is.
+type Source func(ctx context.Context, s *command.Session) ([]string, error)
 
 // known is who knows what a name stands for; nil: nobody.
-func known(cmd *cobra.Command, name string) source {
+func known(cmd *cobra.Command, name string) Source {
 	switch name {
 	case "TABLE":
 		return fromPolicy(tables)
 	case "HUB":
 		return fromPolicy(func(p *policy.Policy) (all []string) {
 			for _, h := range p.Hubs {
-				all = append(all, described(h.ID, h.Name))
+				all = append(all, Described(h.ID, h.Name))
 			}
 			return all
 		})
 	case "RULE":
 		return fromPolicy(func(p *policy.Policy) (all []string) {
 			for _, r := range p.Alerts {
-				all = append(all, described(r.Name, string(r.Severity)))
+				all = append(all, Described(r.Name, string(r.Severity)))
 			}
 			return all
 		})
@@ -110,24 +109,17 @@ func known(cmd *cobra.Command, name string) source {
 		return codes
 	case "PIPELINE":
 		return pipelines
-	case "BATCH":
-		return each(func(ctx context.Context, s *command.Session) ([]recoup.IntakeBatchSummary, error) {
-			page, err := s.GateZero.Batches(ctx, client.Page{Limit: recent})
-			return page.Batches, err
-		}, func(b *recoup.IntakeBatchSummary) string {
-			return described(b.ID, "created "+stream.Stamp(b.CreatedAt))
-		})
 	case "VIEW":
-		return each(func(ctx context.Context, s *command.Session) ([]wire.View, error) {
+		return Each(func(ctx context.Context, s *command.Session) ([]wire.View, error) {
 			page, err := admin.New(s.Client).Views.List(ctx, client.Page{Limit: command.MaxRows})
 			return page.Views, err
-		}, func(v *wire.View) string { return described(v.Name, strings.Join(v.Tokens, " ")) })
+		}, func(v *wire.View) string { return Described(v.Name, strings.Join(v.Tokens, " ")) })
 	case "GROUP":
 		if under(cmd, "errors") {
 			return errorGroups
 		}
-		return each(func(ctx context.Context, s *command.Session) ([]recoup.Provider, error) { return s.Providers.List(ctx) },
-			func(p *recoup.Provider) string { return described(p.Group, "now "+p.Active) })
+		return Each(func(ctx context.Context, s *command.Session) ([]recoup.Provider, error) { return s.Providers.List(ctx) },
+			func(p *recoup.Provider) string { return Described(p.Group, "now "+p.Active) })
 	case "ID":
 		return ids(cmd)
 	case "NAME":
@@ -138,14 +130,14 @@ func known(cmd *cobra.Command, name string) source {
 	return nil
 }
 
-// described is a word with what a shell shows beside it.
-func described(word, about string) string {
+// Described is a word with what a shell shows beside it.
+func Described(word, about string) string {
 	about, _, _ = strings.Cut(command.Printable(about), "\n")
 	return command.Printable(word) + "\t" + about
 }
 
-// each makes a list of words from a list of things.
-func each[T any](fetch func(context.Context, *command.Session) ([]T, error), word func(*T) string) source {
+// Each makes a list of words from a list of things.
+func Each[T any](fetch func(context.Context, *command.Session) ([]T, error), word func(*T) string) Source {
 	return func(ctx context.Context, s *command.Session) (all []string, err error) {
 		list, err := fetch(ctx, s)
 		for i := range list {
@@ -156,7 +148,7 @@ func each[T any](fetch func(context.Context, *command.Session) ([]T, error), wor
 }
 
 // fromPolicy asks for something that the policy in force says.
-func fromPolicy(find func(*policy.Policy) []string) source {
+func fromPolicy(find func(*policy.Policy) []string) Source {
 	return func(ctx context.Context, s *command.Session) ([]string, error) {
 		current, err := admin.New(s.Client).Policy.Current(ctx)
 		if err != nil {
@@ -172,7 +164,7 @@ func fromPolicy(find func(*policy.Policy) []string) source {
 
 func tables(p *policy.Policy) (all []string) {
 	for _, t := range p.Tables() {
-		all = append(all, described(t.Name, t.BlocksWhy))
+		all = append(all, Described(t.Name, t.BlocksWhy))
 	}
 	return all
 }
@@ -180,7 +172,7 @@ func tables(p *policy.Policy) (all []string) {
 func codes(ctx context.Context, s *command.Session) (all []string, err error) {
 	list, err := s.Codes.List(ctx)
 	for i := range list {
-		all = append(all, described(string(list[i].Code), list[i].Description))
+		all = append(all, Described(string(list[i].Code), list[i].Description))
 	}
 	return all, err
 }

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/recoup-dev/recoup"
+	"github.com/recoup-dev/recoup/server/internal/gatezero"
 	"github.com/recoup-dev/recoup/server/internal/store"
 	"github.com/recoup-dev/recoup/server/internal/store/sqldb"
 	"github.com/recoup-dev/recoup/server/internal/store/sqlops"
@@ -64,7 +65,11 @@ func plannedAs(name string, n int, do func(sqlops.Ops)) Planned {
 
 // PlannedIDParts returns what a search for a part of an id runs.
 func PlannedIDParts(kind recoup.IDKind) (list []Planned) {
-	for _, asked := range queryrecorder.Of(func(v sqlops.Ops) { _, _ = v.FindIDs(context.Background(), kind, "abcdef", 10) }) {
+	find := func(v sqlops.Ops) { _, _ = v.FindIDs(context.Background(), kind, "abcdef", 10) }
+	if place, ok := gatezero.Places()[kind]; ok {
+		find = func(v sqlops.Ops) { _, _ = sqldb.FindIDs(context.Background(), v.SQL(), "abcdef", 10, place) }
+	}
+	for _, asked := range queryrecorder.Of(find) {
 		list = append(list, Planned{string(kind), asked.SQL, parameters(asked.Args)})
 	}
 	return list

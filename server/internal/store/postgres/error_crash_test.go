@@ -1,13 +1,10 @@
 package postgres_test
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"os"
 	"testing"
-
-	"github.com/jackc/pgx/v5"
 
 	"github.com/recoup-dev/recoup/server/internal/store/postgres"
 	"github.com/recoup-dev/recoup/server/internal/store/postgres/pgtest"
@@ -55,7 +52,7 @@ func crash(t *testing.T, server *pgtest.Server, strike func(*os.Process) error) 
 	owner, app := server.Migrated(t)
 	journal, err := conformance.Outlive(t, "TestCrash", crashURL+"="+app, conformance.Moment(), strike)
 	must(t, err)
-	must(t, alone(t.Context(), owner))
+	must(t, pgtest.Alone(t.Context(), owner))
 	s, err := postgres.Open(t.Context(), app, postgres.Options{})
 	must(t, err)
 	defer func() { must(t, s.Close()) }()
@@ -73,25 +70,6 @@ func crash(t *testing.T, server *pgtest.Server, strike func(*os.Process) error) 
 func end(child *os.Process) error {
 	if err := child.Kill(); !errors.Is(err, os.ErrProcessDone) {
 		return err
-	}
-	return nil
-}
-
-// alone returns when all other sessions of a database are over: the server goes
-// on with what a dead client had asked for last, and its end decides whether
-// that was done.
-func alone(ctx context.Context, url string) error {
-	conn, err := pgx.Connect(ctx, url)
-	if err != nil {
-		return err
-	}
-	defer func() { _ = conn.Close(ctx) }()
-	for others := -1; others != 0; {
-		err := conn.QueryRow(ctx, `select count(*) from pg_stat_activity
-			where datname = current_database() and pid <> pg_backend_pid() and backend_type = 'client backend'`).Scan(&others)
-		if err != nil {
-			return fmt.Errorf("wait for sessions to end: %w", err)
-		}
 	}
 	return nil
 }

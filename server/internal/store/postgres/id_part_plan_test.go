@@ -17,7 +17,11 @@ func TestIDPartPlans(t *testing.T) {
 		recoup.ErrorIDs, recoup.DeadLetterIDs, recoup.DeadLetterGroupIDs, recoup.ReplayIDs, recoup.OperationIDs, recoup.IntakeIDs,
 		recoup.AlertIDs, recoup.SilenceIDs, recoup.NoticeIDs, recoup.KeyIDs,
 	} {
-		for i, p := range postgres.PlannedIDParts(kind) {
+		asked := postgres.PlannedIDParts(kind)
+		if len(asked) == 0 {
+			t.Errorf("%s are not looked for", kind)
+		}
+		for i, p := range asked {
 			want := [2]string{"_id_end_idx", "_pkey"}[i%2]
 			plan := outline(explain(prompt{t, owner.Conn}, p, "set local enable_seqscan = off"), "")
 			if !strings.Contains(plan, want) || strings.Contains(plan, "Seq Scan") {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"github.com/recoup-dev/recoup/server/internal/gatezero/gatezerotest"
 	"github.com/recoup-dev/recoup/server/internal/store"
 	"github.com/recoup-dev/recoup/server/internal/store/postgres"
 	"github.com/recoup-dev/recoup/server/internal/store/postgres/pgtest"
@@ -23,7 +24,7 @@ func TestReleased(t *testing.T) {
 	}
 	owner, app := pgtest.Migrated(t)
 	s := open(t, app)
-	conformance.Fill(t, s)
+	conformance.Fill(t, s, gatezerotest.Filler())
 	at(t, owner).run(`insert into recoup.name_taken (name, table_name, kind) select table_name, table_name, 'table' from recoup.error_table limit 1;
 		insert into cl.gate_zero_taken_over (intakes, recoveries) values (1, 0); insert into cl.gate_zero_left values ('cl_before.gate_zero_intake', '1', 'it has no company_name');
 		insert into recoup.bus_batch values (gen_random_uuid()); insert into recoup.bus_range values ('RECOUP_EVENTS', 1, 9);
@@ -32,7 +33,7 @@ func TestReleased(t *testing.T) {
 	fillAdoption(at(t, owner))
 	wantRows(t, owner)
 	pgtest.HoldToClock(t, owner)
-	next := conformance.Release{Answers: conformance.Snapshot(t, s), Database: pgtest.DumpSQL(t, owner)}
+	next := conformance.Release{Answers: conformance.Snapshot(t, s, gatezerotest.Filler()), Database: pgtest.DumpSQL(t, owner)}
 	conformance.RunReleased(t, steps, next, func(t *testing.T, database string) conformance.Whole {
 		t.Helper()
 		address := pgtest.New(t)
@@ -41,7 +42,7 @@ func TestReleased(t *testing.T) {
 			t.Fatal(err)
 		}
 		return open(t, as(t, address, postgres.AppRole, ""))
-	})
+	}, gatezerotest.Filler())
 }
 
 // wantRows says that every table has a row, or nothing would show whether an upgrade

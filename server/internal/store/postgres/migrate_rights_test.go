@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/recoup-dev/recoup/server/internal/gatezero/gatezerotest"
 	"github.com/recoup-dev/recoup/server/internal/store"
 	"github.com/recoup-dev/recoup/server/internal/store/postgres"
 	"github.com/recoup-dev/recoup/server/internal/store/postgres/pgtest"
@@ -128,7 +129,7 @@ func TestConformanceWithOneRole(t *testing.T) {
 		conformance.Run(t, func(t *testing.T) conformance.Store { return single(t) })
 		conformance.RunLedger(t, func(t *testing.T) conformance.Ledger { return single(t) })
 		conformance.RunDeadLetters(t, func(t *testing.T) conformance.DeadLetters { return single(t) })
-		conformance.RunGate(t, func(t *testing.T) conformance.Gate { return single(t) })
+		gatezerotest.Run(t, func(t *testing.T) gatezerotest.Database { return single(t) })
 		conformance.RunAlerts(t, func(t *testing.T) conformance.Alerting { return single(t) })
 		conformance.RunTogether(t, func(t *testing.T) conformance.Remembering { return single(t) })
 	})

@@ -59,14 +59,16 @@ var lastTime = time.Date(9999, 1, 1, 0, 0, 0, 0, time.UTC)
 // selectNextDue reads the front of an index for each kind. Where tables are adopted, what
 // their triggers wrote down is due, and so are the jobs of a queue, which are asked for. Events
 // that the ledger could not take are due until they are delivered.
-var selectNextDue = `
-	with due (at) as (` + sqlops.FirstDue() + `),
+func selectNextDue(also []string) string {
+	return `
+	with due (at) as (` + sqlops.FirstDue(also...) + `),
 	adopted as (select count(*) as n, count(*) filter (where a.preset is not null or a.state <> 'GOVERNED'
 	    or ` + first("adopted_change", "change_id") + ` or ` + first("adopted_mirror", "mirror_id") + `) as waiting,
 	  min((select f.retry_at from recoup.adopted_refused f where f.adoption_id = a.adoption_id order by f.adoption_id, f.retry_at limit 1)) as retry_at
 	  from recoup.adoption a)
 	select recoup.clock(), waiting > 0 or exists (select from recoup.event_late), least((select min(at) from due), retry_at, $1), n > 0
 	from adopted`
+}
 
 // unpinged marks the context of a look, whose connection is not asked first whether it is
 // there: that would be a second transaction.
@@ -78,10 +80,11 @@ func pingIdle(ctx context.Context, p pgxpool.ShouldPingParams) bool {
 }
 
 // NextDue implements [store.Rester] in one transaction.
-func (s *Store) NextDue(ctx context.Context) (store.NextDue, error) {
-	found, err := s.nextDue(context.WithValue(ctx, unpinged{}, true))
+func (s *Store) NextDue(ctx context.Context, also ...string) (store.NextDue, error) {
+	text := selectNextDue(also)
+	found, err := s.nextDue(context.WithValue(ctx, unpinged{}, true), text)
 	if err != nil && ctx.Err() == nil { // a connection that was closed meanwhile
-		found, err = s.nextDue(ctx)
+		found, err = s.nextDue(ctx, text)
 	}
 	if err == nil {
 		s.rest.reach()
@@ -89,10 +92,10 @@ func (s *Store) NextDue(ctx context.Context) (store.NextDue, error) {
 	return found, err
 }
 
-func (s *Store) nextDue(ctx context.Context) (found store.NextDue, err error) {
+func (s *Store) nextDue(ctx context.Context, text string) (found store.NextDue, err error) {
 	var now, at time.Time
 	var waiting, adopted bool
-	if err := s.pool.QueryRow(ctx, selectNextDue, lastTime).Scan(&now, &waiting, &at, &adopted); err != nil {
+	if err := s.pool.QueryRow(ctx, text, lastTime).Scan(&now, &waiting, &at, &adopted); err != nil {
 		return found, failure("look for what is due next", err)
 	}
 	if s.clock != nil {

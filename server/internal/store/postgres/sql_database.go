@@ -228,6 +228,9 @@ func (a *act) Copy(b sqldb.Batch) (int, error) {
 	return a.copy(a.ctx, b.Name, b.Names(""), copyRows(columns(b.Columns), rows))
 }
 
+// CopyNew implements [sqldb.Tx]. COPY cannot skip rows.
+func (a *act) CopyNew(b sqldb.Batch) (int, error) { return a.InsertNew(b) }
+
 // Acquire implements [sqldb.Tx].
 func (a *act) Acquire(lock sqldb.AdvisoryLock, shared bool) error {
 	a.queue(acquireLock, int(lock), shared)

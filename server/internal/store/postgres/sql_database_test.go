@@ -13,3 +13,9 @@ func TestSQL(t *testing.T) {
 	_, app := pgtest.Migrated(t)
 	conformance.RunSQL(t, open(t, app).SQL(), sqldb.PostgreSQL)
 }
+
+func TestSyncPolicy(t *testing.T) {
+	t.Parallel()
+	_, app := pgtest.Migrated(t)
+	conformance.RunSyncPolicy(t, open(t, app))
+}

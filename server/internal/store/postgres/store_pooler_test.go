@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/recoup-dev/recoup/server/internal/gatezero/gatezerotest"
 	"github.com/recoup-dev/recoup/server/internal/store/postgres"
 	"github.com/recoup-dev/recoup/server/internal/store/postgres/pgtest"
 	"github.com/recoup-dev/recoup/server/internal/test/conformance"
@@ -34,7 +35,7 @@ func TestPooler(t *testing.T) {
 		conformance.Run(t, func(t *testing.T) conformance.Store { return pooled(t) })
 		conformance.RunLedger(t, func(t *testing.T) conformance.Ledger { return pooled(t) })
 		conformance.RunDeadLetters(t, func(t *testing.T) conformance.DeadLetters { return pooled(t) })
-		conformance.RunGate(t, func(t *testing.T) conformance.Gate { return pooled(t) })
+		gatezerotest.Run(t, func(t *testing.T) gatezerotest.Database { return pooled(t) })
 		conformance.RunAlerts(t, func(t *testing.T) conformance.Alerting { return pooled(t) })
 		conformance.RunTogether(t, func(t *testing.T) conformance.Remembering { return pooled(t) })
 	})

@@ -22,8 +22,8 @@ const turnTables = 101
 // SyncTables brings the mirror of the policy and the views that carry its names
 // in line with the policy, all of it or nothing. A view that another session has locked
 // is left for a later sync.
-func (s *Store) SyncTables(ctx context.Context, p *policy.Policy) error {
-	err := s.syncTables(ctx, p)
+func (s *Store) SyncTables(ctx context.Context, p *policy.Policy, also ...store.SyncPolicy) error {
+	err := s.syncTables(ctx, p, also)
 	if !errors.Is(err, store.ErrBusy) {
 		return err
 	}
@@ -44,7 +44,7 @@ func (s *Store) mirrors(ctx context.Context, p *policy.Policy) (all bool, err er
 	return all, failure("read the tables of the policy", err)
 }
 
-func (s *Store) syncTables(ctx context.Context, p *policy.Policy) error {
+func (s *Store) syncTables(ctx context.Context, p *policy.Policy, also []store.SyncPolicy) error {
 	return s.transact(ctx, "sync tables", time.Time{}, func(t *tx) error {
 		t.queue(acquireLock, turnTables, false)
 		var names []string
@@ -62,8 +62,10 @@ func (s *Store) syncTables(ctx context.Context, p *policy.Policy) error {
 		}
 		t.queue("select recoup.retire_tables($1, $2)", p.Version, names)
 		t.queue("select recoup.sync_ledger($1, $2, $3)", p.Version, p.Ledger.EventRetention, p.Ledger.RollupRetention)
-		if gate := &p.Gate; gate.Exists() {
-			t.queue("select cl.sync_gate($1, $2, $3, $4)", p.Version, waits(gate), reasons(gate), gate.RecoveryWindow)
+		for _, sync := range also {
+			if err := sync(&act{tx: t, store: s, ctx: ctx}, p); err != nil {
+				return err
+			}
 		}
 		return nil
 	})
@@ -78,23 +80,6 @@ func (s *Store) TableNames(ctx context.Context) ([]wire.TableName, error) {
 	}
 	list, err := pgx.CollectRows(rows, pgx.RowToStructByPos[wire.TableName])
 	return list, failure("list the names of tables", err)
-}
-
-// waits lists how long a recovery of Gate Zero waits after each of its attempts.
-func waits(gate *policy.GateZero) []time.Duration {
-	list := make([]time.Duration, gate.MaxAttempts)
-	for i := range list {
-		list[i] = gate.Schedule.Delay(i+1, nil)
-	}
-	return list
-}
-
-func reasons(gate *policy.GateZero) []string {
-	list := make([]string, len(gate.Reasons))
-	for i := range gate.Reasons {
-		list[i] = gate.Reasons[i].Name
-	}
-	return list
 }
 
 // dispositions lists what the column may hold in a table: what its policy

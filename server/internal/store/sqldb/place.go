@@ -1,7 +1,10 @@
 package sqldb
 
 import (
+	"bytes"
+	"cmp"
 	"context"
+	"slices"
 	"time"
 
 	"github.com/recoup-dev/recoup"
@@ -47,4 +50,22 @@ func (p Place) Find(ctx context.Context, db Reader, part recoup.IDPart, limit in
 		found = append(found, list...)
 	}
 	return found, nil
+}
+
+// FindIDs returns the rows of some places whose id begins or ends with a part, the newest
+// first. It looks at no more than limit rows of a place for either.
+func FindIDs(ctx context.Context, db Reader, part recoup.IDPart, limit int, places ...Place) ([]wire.FoundID, error) {
+	var found []wire.FoundID
+	for _, p := range places {
+		list, err := p.Find(ctx, db, part, limit)
+		if err != nil {
+			return nil, err
+		}
+		found = append(found, list...)
+	}
+	found = slices.DeleteFunc(found, func(f wire.FoundID) bool { return !part.Of(f.ID) })
+	slices.SortFunc(found, func(a, b wire.FoundID) int {
+		return cmp.Or(b.At.Compare(a.At), bytes.Compare(b.ID[:], a.ID[:]))
+	})
+	return slices.CompactFunc(found, func(a, b wire.FoundID) bool { return a.ID == b.ID }), nil
 }

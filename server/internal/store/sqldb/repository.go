@@ -113,6 +113,14 @@ func (t Repository[R]) Copy(tx Tx, rows []R) (int, error) {
 	return tx.Copy(t.create.Batch(rows))
 }
 
+// CopyNew inserts those of many rows that do not exist; see [Tx.CopyNew].
+func (t Repository[R]) CopyNew(tx Tx, rows []R) (int, error) {
+	if len(rows) == 0 {
+		return 0, nil
+	}
+	return tx.CopyNew(t.create.Batch(rows))
+}
+
 // Upsert inserts rows, or replaces those that have the same key.
 func (t Repository[R]) Upsert(tx Tx, rows ...R) error {
 	if len(rows) == 0 {

@@ -3,7 +3,7 @@
 // databases. It is PostgreSQL's, restricted to what the SQLite store translates.
 // Where the two need different texts, [Dialect] selects one.
 //
-// A slice (Gate Zero, adoption, archive, bus) gets a [DB] from either store and
+// A slice, such as adoption, archive or bus, gets a [DB] from either store and
 // declares its tables with [Table] and [NewRepository]. Package sqldb must not know
 // what is stored: no errors, dead letters, events or policies. It imports neither
 // package store nor a driver. Operations of the core are in store/sqlops.
@@ -90,6 +90,11 @@ type Tx interface {
 	// by inserts of many rows on SQLite. If a row exists, it returns [ErrDuplicate], and
 	// the transaction must end with that error.
 	Copy(b Batch) (int, error)
+
+	// CopyNew is Copy for rows of which some may exist: these are skipped, whatever is
+	// unique of them, and only the others are counted. On SQLite a trigger that runs
+	// before an insert also runs for rows that are then skipped.
+	CopyNew(b Batch) (int, error)
 
 	// Acquire waits for an advisory lock and holds it until the end of the
 	// transaction. A shared lock excludes only exclusive ones.

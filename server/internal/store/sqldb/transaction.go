@@ -66,6 +66,20 @@ func Rows[R any](ctx context.Context, db Reader, q *Query, columns ...Column[R])
 	return list, err
 }
 
+// Counts runs a query whose rows are a name and a number.
+func Counts[K ~string](ctx context.Context, db Reader, q *Query) (map[K]int64, error) {
+	type count struct {
+		name string
+		n    int64
+	}
+	list, err := Rows(ctx, db, q, Fields(func(c *count) []any { return []any{&c.name, &c.n} })...)
+	m := make(map[K]int64, len(list))
+	for _, c := range list {
+		m[K(c.name)] = c.n
+	}
+	return m, err
+}
+
 // One returns the first row of a result, or [ErrNotFound] if there is none. what names
 // the row in the error.
 func One[R any](list []R, err error, what string) (R, error) {

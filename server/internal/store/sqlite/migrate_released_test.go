@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/recoup-dev/recoup/server/internal/gatezero/gatezerotest"
 	"github.com/recoup-dev/recoup/server/internal/store"
 	"github.com/recoup-dev/recoup/server/internal/test/conformance"
 )
@@ -21,8 +22,8 @@ func TestReleased(t *testing.T) {
 		t.Fatal(err)
 	}
 	s := open(t)
-	conformance.Fill(t, s)
-	next := conformance.Release{Answers: conformance.Snapshot(t, s), Database: dumpFile(t, s.raw())}
+	conformance.Fill(t, s, gatezerotest.Filler())
+	next := conformance.Release{Answers: conformance.Snapshot(t, s, gatezerotest.Filler()), Database: dumpFile(t, s.raw())}
 	conformance.RunReleased(t, steps, next, func(t *testing.T, database string) conformance.Whole {
 		t.Helper()
 		path := filepath.Join(t.TempDir(), "recoup.db")
@@ -37,7 +38,7 @@ func TestReleased(t *testing.T) {
 			t.Fatal(err)
 		}
 		return openAt(t, path)
-	})
+	}, gatezerotest.Filler())
 }
 
 // dumpFile writes a file as SQL: its tables, then their rows, of which each has some, then

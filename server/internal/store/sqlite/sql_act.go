@@ -181,9 +181,6 @@ func equals(b sqldb.Batch, names []string) (list []string) {
 	return list
 }
 
-// Copy implements [sqldb.Tx].
-func (a act) Copy(b sqldb.Batch) (int, error) { return b.Len, duplicate(a.Add(b)) }
-
 // Acquire implements [sqldb.Tx]: there is one writer.
 func (a act) Acquire(sqldb.AdvisoryLock, bool) error { return nil }
 

@@ -11,3 +11,8 @@ func TestSQL(t *testing.T) {
 	t.Parallel()
 	conformance.RunSQL(t, open(t).SQL(), sqldb.SQLite)
 }
+
+func TestSyncPolicy(t *testing.T) {
+	t.Parallel()
+	conformance.RunSyncPolicy(t, open(t))
+}

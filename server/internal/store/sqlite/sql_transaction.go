@@ -230,5 +230,3 @@ func collectAll[T any](t *tx, fields func(*T) []any, query string, args ...any) 
 	}
 	return collect(rows, fields)
 }
-
-func plainText(s *string) []any { return []any{s} }

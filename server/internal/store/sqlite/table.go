@@ -6,11 +6,12 @@ import (
 
 	"github.com/recoup-dev/recoup"
 	"github.com/recoup-dev/recoup/server/internal/policy"
+	"github.com/recoup-dev/recoup/server/internal/store"
 )
 
 // SyncTables brings the mirror and the views in line with the policy. Tables that
 // the policy no longer has are retired: their rows, views and rules stay.
-func (s *Store) SyncTables(ctx context.Context, p *policy.Policy) error {
+func (s *Store) SyncTables(ctx context.Context, p *policy.Policy, also ...store.SyncPolicy) error {
 	return s.writer.do(ctx, func(tx *tx) error {
 		views, err := tx.loadViews()
 		if err != nil {
@@ -24,34 +25,13 @@ func (s *Store) SyncTables(ctx context.Context, p *policy.Policy) error {
 				return err
 			}
 		}
-		if err := tx.syncGate(&p.Gate); err != nil {
-			return err
+		for _, sync := range also {
+			if err := sync(act{tx, s}, p); err != nil {
+				return err
+			}
 		}
 		return views.save(tx)
 	})
-}
-
-// syncGate brings what the guards of Gate Zero go by in line with the policy.
-func (t *tx) syncGate(gate *policy.GateZero) error {
-	if !gate.Exists() {
-		return nil
-	}
-	if err := t.exec(`delete from gate_zero_wait`); err != nil {
-		return err
-	}
-	lasts := gate.RecoveryWindow
-	for attempt := range gate.MaxAttempts + 1 {
-		if attempt > 0 {
-			lasts = gate.Schedule.Delay(attempt, nil)
-		}
-		if err := t.exec(`insert into gate_zero_wait (attempt, lasts) values (?, ?)`, attempt, lasts.Microseconds()); err != nil {
-			return err
-		}
-	}
-	if err := t.exec(`delete from gate_zero_failure`); err != nil {
-		return err
-	}
-	return each(t, `insert into gate_zero_failure (reason) values (?)`, gate.Reasons, func(d *policy.Description) []any { return []any{d.Name} })
 }
 
 func (t *tx) syncTable(table *policy.Table, p *policy.Policy, views *views) error {

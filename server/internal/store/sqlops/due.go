@@ -37,7 +37,6 @@ const endedAt = "coalesce(delivered_at, given_up_at)"
 
 var dueRest = map[store.Deadline]deadline{
 	store.DuePurge:     {at: "purge_at", from: "recoup.error_archive", where: "purge_at <= $1"},
-	store.DueFreeze:    {at: "batch_freeze_at", from: "cl.gate_zero_batch", where: "frozen_at is null and batch_freeze_at <= $1"},
 	store.DueReceipt:   {at: "expires_at", from: "recoup.idempotency", where: "expires_at <= $1"},
 	store.DueNotice:    {at: endedAt, from: "recoup.outbox", where: "due_at is null and " + endedAt + " < $1"},
 	store.DueProcessed: {at: "hour", from: "recoup.processed_hour", where: "hour < $1"},

@@ -38,7 +38,7 @@ func (v Ops) StagedFigures(ctx context.Context, now time.Time) (f store.StagedFi
 		}
 		f.Replays[state] = n[0]
 	}
-	f.Items, err = counts[recoup.ItemState](ctx, v, sqldb.NewQuery(what, "select state, sum(n)::bigint from recoup.replay_outcome group by 1"))
+	f.Items, err = sqldb.Counts[recoup.ItemState](ctx, v.db, sqldb.NewQuery(what, "select state, sum(n)::bigint from recoup.replay_outcome group by 1"))
 	return f, err
 }
 

@@ -5,8 +5,6 @@ import (
 	"maps"
 	"slices"
 	"strings"
-
-	"github.com/recoup-dev/recoup/server/internal/store"
 )
 
 // firstOfRest is when other things than errors are due that do not wait for an hourly job.
@@ -20,18 +18,15 @@ var firstOfRest = []string{
 	"select state_at from recoup.operation where state = 'RUNNING' order by state_at limit 1",
 	"select pending_at from recoup.alert where state <> 'RESOLVED' order by pending_at, alert_id limit 1",
 	"select created_at from recoup.work order by work_id limit 1",
-	"select next_eligible_at from cl.gate_zero_recovery where status = 'ACTIVE' order by next_eligible_at, recovery_id limit 1",
 }
 
 // FirstDue is a statement that answers with a row for each kind of thing that is due at a
-// time: when the first of it is. $1 is the last time of all.
-func FirstDue() string {
-	first := slices.Clone(firstOfRest)
+// time: when the first of it is. $1 is the last time of all. Others add statements of their own.
+func FirstDue(also ...string) string {
+	first := slices.Concat(firstOfRest, also)
 	for _, d := range slices.Sorted(maps.Keys(dueErrors)) {
 		first = append(first, dueErrors[d].first())
 	}
-	freeze := dueRest[store.DueFreeze]
-	first = append(first, freeze.first())
 	return "(" + strings.Join(first, ") union all (") + ")"
 }
 

@@ -1,10 +1,7 @@
 package sqlops
 
 import (
-	"bytes"
-	"cmp"
 	"context"
-	"slices"
 
 	"github.com/recoup-dev/recoup"
 	"github.com/recoup-dev/recoup/server/internal/store/sqldb"
@@ -21,7 +18,6 @@ var places = map[recoup.IDKind][]sqldb.Place{
 	recoup.DeadLetterGroupIDs: {sqldb.NewPlace("recoup.dead_letter_group", "dead_letter_group_id_end_idx", "group_id", "pipeline", "error_class", "last_seen_at")},
 	recoup.ReplayIDs:          {sqldb.NewPlace("recoup.replay", "replay_id_end_idx", "replay_id", "hub", "state", "created_at")},
 	recoup.OperationIDs:       {sqldb.NewPlace("recoup.operation", "operation_id_end_idx", "operation_id", "hub", "state", "created_at")},
-	recoup.IntakeIDs:          {sqldb.NewPlace("cl.gate_zero_intake", "gate_zero_intake_id_end_idx", "intake_id", "company_name", "status", "created_at")},
 	recoup.AlertIDs:           {sqldb.NewPlace("recoup.alert", "alert_id_end_idx", "alert_id", "rule", "state", "pending_at")},
 	recoup.SilenceIDs:         {sqldb.NewPlace("recoup.silence", "silence_id_end_idx", "silence_id", "rule", "scope", "created_at")},
 	recoup.NoticeIDs:          {sqldb.NewPlace("recoup.outbox", "outbox_id_end_idx", "notice_id", "recipient", "kind", "created_at")},
@@ -31,17 +27,5 @@ var places = map[recoup.IDKind][]sqldb.Place{
 // FindIDs returns things of a kind whose id begins or ends with a part, at most limit by
 // each, the newest first.
 func (v Ops) FindIDs(ctx context.Context, kind recoup.IDKind, part recoup.IDPart, limit int) ([]wire.FoundID, error) {
-	var found []wire.FoundID
-	for _, p := range places[kind] {
-		list, err := p.Find(ctx, v.db, part, limit)
-		if err != nil {
-			return nil, err
-		}
-		found = append(found, list...)
-	}
-	found = slices.DeleteFunc(found, func(f wire.FoundID) bool { return !part.Of(f.ID) })
-	slices.SortFunc(found, func(a, b wire.FoundID) int {
-		return cmp.Or(b.At.Compare(a.At), bytes.Compare(b.ID[:], a.ID[:]))
-	})
-	return slices.CompactFunc(found, func(a, b wire.FoundID) bool { return a.ID == b.ID }), nil
+	return sqldb.FindIDs(ctx, v.db, part, limit, places[kind]...)
 }

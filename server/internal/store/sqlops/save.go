@@ -12,7 +12,6 @@ func save(tx Tx, w *store.UnitOfWork) error {
 	return sqldb.InOrder(
 		func() error { return tx.SaveErrors(w) },
 		func() error { return saveLetters(tx, w) },
-		func() error { return saveCases(tx, w) },
 	)
 }
 
@@ -57,20 +56,4 @@ func saveGroups(tx Tx, list []recoup.DeadLetterGroup) error {
 		}
 	}
 	return nil
-}
-
-func saveCases(tx Tx, w *store.UnitOfWork) error {
-	begun, changed := w.Recoveries()
-	held, ended := w.RecoveryLeases()
-	return sqldb.InOrder(
-		func() error { return intakes.Add(tx, w.Reentries...) },
-		func() error { return recoveries.Update(tx, changed...) },
-		func() error { return intakes.Update(tx, w.Intakes()...) },
-		func() error { return recoveries.Add(tx, begun...) },
-		func() error { return leases.Upsert(tx, held...) },
-		func() error { return leases.Delete(tx, ended) },
-		func() error { return turns.Delete(tx, w.Verified()) },
-		func() error { return airs.Add(tx, w.AIR...) },
-		func() error { return audits.Add(tx, w.Audit()...) },
-	)
 }

@@ -9,8 +9,8 @@ import (
 )
 
 // RunLetterActs tries by plain SQL what the rules of staged work forbid, as
-// [RunGateActs] does for Gate Zero. raw.Dump returns the rows of its tables.
-func RunLetterActs(t *testing.T, s DeadLetters, raw GateSQL, more ...string) {
+// a program of somebody else might. raw.Dump returns the rows of its tables.
+func RunLetterActs(t *testing.T, s DeadLetters, raw PlainSQL, more ...string) {
 	letterScene(t, s)
 	before := raw.Dump()
 	for _, act := range letterForbidden() {
@@ -82,12 +82,12 @@ func member(state, stage string) string {
 		where r.state = '` + state + `' and d.stage = '` + stage + `'`
 }
 
-func letterForbidden() []gateAct {
+func letterForbidden() []plainAct {
 	return append(append(forbiddenLetters(), forbiddenReplays()...), forbiddenWork()...)
 }
 
-func forbiddenLetters() []gateAct {
-	return []gateAct{
+func forbiddenLetters() []plainAct {
+	return []plainAct{
 		{"another error_id", letterAct("new", "error_id = {id}")},
 		{"another work_id", letterAct("new", "work_id = {id}")},
 		{"another pipeline", letterAct("new", "pipeline = 'other'")},
@@ -144,9 +144,9 @@ func copyLetter(id, work, step string) string {
 		first_failure_at, last_failure_at, created_at, updated_at from recoup.dead_letter where stage = 'new'`
 }
 
-func forbiddenReplays() []gateAct {
+func forbiddenReplays() []plainAct {
 	const replay = "update recoup.replay set "
-	return []gateAct{
+	return []plainAct{
 		{"a late member", member("RUNNING", "valid")},
 		{"a member of a replay that is done", member("DONE", "valid")},
 		{"a member of two replays", member("COLLECTING", "pending")},
@@ -184,8 +184,8 @@ func forbiddenReplays() []gateAct {
 	}
 }
 
-func forbiddenWork() []gateAct {
-	return []gateAct{
+func forbiddenWork() []plainAct {
+	return []plainAct{
 		{"a changed payload", "update recoup.work_payload set sealed = sealed"},
 		{"a payload under another key", "update recoup.work_payload set key_id = 'x'"},
 		{"a destroyed payload of an open dead letter", `delete from recoup.work_payload
@@ -214,8 +214,8 @@ func queueUp(stage, replay, id string) string {
 }
 
 // letterAllowed are lawful neighbours of what is forbidden.
-func letterAllowed() []gateAct {
-	return []gateAct{
+func letterAllowed() []plainAct {
+	return []plainAct{
 		{"a triage", letterAct("new", "step = 'TRIAGED', cause = 'DATA'")},
 		{"another cause", letterAct("valid", "cause = 'CODE_DEFECT'")},
 		{"a step back", letterAct("valid", "step = 'TRIAGED'")},

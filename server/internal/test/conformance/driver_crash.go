@@ -11,14 +11,16 @@ import (
 	"os"
 	"os/exec"
 	"sync"
+
+	"github.com/recoup-dev/recoup/server/internal/store"
 )
 
 // A crash is proven with a child process: the test binary runs once more, finds
 // in its environment what to write to, and calls [Victim]; its parent calls
 // [Outlive], and holds what is left to the journal with [Survived].
 
-// hands is how many goroutines of a victim write at once.
-const hands = 4
+// Hands is how many goroutines of a victim write at once.
+const Hands = 4
 
 // journalFile is the child's end of the pipe to its parent: the first file after
 // the standard ones.
@@ -31,14 +33,19 @@ func Victim(t TB, s Store) error {
 	ctx, end := context.WithCancel(t.Context())
 	defer end()
 	d := NewDriver(t, s)
-	d.Journal(lifeline{os.NewFile(journalFile, "journal"), end})
-	errs := make([]error, hands)
+	d.Journal(Journal(end))
+	errs := make([]error, Hands)
 	var all sync.WaitGroup
 	for hand := range errs {
 		all.Go(func() { errs[hand] = d.Churn(ctx, rand.Uint64(), math.MaxInt) })
 	}
 	all.Wait()
 	return errors.Join(errs...)
+}
+
+// Journal is the pipe of a victim to its parent, which ends the victim when the parent is gone.
+func Journal(end context.CancelFunc) io.Writer {
+	return lifeline{os.NewFile(journalFile, "journal"), end}
 }
 
 // lifeline is a pipe to the parent that ends the victim when the parent is gone.
@@ -100,4 +107,13 @@ func Survived(t TB, s Store, journal io.Reader) int {
 	d.Recover(journal)
 	d.Check()
 	return len(d.Known())
+}
+
+// untilFree tries again as long as a lock could not be had.
+func untilFree(run func() error) error {
+	for {
+		if err := run(); !errors.Is(err, store.ErrBusy) {
+			return err
+		}
+	}
 }

@@ -64,7 +64,7 @@ func overdueCounts(d *serviceDriver) {
 	}
 	for _, kind := range []store.Deadline{
 		store.DueExpiry, store.DueWindow, store.DueLapse, store.DueEscalation, store.DueReminder, store.DueResolved,
-		store.DuePurge, store.DueFreeze, store.DueReceipt, store.DueNotice, store.DueHourly, store.DueDaily,
+		store.DuePurge, store.DueReceipt, store.DueNotice, store.DueHourly, store.DueDaily,
 	} {
 		d.wantOverdue(kind, 10, 0, time.Time{})
 	}

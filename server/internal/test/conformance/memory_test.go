@@ -49,7 +49,7 @@ func newMemory() *memory {
 
 func (m *memory) Close() error { return nil }
 
-func (m *memory) SyncTables(_ context.Context, p *policy.Policy) error {
+func (m *memory) SyncTables(_ context.Context, p *policy.Policy, _ ...store.SyncPolicy) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.policy = p

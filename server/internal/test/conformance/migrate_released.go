@@ -27,7 +27,7 @@ const released = "testdata/released"
 // changed, and a database of each is migrated and answers as it did. next is the
 // version that would be released now, with a row in every table; so there is always
 // one to try. With RECOUP_RELEASE it is recorded under that name.
-func RunReleased(t *testing.T, steps store.Migrations, next Release, restore func(t *testing.T, database string) Whole) {
+func RunReleased(t *testing.T, steps store.Migrations, next Release, restore func(t *testing.T, database string) Whole, slices ...Filler) {
 	t.Helper()
 	next.Migrations = sums(steps)
 	all := map[string]Release{"next": next}
@@ -47,7 +47,7 @@ func RunReleased(t *testing.T, steps store.Migrations, next Release, restore fun
 			if bad := changed(r.Migrations, steps); bad != "" {
 				t.Fatalf("migration %s was released with %s and is another now: what is released never changes, add a migration", bad, version)
 			}
-			wantAnswers(t, Snapshot(t, restore(t, r.Database)), r.Answers)
+			wantAnswers(t, Snapshot(t, restore(t, r.Database), slices...), r.Answers)
 		})
 	}
 	if bad := changed(strings.Replace(next.Migrations, "a", "b", 1), steps); bad == "" {

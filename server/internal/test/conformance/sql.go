@@ -98,6 +98,7 @@ func RunSQL(t *testing.T, db sqldb.DB, dialect sqldb.Dialect) {
 	}
 	t.Run("copy", func(t *testing.T) { sqlCopy(t, db) })
 	t.Run("duplicate", func(t *testing.T) { sqlDuplicate(t, db) })
+	t.Run("copy of what is new", func(t *testing.T) { sqlCopyNew(t, db) })
 	t.Run("write", func(t *testing.T) { sqlWrite(t, db) })
 	t.Run("read", func(t *testing.T) { sqlRead(t, db) })
 	t.Run("refusal", func(t *testing.T) { sqlRefusal(t, db) })
@@ -134,6 +135,30 @@ func sqlDuplicate(t *testing.T, db sqldb.DB) {
 		if !errors.Is(err, sqldb.ErrDuplicate) {
 			t.Errorf("%s: %v", name, err)
 		}
+	}
+}
+
+// A copy of what is new skips rows with a key or a name that exists, in the table or
+// earlier in the list, and counts the others.
+func sqlCopyNew(t *testing.T, db sqldb.DB) {
+	want := someParts(130) // several statements on SQLite
+	var got []part
+	var added []int
+	err := withParts(t.Context(), db, func(tx sqldb.Tx) error {
+		named := part{ID: recoup.ID{9}, Name: want[0].Name}
+		for _, list := range [][]part{want[:7], append(slices.Clone(want), named, want[0]), want[3:4], nil} {
+			n, err := parts.CopyNew(tx, list)
+			if err != nil {
+				return err
+			}
+			added = append(added, n)
+		}
+		var err error
+		got, err = parts.Find(tx, "order by part_id")
+		return err
+	})
+	if err != nil || !slices.Equal(added, []int{7, 123, 0, 0}) || !reflect.DeepEqual(got, want) {
+		t.Errorf("added %v: %v\n got %+v\nwant %+v", added, err, got, want)
 	}
 }
 

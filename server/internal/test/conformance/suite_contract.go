@@ -31,17 +31,6 @@ type Ledger interface {
 	Close() error
 }
 
-// Gate is Gate Zero: batches, intakes, the recoveries of those that failed, and
-// the AIR, which records what happened to them.
-type Gate interface {
-	store.BatchWriter
-	store.CaseWriter
-	store.GateReader
-	store.AuditReader
-	store.Housekeeper
-	Close() error
-}
-
 // DeadLetters is staged work and what becomes of it when it fails: the queue,
 // checkpoints, dead letters beside their errors, groups, and replays.
 type DeadLetters interface {

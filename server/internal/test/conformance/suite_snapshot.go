@@ -19,14 +19,22 @@ import (
 type Whole interface {
 	Store
 	DeadLetters
-	Gate
+	store.AuditReader
+	SQL() sqldb.DB
 	Ledger
 	Alerting
 }
 
+// Filler leads a database through a piece of every life that a slice has, and says what it
+// answers about that.
+type Filler struct {
+	Fill     func(t TB, s Whole)
+	Snapshot func(ctx context.Context, s Whole, put func(of string, got any, err error))
+}
+
 // Fill leads a fresh database through a piece of every life that it can hold, so that
 // no table of it is left empty.
-func Fill(t TB, s Whole) {
+func Fill(t TB, s Whole, slices ...Filler) {
 	t.Helper()
 	d := NewDriver(t, s)
 	fillErrors(d)
@@ -44,8 +52,8 @@ func Fill(t TB, s Whole) {
 		try(newServiceDriver(t, s))
 	}
 	fillAlerts(&alertDriver{newServiceDriver(t, s), s})
-	for _, try := range []func(*gateDriver){gateKill, gateTurns} {
-		try(newGateDriver(t, s))
+	for _, fill := range slices {
+		fill.Fill(t, s)
 	}
 }
 
@@ -107,7 +115,7 @@ func fillService(d *serviceDriver) {
 }
 
 // Snapshot is all that a store answers about what it holds, as text.
-func Snapshot(t TB, s Whole) string {
+func Snapshot(t TB, s Whole, slices ...Filler) string {
 	t.Helper()
 	var text strings.Builder
 	put := func(of string, got any, err error) {
@@ -125,16 +133,9 @@ func Snapshot(t TB, s Whole) string {
 		log, err := s.GateLog(ctx, e.EntityID, 100)
 		put("gate log of "+e.EntityID, log, err)
 	}
-	batches, _, err := s.Batches(ctx, store.BatchCursor{}, 100)
-	put("batches", batches, err)
-	intakes, _, err := s.Intakes(ctx, recoup.IntakeFilter{}, page)
-	put("intakes", intakes, err)
-	for _, i := range intakes {
-		air, err := s.Timeline(ctx, i.ID, 100)
-		put("timeline", air, err)
+	for _, of := range slices {
+		of.Snapshot(ctx, s, put)
 	}
-	figures, err := s.GateFigures(ctx)
-	put("gate figures", figures, err)
 	events, _, err := s.Events(ctx, store.EventFilter{}, page)
 	put("events", events, err)
 	top, err := s.TopCodes(ctx, store.Span{From: Epoch().AddDate(-1, 0, 0), To: Epoch().AddDate(1, 0, 0)}, 100)
@@ -143,7 +144,7 @@ func Snapshot(t TB, s Whole) string {
 	return text.String()
 }
 
-type putter func(of string, got any, err error)
+type putter = func(of string, got any, err error)
 
 func putErrors(ctx context.Context, s Whole, put putter) []recoup.Error {
 	page := sqldb.Page{Limit: sqldb.MaxPage}

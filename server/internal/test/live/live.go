@@ -13,6 +13,7 @@ import (
 
 	"github.com/recoup-dev/recoup/client"
 	"github.com/recoup-dev/recoup/server/internal/app"
+	"github.com/recoup-dev/recoup/server/internal/slices"
 	"github.com/recoup-dev/recoup/server/internal/store/postgres/pgtest"
 	"github.com/recoup-dev/recoup/server/internal/store/sqlite/sqlitetest"
 	"github.com/recoup-dev/recoup/server/internal/test/tier"
@@ -49,6 +50,9 @@ func On(t testing.TB, s app.Store, o app.Options) *Node {
 func run(t testing.TB, o app.Options, before []func(*app.Node, context.Context) error, open func(context.Context, app.Options) (*app.Node, error)) *Node {
 	t.Helper()
 	n := &Node{t: t}
+	if o.Slices == nil {
+		o.Slices = slices.All()
+	}
 	o.Listen, o.FirstKey = "127.0.0.1:0", func(secret string) error { n.Key = secret; return nil }
 	ctx, stop := context.WithCancel(context.Background())
 	var err error

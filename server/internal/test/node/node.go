@@ -19,7 +19,6 @@ import (
 	"github.com/recoup-dev/recoup/server/internal/alert"
 	"github.com/recoup-dev/recoup/server/internal/deadletter"
 	"github.com/recoup-dev/recoup/server/internal/engine"
-	"github.com/recoup-dev/recoup/server/internal/gatezero"
 	"github.com/recoup-dev/recoup/server/internal/policy"
 	"github.com/recoup-dev/recoup/server/internal/store"
 	"github.com/recoup-dev/recoup/server/internal/store/sqldb"
@@ -38,7 +37,6 @@ type Node struct {
 	Ledger   *Ledger
 	Engine   *engine.Engine
 	Letters  *deadletter.Service
-	GateZero *gatezero.Service
 	Alerts   *alert.Evaluator
 }
 
@@ -52,8 +50,6 @@ func On(t *testing.T, db Store) *Node {
 	n.Engine, err = engine.New(engine.Options{Store: db, Ledger: n.Ledger, Policies: n.Policies, Codes: fault.Default, Now: n.Now, IDs: n.IDs})
 	n.Must(err)
 	n.Letters, err = deadletter.New(deadletter.Options{Store: db, Policies: n.Policies, Codes: fault.Default, Keys: keys, Now: n.Now, Random: func() float64 { return 1 }, IDs: n.IDs})
-	n.Must(err)
-	n.GateZero, err = gatezero.New(gatezero.Options{Store: db, Gate: func() policy.GateZero { return n.Policies.Current().Gate }, Now: n.Now, IDs: n.IDs})
 	n.Must(err)
 	n.Alerts = &alert.Evaluator{Store: db, Policies: n.Policies.Current, Codes: fault.Default, Now: n.Now, IDs: n.IDs}
 	return n

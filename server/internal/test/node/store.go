@@ -10,13 +10,13 @@ import (
 	"github.com/recoup-dev/recoup/server/internal/alert"
 	"github.com/recoup-dev/recoup/server/internal/deadletter"
 	"github.com/recoup-dev/recoup/server/internal/engine"
-	"github.com/recoup-dev/recoup/server/internal/gatezero"
 	"github.com/recoup-dev/recoup/server/internal/notify"
 	"github.com/recoup-dev/recoup/server/internal/policy"
 	"github.com/recoup-dev/recoup/server/internal/scheduler"
 	"github.com/recoup-dev/recoup/server/internal/store"
 	"github.com/recoup-dev/recoup/server/internal/store/postgres"
 	"github.com/recoup-dev/recoup/server/internal/store/postgres/pgtest"
+	"github.com/recoup-dev/recoup/server/internal/store/sqldb"
 	"github.com/recoup-dev/recoup/server/internal/store/sqlite"
 	"github.com/recoup-dev/recoup/server/internal/store/sqlite/sqlitetest"
 )
@@ -26,7 +26,8 @@ type Store interface {
 	engine.Store
 	scheduler.Store
 	scheduler.Keeper
-	gatezero.Store
+	store.AuditWriter
+	SQL() sqldb.DB
 	deadletter.Store
 	deadletter.KeyStore
 	notify.Store

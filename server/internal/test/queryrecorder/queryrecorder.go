@@ -95,6 +95,7 @@ func (transaction) InsertIgnore(sqldb.Batch) error         { return nil }
 func (transaction) Upsert(sqldb.Batch) error               { return nil }
 func (transaction) Update(sqldb.Batch) error               { return nil }
 func (t transaction) Copy(b sqldb.Batch) (int, error)      { return b.Len, nil }
+func (t transaction) CopyNew(b sqldb.Batch) (int, error)   { return b.Len, nil }
 func (transaction) Acquire(sqldb.AdvisoryLock, bool) error { return nil }
 func (transaction) Wake(string)                            {}
 func (transaction) SecureDelete()                          {}
