@@ -166,6 +166,7 @@ func New(o Options) (*Client, error) {
 		c.o.Trace = c.trace
 	}
 	c.serve()
+	c.GateZero = GateZeroService{c}
 	return c, nil
 }
 

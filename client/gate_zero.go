@@ -18,6 +18,9 @@ const (
 	killSwitch = "/cl/gate-zero/kill-switch"
 )
 
+// GateZeroService takes candidates in, and verifies them: c.GateZero.
+type GateZeroService struct{ c *Client }
+
 // IntakeLines are lines of a file of candidates.
 type IntakeLines struct {
 	Media     string // text/csv, with the header before the lines, or application/x-ndjson

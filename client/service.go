@@ -38,9 +38,6 @@ type ProviderService struct {
 	cache *providerCache
 }
 
-// GateZeroService takes candidates in, and verifies them: c.GateZero.
-type GateZeroService struct{ c *Client }
-
 // serve makes the services of a client.
 func (c *Client) serve() {
 	c.Errors = ErrorService{c}
@@ -54,5 +51,4 @@ func (c *Client) serve() {
 	c.Events = EventService{c}
 	c.Codes = CodeService{c}
 	c.Providers = ProviderService{c, new(providerCache)}
-	c.GateZero = GateZeroService{c}
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"slices"
 
 	"github.com/recoup-dev/recoup/server/internal/pgsession"
 	"github.com/recoup-dev/recoup/server/internal/store"
@@ -51,11 +52,14 @@ func MigrateUp(ctx context.Context, database, direct string) (applied store.Migr
 	return applied, nil
 }
 
-// GateZeroTakenOver says what was taken over when a schema was made where tables of Gate
-// Zero were already; nil: there was nothing.
-func GateZeroTakenOver(ctx context.Context, database, direct string) (*postgres.TakenOver, error) {
+// TakeOverHelp is what the help of migrations says of tables that are taken over.
+const TakeOverHelp = postgres.TakeOverHelp
+
+// TakenOver says what migrations that were applied have taken over from tables that were there
+// before; nil: nothing.
+func TakenOver(ctx context.Context, database, direct string, applied store.Migrations) (*postgres.TakenOver, error) {
 	kind, rest, err := splitDatabase(database)
-	if err != nil || kind == "sqlite" {
+	if err != nil || kind == "sqlite" || !slices.ContainsFunc(applied, func(m store.Migration) bool { return m.Name == postgres.TakeOverMigration }) {
 		return nil, err
 	}
 	return postgres.ReadTakenOver(ctx, cmp.Or(direct, rest))

@@ -42,6 +42,7 @@ type Field struct {
 // Kind is a kind of things in a section of the file, by its fields.
 type Kind struct {
 	Name   string
+	Noun   string // what receivers of the kind are sent
 	Fields []Field
 }
 

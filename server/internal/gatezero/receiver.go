@@ -26,6 +26,7 @@ const (
 func Receivers() push.Kind {
 	return push.Kind{
 		Name:     ReceiverKind,
+		Noun:     "the verifications of Gate Zero",
 		Fields:   []notify.Field{{Name: "batch", Help: "the only batch whose companies it verifies"}},
 		Outcomes: []string{outcomePass, outcomeFail},
 	}

@@ -1,6 +1,6 @@
 // Package lease is how workers come by what they work on: what a claim may ask for, how
 // claims wait until there is something, and who claims ([Heartbeats]). Retries, staged work and
-// Gate Zero share it.
+// slices share it.
 // A lease itself is a [recoup.Lease], and its fence is [recoup.Lease.HeldBy]; what a lost
 // one means, each of their state machines says.
 package lease

@@ -252,12 +252,9 @@ func (c *compiler) altitudes() {
 	c.out.ReplayRetention = time.Duration(s.ReplayRetention)
 	c.out.CheckpointRetention = time.Duration(s.CheckpointRetention)
 	g := c.file.Gate
-	c.out.Gate = GateZero{
-		Schedule:       fileSchedule{Kind: retry.Fixed, Steps: g.Waits}.compile(),
-		MaxAttempts:    g.MaxAttempts,
-		RecoveryWindow: time.Duration(g.RecoveryWindow),
-		Reasons:        descriptions(c.doc, g.Reasons, "gate", "reasons"),
-	}
+	gate := &c.out.Gate
+	gate.Schedule, gate.MaxAttempts = fileSchedule{Kind: retry.Fixed, Steps: g.Waits}.compile(), g.MaxAttempts
+	gate.RecoveryWindow, gate.Reasons = time.Duration(g.RecoveryWindow), descriptions(c.doc, g.Reasons, "gate", "reasons")
 }
 
 func (f fileRequest) compile() fault.RetryPolicy {

@@ -106,17 +106,6 @@ type ProviderGroup struct {
 	Hub       string        // that alone uses them; empty: all do
 }
 
-// GateZero is the policy of Gate Zero (spec 004).
-type GateZero struct {
-	Schedule       retry.Schedule
-	MaxAttempts    int
-	RecoveryWindow time.Duration
-	Reasons        []Description
-}
-
-// Exists reports whether the policy has a Gate Zero.
-func (g *GateZero) Exists() bool { return g.MaxAttempts > 0 }
-
 // Ledger says what the ledger may keep, and how long (spec 003).
 type Ledger struct {
 	Details         []Detail

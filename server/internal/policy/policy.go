@@ -251,3 +251,14 @@ type Family struct {
 	Reason recoup.ParkReason
 	Codes  []recoup.Code
 }
+
+// GateZero is the policy of Gate Zero (spec 004).
+type GateZero struct {
+	Schedule       retry.Schedule
+	MaxAttempts    int
+	RecoveryWindow time.Duration
+	Reasons        []Description
+}
+
+// Exists reports whether the policy has a Gate Zero.
+func (g *GateZero) Exists() bool { return g.MaxAttempts > 0 }

@@ -13,6 +13,7 @@ import (
 // can be checked without one; its [Source] comes with the options of a pusher.
 type Kind struct {
 	Name     string
+	Noun     string         // what is sent, such as "the verifications of companies"
 	Fields   []notify.Field // beside those that every receiver has
 	Outcomes []string       // of results; those that every delivery can have come on top
 }

@@ -4,7 +4,7 @@
 // been answered, and its answer is read as the result that a worker would have sent.
 //
 // Whatever is delivered was claimed through the services that workers use, so that
-// leases, fences, kill switches and pauses hold for it as they do for them. Any number
+// leases, fences, pauses and whatever else stops a claim hold for it as they do for them. Any number
 // of nodes may deliver to one receiver. It decides nothing about work or companies: a
 // receiver that is away uses up nothing of theirs.
 package push

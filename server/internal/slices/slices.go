@@ -26,7 +26,7 @@ func Config(of []slice.Slice) (added config.Added) {
 			added.Checks = append(added.Checks, check)
 		}
 		for _, k := range of[i].Receivers {
-			added.Receivers = append(added.Receivers, config.Kind{Name: k.Name, Fields: k.Fields})
+			added.Receivers = append(added.Receivers, config.Kind{Name: k.Name, Noun: k.Noun, Fields: k.Fields})
 		}
 	}
 	return added

@@ -18,7 +18,7 @@ import (
 func TestAdded(t *testing.T) {
 	t.Parallel()
 	list := []slice.Slice{
-		{Settings: []config.Setting{{Name: "one"}}, Receivers: []push.Kind{{Name: "samples", Fields: []config.Field{{Name: "batch"}}, Outcomes: []string{"pass"}}}},
+		{Settings: []config.Setting{{Name: "one"}}, Receivers: []push.Kind{{Name: "samples", Noun: "things", Fields: []config.Field{{Name: "batch"}}, Outcomes: []string{"pass"}}}},
 		{},
 		{Settings: []config.Setting{{Name: "two"}}, Commands: func(s stream.Streams) []*cobra.Command {
 			return []*cobra.Command{{Use: "samples of " + s.Program}}
@@ -28,7 +28,7 @@ func TestAdded(t *testing.T) {
 	if len(added.Settings) != 2 || added.Settings[0].Name != "one" || added.Settings[1].Name != "two" {
 		t.Errorf("the settings are %+v", added.Settings)
 	}
-	if got := fmt.Sprint(added.Receivers); got != "[{samples [{batch false false }]}]" {
+	if got := fmt.Sprint(added.Receivers); got != "[{samples things [{batch false false }]}]" {
 		t.Errorf("the receivers are %s", got)
 	}
 	if commands := slices.Commands(list, stream.Streams{Program: "recoup"}); len(commands) != 1 || commands[0].Use != "samples of recoup" {

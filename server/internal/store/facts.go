@@ -276,7 +276,7 @@ type RoleSetting struct {
 // StaleReader is what a role that was dropped could read.
 type StaleReader struct {
 	Reader string
-	Kind   string // service, hub or gate_zero
+	Kind   string // service, hub, or the kind of a receiver
 	Name   string
 	Fix    string // the statement that deletes it
 }

@@ -16,10 +16,14 @@ import (
 )
 
 func receivers(streams command.Streams) *cobra.Command {
+	others := ""
+	for _, k := range streams.Config.Receivers {
+		others += ", or " + k.Noun
+	}
 	return command.Group(&cobra.Command{
 		Use:   "receivers",
 		Short: "Show the receivers that work is pushed to",
-		Long: `Receivers get staged work, or the verifications of Gate Zero, by signed requests, instead of
+		Long: "Receivers get staged work" + others + `, by signed requests, instead of
 workers that claim it. They are configured on the server: in the receivers section of its
 configuration file, or by environment variables such as RECOUP_RECEIVER_RENDER_URL.
 'recoup config show' prints them, without their secrets.`,

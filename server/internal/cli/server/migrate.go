@@ -2,14 +2,12 @@ package server
 
 import (
 	"context"
-	"slices"
 
 	"github.com/spf13/cobra"
 
 	"github.com/recoup-dev/recoup/server/internal/app"
 	"github.com/recoup-dev/recoup/server/internal/cli/command"
 	"github.com/recoup-dev/recoup/server/internal/cli/stream"
-	"github.com/recoup-dev/recoup/server/internal/store"
 )
 
 func migrate(streams command.Streams) *cobra.Command {
@@ -61,8 +59,7 @@ func migrateUp(streams command.Streams) *cobra.Command {
 		Short: "Apply pending migrations",
 		Long: `Applies pending migrations, each in one transaction. Names that they would make are checked
 before the first change: if something else has one, all of them are listed, and nothing is changed.
-On PostgreSQL, tables cl.gate_zero_intake and cl.gate_zero_recovery that are there already are
-taken over with their rows; rows that break a rule are listed and left as they are.`,
+` + app.TakeOverHelp,
 		Example: `  recoup migrate up --database postgres://owner@db/recoup`,
 		Args:    command.NoArgs,
 	}
@@ -93,8 +90,8 @@ taken over with their rows; rows that break a rule are listed and left as they a
 		if len(applied) == 0 {
 			return nil
 		}
-		taken, err := app.GateZeroTakenOver(cmd.Context(), options.Database, options.Direct)
-		if taken != nil && slices.ContainsFunc(applied, func(m store.Migration) bool { return m.Name == "gate_zero" }) {
+		taken, err := app.TakenOver(cmd.Context(), options.Database, options.Direct, applied)
+		if taken != nil {
 			s.Notef("%s", taken)
 		}
 		return err

@@ -49,7 +49,7 @@ type gateClause struct {
 // parallel on a fresh store; open registers its own clean-up.
 func Run(t *testing.T, open func(t *testing.T) Database) {
 	clauses := slices.Concat(gateImports(), gateResults(), gateClaims(), gateKills(), gateFreezes(),
-		gateLists(), gateIntakeClaims(), gateAtomicity(), gateRaces())
+		gateLists(), gateIntakeClaims(), gateAtomicity(), gateFaults(), gateRaces())
 	for _, c := range clauses {
 		t.Run(c.says, func(t *testing.T) {
 			t.Parallel()

@@ -53,7 +53,7 @@ func checkPending(ctx context.Context, db *sql.DB) error {
 		if err := checkMayCreate(ctx, tx); err != nil {
 			return err
 		}
-		if err := refuse(checkOwners(ctx, tx, slices.Concat(writtenTables, gateZeroTables))); err != nil {
+		if err := refuse(checkOwners(ctx, tx, slices.Concat(writtenTables, takenOverTables))); err != nil {
 			return err
 		}
 		list, err := schema.Status(appliedMigrations(ctx, tx))
@@ -78,8 +78,8 @@ func refuse(found []Obstacle, err error) error {
 	return err
 }
 
-// checkNames lists what has the names of pending migrations, and what keeps the tables of Gate Zero
-// from being taken over.
+// checkNames lists what has the names of pending migrations, and which tables that can be
+// taken over are not fit for that.
 func checkNames(ctx context.Context, db reader, list store.Migrations) ([]Obstacle, error) {
 	names, ours, err := pendingNames(list)
 	if err != nil || len(names) == 0 {
@@ -87,14 +87,14 @@ func checkNames(ctx context.Context, db reader, list store.Migrations) ([]Obstac
 	}
 	first := !slices.ContainsFunc(list, func(m store.Migration) bool { return !m.AppliedAt.IsZero() })
 	found, err := readList(ctx, db, selectTaken, obstacle, names, ours, first)
-	if err != nil || !slices.ContainsFunc(names, func(name string) bool { return slices.Contains(gateZeroTables, name) }) {
+	if err != nil || !slices.ContainsFunc(names, func(name string) bool { return slices.Contains(takenOverTables, name) }) {
 		return found, err
 	}
-	odd, err := readList(ctx, db, selectGateZero, obstacle)
+	odd, err := readList(ctx, db, selectTakeOver, obstacle)
 	if err != nil {
 		return nil, err
 	}
-	unplain, err := checkPlain(ctx, db, gateZeroTables)
+	unplain, err := checkPlain(ctx, db, takenOverTables)
 	return slices.Concat(found, odd, unplain), err
 }
 
@@ -126,7 +126,7 @@ func pendingNames(list store.Migrations) (pending, ours []string, err error) {
 
 // selectTaken finds what has a name of $1 and is not among $2; where nothing of ours is
 // yet ($3), also whatever else is in the schema recoup, which nodes may read as a whole.
-// The tables of Gate Zero that can be taken over are another question, with their
+// The tables that can be taken over are another question, with their
 // indexes. What an earlier attempt has left of the tables of versions and locks is ours.
 const selectTaken = `
 	with present as (
@@ -135,7 +135,7 @@ const selectTaken = `
 	    from pg_class c join pg_namespace n on n.oid = c.relnamespace left join pg_index i on i.indexrelid = c.oid
 	    join pg_class o on o.oid = coalesce(i.indrelid, c.oid)
 	   where n.nspname in ('recoup', 'cl')
-	     and n.nspname || '.' || o.relname not in ('cl.gate_zero_intake', 'cl.gate_zero_recovery')
+	     and n.nspname || '.' || o.relname not in (` + takenOverNames + `)
 	     and not (n.nspname || '.' || o.relname = 'recoup.schema_version' and exists (select from pg_attribute a where a.attrelid = o.oid and a.attname = 'version_id'))
 	     and not (n.nspname || '.' || o.relname = 'recoup.schema_lock' and not exists (select from pg_attribute a where a.attrelid = o.oid and a.attnum > 0))
 	     and not exists (select from pg_depend d where d.objid = c.oid and d.deptype in ('a', 'i') and d.refobjsubid > 0 and c.relkind = 'S')

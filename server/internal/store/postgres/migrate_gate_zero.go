@@ -7,11 +7,25 @@ import (
 	"strings"
 )
 
-// selectGateZero finds what keeps Gate Zero's schema from being made, and its tables, if
+// takenOverTables are the tables of spec 004 that migrations take over, and takenOverNames the
+// same for a statement.
+var takenOverTables = []string{"cl.gate_zero_intake", "cl.gate_zero_recovery"}
+
+const takenOverNames = "'cl.gate_zero_intake', 'cl.gate_zero_recovery'"
+
+// What the help of migrations says of tables that are taken over, and the migration that
+// does it.
+const (
+	TakeOverHelp = `On PostgreSQL, tables cl.gate_zero_intake and cl.gate_zero_recovery that are there already are
+taken over with their rows; rows that break a rule are listed and left as they are.`
+	TakeOverMigration = "gate_zero"
+)
+
+// selectTakeOver finds what keeps Gate Zero's schema from being made, and its tables, if
 // there are some already, from being taken over (decision 0077): they are recognised by
 // the columns of spec 004 and their types, and moved to the schema cl_before. Their owner and what
 // could run code of others are checked apart ([checkOwners], [checkPlain]).
-const selectGateZero = `
+const selectTakeOver = `
 	with wanted (tab, col, type, required) as (values
 	  ('gate_zero_intake', 'intake_id', 'uuid', true), ('gate_zero_intake', 'company_name', 'text', true), ('gate_zero_intake', 'status', 'text', true),
 	  ('gate_zero_intake', 'batch_id', 'text', false), ('gate_zero_intake', 'import_key', 'text', false), ('gate_zero_intake', 'domain', 'text', false),

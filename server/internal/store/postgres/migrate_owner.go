@@ -15,9 +15,6 @@ var versionTables = []string{versionTable, "recoup.schema_checksum", "recoup.sch
 // writtenTables are those that migrations write before the schema is theirs.
 var writtenTables = []string{versionTable, "recoup.schema_lock"}
 
-// gateZeroTables are the tables of spec 004 that migrations take over.
-var gateZeroTables = []string{"cl.gate_zero_intake", "cl.gate_zero_recovery"}
-
 // checkRole refuses a session that acts as another role than its user: what a migration creates
 // would belong to that role.
 func checkRole(ctx context.Context, db reader) error {
@@ -38,12 +35,12 @@ func (s *Store) checkOwner(ctx context.Context, stated string) (pgsession.Owner,
 	if err := owner.Check(stated); err != nil {
 		return owner, err
 	}
-	return owner, failure("open", pgsession.CheckObjects(ctx, s.pool, owner, namesOfGateZero()))
+	return owner, failure("open", pgsession.CheckObjects(ctx, s.pool, owner, namesInCL()))
 }
 
-// namesOfGateZero returns the names of Recoup's tables, views and functions in the schema cl, which
+// namesInCL returns the names of Recoup's tables, views and functions in the schema cl, which
 // may have others in it.
-func namesOfGateZero() (names []string) {
+func namesInCL() (names []string) {
 	for _, o := range expectedSchema() {
 		name, ours := strings.CutPrefix(o.Name, "cl.")
 		if ours && (o.Kind == store.ObjectTable || o.Kind == store.ObjectFunction || o.Kind == store.ObjectView) {
