@@ -97,7 +97,7 @@ record-release: setup ## keep what VERSION is released with: checksums of its mi
 
 .PHONY: soak
 soak: setup ## run the long proofs: crashes, races, CHECKS draws of every property, 2 minutes of every fuzz target
-	RECOUP_SOAK=1 go test -count 1 -timeout 60m -v -run '^Test(Crash|GateCrash|Promotion|Pooler)' ./server/internal/store/postgres ./server/internal/store/sqlite
+	RECOUP_SOAK=1 go test -count 1 -timeout 60m -v -run '^Test(Crash|GateCrash|Promotion|Pooler)' ./server/internal/store/postgres ./server/internal/store/sqlite ./server/internal/gatezero
 	RECOUP_SOAK=1 go test -count 1 -timeout 60m -v -run '^Test(Fortnight|ReplayRamp|Year)' ./server/internal/gatezero ./server/internal/deadletter ./server/internal/scheduler
 	RECOUP_SOAK=1 go test -count 1 -timeout 60m -v -run '^TestLeasesAreExclusive' ./server/internal/engine
 	RECOUP_SOAK=1 go test -count 1 -timeout 60m -v ./server/test/endtoend
@@ -115,7 +115,7 @@ SQLITE_KILLS ?= 200
 SLICE        ?= 2m
 .PHONY: chaos
 chaos: setup chaos-slices ## run slices of chaos until KILLS=1000 RESTARTS=100 FAILOVERS=20 BUS_KILLS=100, about 45 minutes, and the crash, stall and jump rounds in full
-	RECOUP_SOAK=1 $(QUICKLY) go test -count 1 -timeout 60m -v -run '^Test(Crash|GateCrash|Clock)' ./server/internal/store/postgres ./server/internal/store/sqlite
+	RECOUP_SOAK=1 $(QUICKLY) go test -count 1 -timeout 60m -v -run '^Test(Crash|GateCrash|Clock)' ./server/internal/store/postgres ./server/internal/store/sqlite ./server/internal/gatezero
 	RECOUP_SOAK=1 $(QUICKLY) go test -count 1 -timeout 60m -v -run '^Test(Crashes|LedgerIsComplete|SignalsUnderLoad|NetworkUnderLoad|LeaderKilled|LostGrant|FullDisk|Database|Clock|Stall|Jump)' ./server/test/endtoend
 	RECOUP_SOAK=1 $(QUICKLY) go test -count 1 -timeout 60m -v -run '^Test(Year|Clock|Stall|Jump|Lead|Partitioned)' ./server/internal/scheduler ./server/internal/app
 	RECOUP_SOAK=1 $(QUICKLY) go test -count 1 -timeout 60m -v -run '^Test(LeasesAreExclusive|AJump)' ./server/internal/engine
