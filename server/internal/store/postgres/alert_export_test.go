@@ -58,13 +58,13 @@ func planned(name string, do func(sqlops.Ops)) Planned { return plannedAs(name, 
 
 // plannedAs returns one of the statements of a verb.
 func plannedAs(name string, n int, do func(sqlops.Ops)) Planned {
-	asked := queryrecorder.Of(do)[n]
+	asked := queryrecorder.Of(sqldb.PostgreSQL, do)[n]
 	return Planned{name, asked.SQL, parameters(asked.Args)}
 }
 
 // PlannedIDParts returns what a search for a part of an id runs.
 func PlannedIDParts(kind recoup.IDKind) (list []Planned) {
-	for _, asked := range queryrecorder.Of(func(v sqlops.Ops) { _, _ = v.FindIDs(context.Background(), kind, "abcdef", 10) }) {
+	for _, asked := range queryrecorder.Of(sqldb.PostgreSQL, func(v sqlops.Ops) { _, _ = v.FindIDs(context.Background(), kind, "abcdef", 10) }) {
 		list = append(list, Planned{string(kind), asked.SQL, parameters(asked.Args)})
 	}
 	return list

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/recoup-dev/recoup"
+	"github.com/recoup-dev/recoup/server/internal/store/sqldb"
 	"github.com/recoup-dev/recoup/server/internal/store/sqlops"
 	"github.com/recoup-dev/recoup/server/internal/test/queryrecorder"
 )
@@ -18,7 +19,7 @@ func TestIDPartPlans(t *testing.T) {
 		recoup.ErrorIDs, recoup.DeadLetterIDs, recoup.DeadLetterGroupIDs, recoup.ReplayIDs, recoup.OperationIDs, recoup.IntakeIDs,
 		recoup.AlertIDs, recoup.SilenceIDs, recoup.NoticeIDs, recoup.KeyIDs,
 	} {
-		asked := queryrecorder.Of(func(v sqlops.Ops) { _, _ = v.FindIDs(t.Context(), kind, "abcdef", 10) })
+		asked := queryrecorder.Of(sqldb.SQLite, func(v sqlops.Ops) { _, _ = v.FindIDs(t.Context(), kind, "abcdef", 10) })
 		for i, q := range asked {
 			want := [2]string{"_id_end_idx (<expr>=?)", "_id>? AND "}[i%2]
 			if plan := strings.Join(planOf(t, s, translateSQL(q.SQL)), "\n"); !strings.Contains(plan, want) || strings.Contains(plan, "SCAN") || strings.Contains(plan, "TEMP B-TREE") {

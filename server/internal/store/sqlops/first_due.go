@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/recoup-dev/recoup/server/internal/store"
+	"github.com/recoup-dev/recoup/server/internal/store/sqldb"
 )
 
 // firstOfRest is when other things than errors are due that do not wait for an hourly job.
@@ -23,12 +24,12 @@ var firstOfRest = []string{
 	"select next_eligible_at from cl.gate_zero_recovery where status = 'ACTIVE' order by next_eligible_at, recovery_id limit 1",
 }
 
-// FirstDue is a statement that answers with a row for each kind of thing that is due at a
-// time: when the first of it is. $1 is the last time of all.
+// FirstDue is a statement for PostgreSQL that answers with a row for each kind of thing
+// that is due at a time: when the first of it is. $1 is the last time of all.
 func FirstDue() string {
-	first := slices.Clone(firstOfRest)
-	for _, d := range slices.Sorted(maps.Keys(dueErrors)) {
-		first = append(first, dueErrors[d].first())
+	first, kinds := slices.Clone(firstOfRest), dueErrors(sqldb.PostgreSQL)
+	for _, d := range slices.Sorted(maps.Keys(kinds)) {
+		first = append(first, kinds[d].first())
 	}
 	freeze := dueRest[store.DueFreeze]
 	first = append(first, freeze.first())

@@ -78,7 +78,7 @@ func (k caseKey) load(tx Tx, ids []recoup.ID) (*store.UnitOfWork, error) {
 		select i.batch_id from cl.gate_zero_intake i left join cl.gate_zero_recovery r on r.intake_id = i.intake_id
 		where `+k.column+` = any ($1::uuid[]))) order by batch_id for share`, ids)
 	var found []store.Case
-	err := tx.Lock(cases.Select("", "where "+k.column+" = any ($1::uuid[])"+k.order, ids), sqldb.Into(&found, cases.Columns))
+	err := tx.Lock(cases.Select("", "where "+k.column+tx.Dialect().AnyID("$1")+k.order, ids), sqldb.Into(&found, cases.Columns))
 	w := store.NewUnitOfWork(tx.Now(), nil)
 	w.AddCases(found)
 	return w, err
@@ -91,7 +91,7 @@ func (v Ops) ClaimEligible(ctx context.Context, claim store.RecoveryClaim) ([]st
 		return nil, nil
 	}
 	return sqldb.ActAt(ctx, v.db, "claim recoveries", claim.Now, func(tx Tx) (leased []store.Case, err error) {
-		ids, err := pick(tx, tx.Query, eligible, claim.Limit, claim.Batch)
+		ids, err := pick(tx, tx.Query, eligible(tx.Dialect()), claim.Limit, claim.Batch)
 		if err != nil || len(ids) == 0 {
 			return nil, err
 		}
@@ -116,12 +116,12 @@ func (v Ops) ClaimPending(ctx context.Context, claim store.IntakeClaim) (taken [
 		return nil, time.Time{}, nil
 	}
 	taken, err = sqldb.ActAt(ctx, v.db, "claim intakes", claim.Now, func(tx Tx) ([]recoup.Intake, error) {
-		ids, err := pick(tx, tx.Lock, unverified, claim.Limit, claim.Batch)
+		ids, err := pick(tx, tx.Lock, unverified(tx.Dialect()), claim.Limit, claim.Batch)
 		if err != nil || len(ids) == 0 {
 			return nil, err
 		}
 		at = tx.Now()
-		busy, err := turns.Find(tx, "where intake_id = any ($1::uuid[]) and ends_at > $2", ids, at)
+		busy, err := turns.Find(tx, "where intake_id"+tx.Dialect().AnyID("$1")+" and ends_at > $2", ids, at)
 		if err != nil {
 			return nil, err
 		}
@@ -135,7 +135,7 @@ func (v Ops) ClaimPending(ctx context.Context, claim store.IntakeClaim) (taken [
 		if err := turns.Upsert(tx, taking...); err != nil {
 			return nil, err
 		}
-		return intakes.Find(tx, "where intake_id = any ($1::uuid[]) and status = 'PENDING' order by intake_id", ids)
+		return intakes.Find(tx, "where intake_id"+tx.Dialect().AnyID("$1")+" and status = 'PENDING' order by intake_id", ids)
 	})
 	return taken, at, err
 }
