@@ -14,9 +14,36 @@ const (
 	ActReview   ActName = "review"
 )
 
-// ActNames returns every act.
-func ActNames() []ActName {
-	return []ActName{ActPark, ActUnpark, ActResolve, ActEscalate, ActArchive, ActAssign, ActReview}
+// ActKind describes an act: its name, its past participle, and what is said with it.
+type ActKind struct {
+	Name   ActName
+	Past   string // parked
+	Reason bool   // a reason is required
+	Owner  bool   // a new owner is required: Act.To
+	Tier   bool   // a tier can be chosen: Act.Tier
+}
+
+// Acts returns every act. Routes, commands, buttons, exits and inputs are made of this list.
+func Acts() []ActKind {
+	return []ActKind{
+		{Name: ActPark, Past: "parked", Reason: true},
+		{Name: ActUnpark, Past: "unparked", Reason: true},
+		{Name: ActResolve, Past: "resolved", Reason: true},
+		{Name: ActEscalate, Past: "escalated", Reason: true, Tier: true},
+		{Name: ActArchive, Past: "archived", Reason: true},
+		{Name: ActAssign, Past: "assigned", Owner: true},
+		{Name: ActReview, Past: "reviewed"},
+	}
+}
+
+// Kind returns the description of an act; zero for a name that is none.
+func (n ActName) Kind() ActKind {
+	for _, kind := range Acts() {
+		if kind.Name == n {
+			return kind
+		}
+	}
+	return ActKind{}
 }
 
 // ActResult is the answer to an act.

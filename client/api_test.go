@@ -131,8 +131,8 @@ func TestPutCode(t *testing.T) {
 func TestActNames(t *testing.T) {
 	t.Parallel()
 	c := reflect.TypeFor[client.ErrorService]()
-	for _, v := range recoup.ActNames() {
-		name := strings.ToUpper(string(v[:1])) + string(v[1:])
+	for _, act := range recoup.Acts() {
+		name := strings.ToUpper(string(act.Name[:1])) + string(act.Name[1:])
 		if _, ok := c.MethodByName(name); !ok {
 			t.Errorf("there is no method %s", name)
 		}

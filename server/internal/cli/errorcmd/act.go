@@ -12,53 +12,46 @@ import (
 	"github.com/recoup-dev/recoup/server/internal/cli/command"
 )
 
-// verb is an act as a command.
-type verb struct {
-	name  recoup.ActName
-	past  string
-	short string
-	need  bool // a reason must be given
-}
-
-var verbs = []verb{
-	{recoup.ActPark, "parked", "Park errors for a person", true},
-	{recoup.ActUnpark, "unparked", "Return parked errors to retries", true},
-	{recoup.ActResolve, "resolved", "Resolve errors by hand", true},
-	{recoup.ActEscalate, "escalated", "Escalate parked errors to the next tier", true},
-	{recoup.ActArchive, "archived", "Archive errors before they expire", true},
-	{recoup.ActAssign, "assigned", "Assign parked errors to a person or team", false},
-	{recoup.ActReview, "reviewed", "Mark parked errors as reviewed", false},
+// summaries describe the commands of acts.
+var summaries = map[recoup.ActName]string{
+	recoup.ActPark:     "Park errors for a person",
+	recoup.ActUnpark:   "Return parked errors to retries",
+	recoup.ActResolve:  "Resolve errors by hand",
+	recoup.ActEscalate: "Escalate parked errors to the next tier",
+	recoup.ActArchive:  "Archive errors before they expire",
+	recoup.ActAssign:   "Assign parked errors to a person or team",
+	recoup.ActReview:   "Mark parked errors as reviewed",
 }
 
 // act is an act as its flags describe it.
 type act struct {
-	verb
+	kind recoup.ActKind
 	recoup.Act
 	filter           filter
 	all, yes, dryRun bool
 }
 
-func (v verb) command(streams command.Streams) *cobra.Command {
-	ask := &act{verb: v}
+func actCommand(streams command.Streams, kind recoup.ActKind) *cobra.Command {
+	ask := &act{kind: kind}
 	more := ""
-	cmd := &cobra.Command{Use: string(v.name) + " [ID…]", Short: v.short}
-	switch v.name {
-	case recoup.ActEscalate:
+	cmd := &cobra.Command{Use: string(kind.Name) + " [ID…]", Short: summaries[kind.Name]}
+	if kind.Tier {
 		cmd.Flags().IntVar(&ask.Tier, "to-tier", 0, "tier `N`, 1 to 3 (default: the next)")
-	case recoup.ActAssign:
+	}
+	if kind.Owner {
 		cmd.Flags().StringVar(&ask.To, "to", "", "the new `OWNER`; required")
 		more += " --to ada"
 	}
-	if v.need {
+	if kind.Reason {
 		more += " --reason known"
 	}
-	cmd.Example = fmt.Sprintf("  recoup errors %s %s%s\n  recoup errors %s --code VALIDATION_ERROR%s --dry-run", v.name, command.AnID, more, v.name, more)
-	cmd.Long = v.short + `, given by their ids or by a filter. With a filter it previews what would change, and on a
+	cmd.Example = fmt.Sprintf("  recoup errors %s %s%s\n  recoup errors %s --code VALIDATION_ERROR%s --dry-run", kind.Name, command.AnID, more, kind.Name, more)
+	cmd.Long = cmd.Short + `, given by their ids or by a filter. With a filter it previews what would change, and on a
 terminal asks for a confirmation.
 
-The exit status is 1 if any of the errors could not be ` + v.past + `.`
+The exit status is 1 if any of the errors could not be ` + kind.Past + `.`
 	ask.filter.add(cmd)
-	command.ReasonFlag(cmd, &ask.Reason, v.need)
+	command.ReasonFlag(cmd, &ask.Reason, kind.Reason)
 	cmd.Flags().BoolVar(&ask.all, "all", false, "every open error, if no filter is given")
 	cmd.Flags().BoolVar(&ask.dryRun, "dry-run", false, "preview what would change, and change nothing")
 	command.YesFlag(cmd, &ask.yes)
@@ -97,9 +90,9 @@ func (a *act) read(s *command.Session, args []string) ([]recoup.ID, recoup.Error
 		return nil, f, command.Usagef("ids and a filter are given: expected one of the two")
 	case len(ids) == 0 && empty && !a.all:
 		return nil, f, command.Usagef("neither an id nor a filter is given: --all means every open error")
-	case a.name == recoup.ActAssign && a.To == "":
+	case a.kind.Owner && a.To == "":
 		return nil, f, command.Usagef("--to is missing: expected the new owner")
-	case a.need:
+	case a.kind.Reason:
 		err = command.NeedReason(a.Reason)
 	}
 	if err == nil {
@@ -110,14 +103,14 @@ func (a *act) read(s *command.Session, args []string) ([]recoup.ID, recoup.Error
 
 // one acts on a single error, whose refusal says most.
 func (a *act) one(ctx context.Context, s *command.Session, id recoup.ID) error {
-	done, err := s.Errors.Act(ctx, a.name, id, a.Act)
+	done, err := s.Errors.Act(ctx, a.kind.Name, id, a.Act)
 	switch {
 	case err != nil:
 		return err
 	case s.Machine():
 		return s.Print(done)
 	}
-	s.Sayf("%s %s: %s", done.Error.ID, a.past, standing(s.Streams, &done.Error))
+	s.Sayf("%s %s: %s", done.Error.ID, a.kind.Past, standing(s.Streams, &done.Error))
 	if done.Warning != "" {
 		s.Notef("Note: %s", command.Printable(command.Words(strings.ToLower(done.Warning))))
 	}
@@ -149,7 +142,7 @@ func (a *act) filtered(ctx context.Context, s *command.Session, f recoup.ErrorFi
 	if preview.Applied == 0 {
 		return command.ErrSilent
 	}
-	question := fmt.Sprintf("%s %s?", command.Capital(string(a.name)), command.Count(preview.Applied, "error"))
+	question := fmt.Sprintf("%s %s?", command.Capital(string(a.kind.Name)), command.Count(preview.Applied, "error"))
 	if err := s.Confirm(question, fmt.Sprint(preview.Applied)); err != nil {
 		return err
 	}
@@ -195,7 +188,7 @@ func inChunks(ids []recoup.ID, preview bool) (chunks []recoup.BulkAct) {
 
 // many acts on errors chunk by chunk, or previews what would happen to them.
 func (a *act) many(ctx context.Context, s *command.Session, chunks []recoup.BulkAct, total int) outcome {
-	what, sum := string(a.name), outcome{}
+	what, sum := string(a.kind.Name), outcome{}
 	if len(chunks) > 0 && chunks[0].Preview {
 		what, sum.Preview = "previewing", true
 	}
@@ -203,7 +196,7 @@ func (a *act) many(ctx context.Context, s *command.Session, chunks []recoup.Bulk
 	defer end()
 	for _, chunk := range chunks {
 		chunk.Act = a.Act
-		done, err := s.Errors.ActOnIDs(ctx, a.name, chunk)
+		done, err := s.Errors.ActOnIDs(ctx, a.kind.Name, chunk)
 		if err != nil {
 			sum.err = err
 			break

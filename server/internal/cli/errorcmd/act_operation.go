@@ -16,11 +16,11 @@ const watchEvery = 500 * time.Millisecond
 // recorded acts on more errors than these commands take themselves: the server freezes the
 // set, and carries the act out once it is confirmed.
 func (a *act) recorded(ctx context.Context, s *command.Session, f recoup.ErrorFilter) error {
-	o, err := s.Operations.Create(ctx, recoup.NewOperation{Act: a.name, Filter: f, All: f == recoup.ErrorFilter{}, Input: a.Act})
+	o, err := s.Operations.Create(ctx, recoup.NewOperation{Act: a.kind.Name, Filter: f, All: f == recoup.ErrorFilter{}, Input: a.Act})
 	if err != nil {
 		return err
 	}
-	question := fmt.Sprintf("%s %s?", command.Capital(string(a.name)), command.Count(o.Pending(), "error"))
+	question := fmt.Sprintf("%s %s?", command.Capital(string(a.kind.Name)), command.Count(o.Pending(), "error"))
 	if a.dryRun || o.Pending() == 0 {
 		frozen, err := s.Operations.Cancel(ctx, o.ID, "a preview")
 		if err != nil {
@@ -43,7 +43,7 @@ func (a *act) recorded(ctx context.Context, s *command.Session, f recoup.ErrorFi
 // watch shows the progress of an operation until it has ended or is paused. Whoever stops
 // watching does not stop it.
 func (a *act) watch(ctx context.Context, s *command.Session, id recoup.ID) error {
-	advance, end := s.ShowProgress(string(a.name))
+	advance, end := s.ShowProgress(string(a.kind.Name))
 	defer end()
 	for {
 		o, err := s.Operations.Get(ctx, id)

@@ -12,7 +12,7 @@ import (
 func (a *act) show(s *command.Session, o outcome) error {
 	if o.err != nil {
 		if o.Applied > 0 && !o.Preview {
-			s.Notef("%s %s before it failed:", command.Count(o.Applied, "error"), a.past)
+			s.Notef("%s %s before it failed:", command.Count(o.Applied, "error"), a.kind.Past)
 		}
 		return o.err
 	}
@@ -33,7 +33,7 @@ func (a *act) show(s *command.Session, o outcome) error {
 // followed by the act itself is a message and not yet a result.
 func (a *act) print(s *command.Session, r recoup.BulkResult) {
 	w := s.Out
-	past, left := a.past, "were not"
+	past, left := a.kind.Past, "were not"
 	if r.Preview {
 		past, left = "would be "+past, "would not be"
 		if !a.dryRun {
