@@ -53,13 +53,10 @@ type ActResult struct {
 	Repeated bool   `json:"repeated,omitempty" doc:"the same request was answered before"`
 }
 
-// BulkAct is one act on everything that a filter selected in a preview, or on named
-// errors.
+// BulkAct is one act on named errors. An act on what a filter selects is a [NewOperation].
 type BulkAct struct {
 	Act
-	Filter  ErrorFilter `json:"filter,omitzero" doc:"which errors, in a preview"`
-	IDs     []ID        `json:"ids,omitempty" maxItems:"10000" doc:"named errors, instead of a filter"`
-	All     bool        `json:"all,omitempty" doc:"an empty filter is meant"`
-	Token   string      `json:"token,omitempty" maxLength:"400000" doc:"of the preview whose set is meant, instead of a filter or ids"`
-	Preview bool        `json:"preview,omitempty" doc:"say what would happen, and do nothing"`
+	IDs     []ID   `json:"ids,omitempty" maxItems:"10000" doc:"which errors"`
+	Token   string `json:"token,omitempty" maxLength:"400000" doc:"of a preview: its errors are meant, as they were; instead of ids"`
+	Preview bool   `json:"preview,omitempty" doc:"say what would happen, and do nothing"`
 }

@@ -1,6 +1,7 @@
 package api
 
 import (
+	"fmt"
 	"net/http"
 	"strings"
 
@@ -29,6 +30,12 @@ type actIn struct {
 }
 
 type bulkIn struct{ Body recoup.BulkAct }
+
+// Instead implements [httpapi.Instead]: bulk acts took filters once.
+func (bulkIn) Instead() map[string]string {
+	instead := fmt.Sprintf("a bulk act takes ids, at most %d; to act on all errors that a filter selects, send the filter to POST /v1/operations", engine.MaxBulk)
+	return map[string]string{"filter": instead, "all": instead}
+}
 
 // acts makes the routes of every act: on one error, and on many.
 func acts() []*httpapi.Route {
@@ -66,23 +73,16 @@ func acted(o store.Outcome) recoup.ActResult {
 
 func (a *API) checkBulk(b recoup.BulkAct, in lifecycle.Input) error {
 	var bad fault.FieldErrors
-	filter, err := a.filterOf(b.Filter)
-	if !bad.Merge(err) {
-		on := engine.Bulk{Filter: filter, IDs: b.IDs, All: b.All, Token: b.Token, Preview: b.Preview}
-		bad.Merge(on.Check())
-	}
+	on := engine.Bulk{IDs: b.IDs, Token: b.Token, Preview: b.Preview}
+	bad.Merge(on.Check())
 	bad.Merge(a.Engine.CheckInput(in))
 	return bad.Err()
 }
 
 func (a *API) actOnMany(c *httpapi.Call, b recoup.BulkAct, name recoup.ActName) (recoup.BulkResult, error) {
-	filter, err := a.filterOf(b.Filter)
-	if err != nil {
-		return recoup.BulkResult{}, err
-	}
 	return a.bulk(c, b.Preview, func() (recoup.BulkResult, error) {
 		return a.Engine.Bulk(c.Context(), c.Caller, engine.Bulk{
-			Act: string(name), Filter: filter, IDs: b.IDs, All: b.All, Token: b.Token, Preview: b.Preview, Input: lifecycle.NewAct(name, "", b.Act), Reason: b.Act.Reason,
+			Act: string(name), IDs: b.IDs, Token: b.Token, Preview: b.Preview, Input: lifecycle.NewAct(name, "", b.Act), Reason: b.Act.Reason,
 		})
 	})
 }

@@ -90,8 +90,8 @@ func actManuals() map[string]httpapi.Doc {
 			Fails: []recoup.Code{fault.CodeNotFound, fault.CodeInvalidTransition, fault.CodeConflict},
 		}
 		list["POST /v1/errors/"+string(name)] = httpapi.Doc{
-			About: text.about + "\n\nFor many errors at once: send a `filter` with `preview` to see how many match and which the act does not apply to. Then send the answer's `token` instead of the filter: exactly that set is meant, and what changed meanwhile is refused by itself. Or name errors with `ids`.",
-			Body:  "{" + text.body + `, "filter": {"table": "outreach.dol_errors", "code": "EIN_MISMATCH"}, "preview": true}`,
+			About: text.about + "\n\nFor many errors at once: name them with `ids`. With `preview` the answer says which the act does not apply to; its `token`, sent instead of the ids, stands for the same errors as they were, and what changed meanwhile is refused by itself. To act on all errors that a filter selects, use `POST /v1/operations`.",
+			Body:  "{" + text.body + `, "ids": ["0198f2a4-7c31-7b4e-9d52-5a1f0c3e8b67"]}`,
 			Fails: []recoup.Code{fault.CodeStaleRead},
 		}
 	}

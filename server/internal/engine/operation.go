@@ -59,13 +59,20 @@ func previewed(act recoup.ActName, a recoup.Act) lifecycle.Input {
 // CheckOperation says everything that is wrong with a request for an operation.
 func (e *Engine) CheckOperation(in NewOperation) error {
 	var bad fault.FieldErrors
-	on := Bulk{Filter: in.Filter, All: in.All, Preview: true}
-	bad.Merge(on.Check())
+	if !in.All && selectsAll(in.Filter) {
+		bad.Merge(badBulk("filter", `an empty filter selects every error; say "all": true if that is meant`))
+	}
 	if in.Act.Kind() == (recoup.ActKind{}) {
 		bad.Merge(fault.BadField("act", "enum", "act must be one of %s", strings.Join(actNames(), ", ")))
 	}
 	bad.Merge(e.CheckSaid(in.Input))
 	return bad.Err()
+}
+
+// selectsAll reports whether a filter has no condition.
+func selectsAll(f store.Filter) bool {
+	return f.Table == "" && len(f.Tables) == 0 && f.State == "" && f.Entity == "" && f.Code == "" && f.AssignedTo == "" && f.Group.IsZero() && f.Text == "" &&
+		f.Tier == 0 && f.Blocking == nil && f.Parked == nil && f.Before.IsZero() && f.After.IsZero()
 }
 
 // CheckSaid says everything that is wrong with what is said with an act, of which

@@ -47,7 +47,8 @@ func actCommand(streams command.Streams, kind recoup.ActKind) *cobra.Command {
 	}
 	cmd.Example = fmt.Sprintf("  recoup errors %s %s%s\n  recoup errors %s --code VALIDATION_ERROR%s --dry-run", kind.Name, command.AnID, more, kind.Name, more)
 	cmd.Long = cmd.Short + `, given by their ids or by a filter. With a filter it previews what would change, and on a
-terminal asks for a confirmation.
+terminal asks for a confirmation. The server then acts on exactly these errors, in an operation
+('recoup operations'), and the command waits for its end.
 
 The exit status is 1 if any of the errors could not be ` + kind.Past + `.`
 	ask.filter.add(cmd)
@@ -117,63 +118,11 @@ func (a *act) one(ctx context.Context, s *command.Session, id recoup.ID) error {
 	return nil
 }
 
-// filtered acts on the errors that a filter selects now. It looks the set up
-// once, so that what is done is done to exactly those that were shown, as they were
-// shown: what changes before the answer is given is left alone and reported.
-func (a *act) filtered(ctx context.Context, s *command.Session, f recoup.ErrorFilter) error {
-	if err := s.Askable(a.yes || a.dryRun); err != nil {
-		return err
-	}
-	ids, more, err := a.members(ctx, s, f)
-	if err != nil {
-		return err
-	}
-	if more {
-		return a.recorded(ctx, s, f)
-	}
-	if a.yes && !a.dryRun {
-		return a.show(s, a.many(ctx, s, inChunks(ids, false), len(ids)))
-	}
-	preview := a.many(ctx, s, inChunks(ids, true), len(ids))
-	if preview.err != nil || a.dryRun || len(ids) == 0 {
-		return a.show(s, preview)
-	}
-	a.print(s, preview.BulkResult)
-	if preview.Applied == 0 {
-		return command.ErrSilent
-	}
-	question := fmt.Sprintf("%s %s?", command.Capital(string(a.kind.Name)), command.Count(preview.Applied, "error"))
-	if err := s.Confirm(question, fmt.Sprint(preview.Applied)); err != nil {
-		return err
-	}
-	return a.show(s, a.many(ctx, s, preview.frozen, preview.Matched))
-}
-
-// maxActs is the most errors that are acted on from here; more are an operation of the
-// server.
-const maxActs = 10_000
-
-// members are the errors that a filter selects, unless there are more than maxActs.
-func (a *act) members(ctx context.Context, s *command.Session, f recoup.ErrorFilter) (ids []recoup.ID, more bool, err error) {
-	advance, end := s.ShowProgress("selecting")
-	defer end()
-	for e, err := range s.Errors.All(ctx, f) {
-		if err != nil {
-			return nil, false, err
-		}
-		if ids = append(ids, e.ID); len(ids) > maxActs {
-			return nil, true, nil
-		}
-		advance(len(ids), -1)
-	}
-	return ids, false, nil
-}
-
 // outcome is what became of many, as far as it went.
 type outcome struct {
 	recoup.BulkResult
-	frozen []recoup.BulkAct // of a preview: what to ask for to act on what it has shown
-	err    error
+	operation *recoup.Operation // that acted on them; nil: they were named
+	err       error
 }
 
 // ChunkSize is how many errors one request changes: few enough to see it go on.
@@ -203,9 +152,6 @@ func (a *act) many(ctx context.Context, s *command.Session, chunks []recoup.Bulk
 		}
 		sum.Matched, sum.Applied, sum.NotDone = sum.Matched+done.Matched, sum.Applied+done.Applied, sum.NotDone+done.NotDone
 		sum.Refused = append(sum.Refused, done.Refused...)
-		if done.Token != "" {
-			sum.frozen = append(sum.frozen, recoup.BulkAct{Token: done.Token})
-		}
 		advance(sum.Matched, total)
 	}
 	return sum
