@@ -116,9 +116,9 @@ func actExamples(list map[string]example) {
 		list["POST /v1/errors/{id}/"+verb] = example{make: func(w *world, table string) (string, any) {
 			return "/v1/errors/" + ready(w, table).ID.String() + "/" + verb, act
 		}}
-		list["POST /v1/errors/"+verb] = example{make: func(w *world, table string) (string, any) {
+		list["POST /v1/errors/"+verb] = example{other: leftOut, make: func(w *world, table string) (string, any) {
 			e := ready(w, table)
-			return "/v1/errors/" + verb, recoup.BulkAct{Act: act, Filter: recoup.ErrorFilter{Table: table, EntityID: e.EntityID}, Preview: true}
+			return "/v1/errors/" + verb, recoup.BulkAct{Act: act, IDs: []recoup.ID{e.ID}, Preview: true}
 		}}
 	}
 }
