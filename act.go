@@ -14,9 +14,36 @@ const (
 	ActReview   ActName = "review"
 )
 
-// ActNames returns every act.
-func ActNames() []ActName {
-	return []ActName{ActPark, ActUnpark, ActResolve, ActEscalate, ActArchive, ActAssign, ActReview}
+// ActKind describes an act: its name, its past participle, and what is said with it.
+type ActKind struct {
+	Name   ActName
+	Past   string // parked
+	Reason bool   // a reason is required
+	Owner  bool   // a new owner is required: Act.To
+	Tier   bool   // a tier can be chosen: Act.Tier
+}
+
+// Acts returns every act. Routes, commands, buttons, exits and inputs are made of this list.
+func Acts() []ActKind {
+	return []ActKind{
+		{Name: ActPark, Past: "parked", Reason: true},
+		{Name: ActUnpark, Past: "unparked", Reason: true},
+		{Name: ActResolve, Past: "resolved", Reason: true},
+		{Name: ActEscalate, Past: "escalated", Reason: true, Tier: true},
+		{Name: ActArchive, Past: "archived", Reason: true},
+		{Name: ActAssign, Past: "assigned", Owner: true},
+		{Name: ActReview, Past: "reviewed"},
+	}
+}
+
+// Kind returns the description of an act; zero for a name that is none.
+func (n ActName) Kind() ActKind {
+	for _, kind := range Acts() {
+		if kind.Name == n {
+			return kind
+		}
+	}
+	return ActKind{}
 }
 
 // ActResult is the answer to an act.
@@ -26,13 +53,10 @@ type ActResult struct {
 	Repeated bool   `json:"repeated,omitempty" doc:"the same request was answered before"`
 }
 
-// BulkAct is one act on everything that a filter selected in a preview, or on named
-// errors.
+// BulkAct is one act on named errors. An act on what a filter selects is a [NewOperation].
 type BulkAct struct {
 	Act
-	Filter  ErrorFilter `json:"filter,omitzero" doc:"which errors, in a preview"`
-	IDs     []ID        `json:"ids,omitempty" maxItems:"10000" doc:"named errors, instead of a filter"`
-	All     bool        `json:"all,omitempty" doc:"an empty filter is meant"`
-	Token   string      `json:"token,omitempty" maxLength:"400000" doc:"of the preview whose set is meant, instead of a filter or ids"`
-	Preview bool        `json:"preview,omitempty" doc:"say what would happen, and do nothing"`
+	IDs     []ID   `json:"ids,omitempty" maxItems:"10000" doc:"which errors"`
+	Token   string `json:"token,omitempty" maxLength:"400000" doc:"of a preview: its errors are meant, as they were; instead of ids"`
+	Preview bool   `json:"preview,omitempty" doc:"say what would happen, and do nothing"`
 }

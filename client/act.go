@@ -50,7 +50,7 @@ func (s ErrorService) Review(ctx context.Context, id recoup.ID, a recoup.Act, op
 }
 
 // ActOnIDs does an act on many errors: those of b.IDs, or those that the Token of a preview
-// stands for. A preview, which changes nothing, also takes a filter.
+// stands for. For the errors that a filter selects, see [OperationService.Create].
 //
 // The call is not retried where it may have taken effect, because a second
 // escalation would be one more: after such a failure, check before acting again.

@@ -54,8 +54,8 @@ func TestRequests(t *testing.T) {
 		`POST ` + e1 + `/archive {"reason":"why"}`: func(c *client.Client, x ctx) (any, error) { return c.Errors.Archive(x, id(1), act) },
 		`POST ` + e1 + `/assign {"to":"ada"}`:      func(c *client.Client, x ctx) (any, error) { return c.Errors.Assign(x, id(1), recoup.Act{To: "ada"}) },
 		`POST ` + e1 + `/review {}`:                func(c *client.Client, x ctx) (any, error) { return c.Errors.Review(x, id(1), recoup.Act{}) },
-		`POST /v1/errors/unpark {"reason":"why","filter":{"table":"t","parked":false},"preview":true}`: func(c *client.Client, x ctx) (any, error) {
-			return c.Errors.ActOnIDs(x, recoup.ActUnpark, recoup.BulkAct{Act: act, Filter: recoup.ErrorFilter{Table: "t", Parked: new(false)}, Preview: true})
+		`POST /v1/errors/unpark {"reason":"why","ids":["` + id(1).String() + `"],"preview":true}`: func(c *client.Client, x ctx) (any, error) {
+			return c.Errors.ActOnIDs(x, recoup.ActUnpark, recoup.BulkAct{Act: act, IDs: []recoup.ID{id(1)}, Preview: true})
 		},
 
 		`POST /v1/retries/claim {"tables":["t"],"worker":"w","limit":5,"wait_seconds":20}`: func(c *client.Client, x ctx) (any, error) {
@@ -131,8 +131,8 @@ func TestPutCode(t *testing.T) {
 func TestActNames(t *testing.T) {
 	t.Parallel()
 	c := reflect.TypeFor[client.ErrorService]()
-	for _, v := range recoup.ActNames() {
-		name := strings.ToUpper(string(v[:1])) + string(v[1:])
+	for _, act := range recoup.Acts() {
+		name := strings.ToUpper(string(act.Name[:1])) + string(act.Name[1:])
 		if _, ok := c.MethodByName(name); !ok {
 			t.Errorf("there is no method %s", name)
 		}

@@ -45,7 +45,7 @@ var calls = map[string]call{
 	"sp_addlogin ": {at: "1"}, "sp_password ": {at: "01"}, "sp_addlinkedsrvlogin ": {at: "4"},
 	"createcipheriv(": {at: "1"}, "createdecipheriv(": {at: "1"}, "twilio::rest::client.new(": {at: "1"}, "twilio.rest.client(": {at: "1"}, "bot.login(": {at: "0", judged: true}, "client.login(": {at: "01", judged: true},
 	"new sequelize(": {at: "2"}, "privatekeytoaccount(": {at: "0"}, "from_key(": {at: "0", judged: true}, "totp(": {at: "0", judged: true}, "sharedkeycredential(": {at: "1"}, "simple_bind_s(": {at: "1"}, "bind_s(": {at: "1"},
-	"setauth(": {at: "1", judged: true}, "basic_auth(": {at: "1", judged: true}, "basicauth(": {at: "1", judged: true}, "set_basic_auth(": {at: "1"}, "basic_auth ": {at: "1", judged: true}, "basic_authorize ": {at: "1", judged: true}, "http_basic_auth ": {at: "1", judged: true}, "authtokens.basic(": {at: "1"}, "setcredentials(": {at: "1", judged: true}, "basiccredentials(": {at: "1"},
+	"setauth(": {at: "1", judged: true}, "basic_auth(": {at: "1", judged: true}, "basicauth(": {at: "1", judged: true}, "basicauthentication(": {at: "1"}, "basic_auth=(": {at: "1", judged: true}, "http_auth=(": {at: "1", judged: true}, "plaincredentials(": {at: "1"}, "ftp(": {at: "2", judged: true}, "bind(": {at: "1", judged: true}, "login (": {at: "1", judged: true}, "set_basic_auth(": {at: "1"}, "basic_auth ": {at: "1", judged: true}, "basic_authorize ": {at: "1", judged: true}, "http_basic_auth ": {at: "1", judged: true}, "authtokens.basic(": {at: "1"}, "setcredentials(": {at: "1", judged: true}, "basiccredentials(": {at: "1"},
 	// ClickHouse
 	"mysql(": {at: "4", judged: true}, "postgresql(": {at: "4", judged: true}, "remote(": {at: "3", judged: true}, "remotesecure(": {at: "3", judged: true},
 	// any language

@@ -21,7 +21,7 @@ func programRules() []rule {
 		{name: "command", of: "mc", gate: []string{"mc alias set ", "mc config host add "}, expr: `\bmc (?:alias set|config host add) \S+ ["']?https?://\S+ \S+ ["']?([^\s"'-][^\s"']*)`, check: givenArgument},
 		{
 			name: "command", of: "position", gate: []string{"isql ", "radtest ", "http-basic.", " +login ", "bundle config ", "secrets set ", "user-secrets set "},
-			expr: `\b(?:isql [^\s-]\S{0,63} \S{1,64} |radtest \S{1,64} |composer config (?:-\S{1,32} ){0,3}http-basic\.\S{1,128} \S{1,64} |steamcmd [^\n+]{0,64}\+login \S{1,64} |` +
+			expr: `\b(?:isql [^\s-]\S{0,63} \S{1,64} |radtest \S{1,64} |(?:composer|poetry) config (?:-\S{1,32} ){0,3}http-basic\.\S{1,128} \S{1,64} |steamcmd [^\n+]{0,64}\+login \S{1,64} |` +
 				`bundle config (?:set )?(?:--\w{1,16} ){0,2}\S{1,128} [^\s:"']{1,64}:|fly(?:ctl)? secrets set \w{1,64}=|dotnet user-secrets set \S{1,128} )["']*([^\s"'+-][^\s"']*)`, check: chosenAt,
 		},
 		{name: "command", of: "/rp", gate: []string{"schtasks"}, expr: `(?i)\bschtasks\b.*?\s/rp +` + argument, check: givenArgument},

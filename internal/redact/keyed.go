@@ -51,7 +51,7 @@ func families() []family {
 			bare: word + `(?:;[ \t]?` + word + `)*;?`,
 		},
 		{
-			name: "password", keys: []string{"password", "passwd", "passphrase", "passcode", "pwd", "requirepass", "masterauth", "primaryauth", "rootpw", "bindpw", "dbpw", "userpw", "adminpw", "keypw",
+			name: "password", keys: []string{"password", "passwd", "passphrase", "pass_phrase", "passcode", "pwd", "requirepass", "masterauth", "primaryauth", "rootpw", "bindpw", "dbpw", "userpw", "adminpw", "keypw",
 				"pasword", "passwrod", "passwrd", "passwort", "psswd", "pssword", "passsword", "paswd", "passowrd"},
 			bare: word, prose: always, quoted: true,
 		},
@@ -83,7 +83,7 @@ func families() []family {
 			keys: []string{
 				"secret", "secret_string", "secret_binary", "token", "api_key", "access_key", "secret_key", "private_key", "signing_key",
 				"encryption_key", "encrypt_key", "key_material", "auth_salt", "nonce_salt", "nonce_key", "logged_in_key", "logged_in_salt", "account_key", "auth_key", "application_key", "credential", "credentials", "signature_key",
-				"amz_signature", "auth_user_info", "nlauth_signature", "sessid", "session_id", "cvv", "card_code", "cv_number", "verification_value", "secert", "sercet", "tokne", "toekn", "ssn", "social_security_number",
+				"amz_signature", "auth_user_info", "nlauth_signature", "sessid", "session_id", "cvv", "card_code", "cv_number", "identity_header", "verification_value", "secert", "sercet", "tokne", "toekn", "ssn", "social_security_number",
 			},
 		},
 		{

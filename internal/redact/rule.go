@@ -90,7 +90,7 @@ func expression(expr string, check func(s string, from, to int) bool) finder {
 // find overlapping text, the earlier one names it.
 func defaultRules() []rule {
 	commands := slices.Concat(commandRules(), inputRules(), []rule{optionRule()}, programRules(), argumentRules())
-	rules := slices.Concat(vendorRules(), webhookRules(), serviceRules(), besideRules(), generalRules(), personalRules(), commands, statementRules(), []rule{commandLinesRule(commands)},
+	rules := slices.Concat(vendorRules(), webhookRules(), serviceRules(), besideRules(), prefixedRules(), generalRules(), personalRules(), commands, statementRules(), []rule{commandLinesRule(commands)},
 		protocolRules(), storedRules(), tellingRules(), cardDataRules(), signedRules(), environmentRules(), addressRules(), []rule{splitCardRule(), rejectedRule(), continuationRule(), loginRule(), pairRule(), echoedRule(), settingRule()}, readRules())
 	for _, family := range families() {
 		rules = append(rules, family.rule())
@@ -112,9 +112,10 @@ func generalRules() []rule {
 		{name: "basic", gate: []string{"basic"}, expr: `(?i)basic(?:[ \t]|%20)+([\w+/=-]{8,})`, check: basicCredentials},
 		{
 			// What follows the colon is a port if it has only digits, else a
-			// password, in which people also write what a URL would escape.
+			// password, in which people also write what a URL would escape. Repositories and
+			// brokers also take a token alone.
 			name: "url", gate: []string{"@"},
-			expr: `://([^\s/?#"'<>:@\[]*:(?:[^\s/?#"'<>]+|\d*[^\s\d/?#"'<>][^\s"'<>]*))@`,
+			expr: `://(?:([^\s/?#"'<>:@\[]*:(?:[^\s/?#"'<>]+|\d*[^\s\d/?#"'<>][^\s"'<>]*))|([\w.~%+-]{16,256}):?)@`, check: loneToken,
 		},
 		{
 			// The form of Go's MySQL driver: user:password@tcp(host:port)/name.
@@ -155,6 +156,12 @@ var camel = regexp.MustCompile(`[a-z][A-Z]`)
 func basicCredentials(s string, from, to int) bool {
 	decoded, err := base64.RawStdEncoding.DecodeString(strings.TrimRight(s[from:to], "="))
 	return err == nil && strings.Contains(string(decoded), ":") || to-from >= 16 && opaque(s[from:to])
+}
+
+// loneToken tells a token in front of a host from the name of a user without a password.
+func loneToken(s string, from, to int) bool {
+	v := s[from:to]
+	return strings.IndexByte(v, ':') >= 0 || machineMade(v, longHex) && (hexOnly(v) || mixedCase(v))
 }
 
 // notAddress matches what follows the @ in module versions (@v1.2.3), package

@@ -39,12 +39,12 @@ func storedRules() []rule {
 		},
 		{name: "pem", of: "end", gate: []string{"-----END"}, multiline: true, find: findPEMTail},
 		{
-			name: "parameter", of: "signature", gate: []string{"x-amz-", "x-goog-", "signature=", "policy=", "key-pair-id=", "hmac=", "hdnts=", "hdnea=", "x-oss-", "ossaccesskeyid="},
-			expr: `(?i)[?&;](?:amp;)?(?:x-(?:amz|goog|oss)-(?:signature|credential|security-token)|signature|policy|key-pair-id|hmac|hdnts|hdnea|(?:aws|oss)accesskeyid)(?:=|%3D)([^&\s"'<>#;\\]{8,})`,
+			name: "parameter", of: "signature", gate: []string{"x-amz-", "x-goog-", "signature=", "policy=", "key-pair-id=", "hmac=", "hdnts=", "hdnea=", "x-oss-", "ossaccesskeyid=", "tempauth=", "resourcekey="},
+			expr: `(?i)[?&;](?:amp;)?(?:x-(?:amz|goog|oss)-(?:signature|credential|security-token)|signature|policy|key-pair-id|hmac|hdnts|hdnea|tempauth|resourcekey|(?:aws|oss)accesskeyid)(?:=|%3D)([^&\s"'<>#;\\]{8,})`,
 		},
 		{
-			name: "parameter", of: "code", gate: []string{"?code=", "&code=", "?key=", "&key=", ";key=", "#code=", "?sig=", "&sig=", "?auth=", "&auth=", "?k=", "&hash=", "?hash=", "?t=", "&state=", "?state=", "?ticket=", "&ticket=", "samlresponse=", "samlrequest=", "samlart=", "code_verifier=", "assertion="},
-			expr: `(?:[?&;#](?:amp;)?(?:code|key|sig|auth|k|hash|t|state|ticket)=((?:4/)?[^&\s"'<>#;\\/]{10,})|(?:SAML(?:Response|Request|Art)|code_verifier|assertion)=([^&\s"'<>#;\\]{10,}))`, check: opaqueParameter,
+			name: "parameter", of: "code", gate: []string{"?code=", "&code=", "?key=", "&key=", ";key=", "#code=", "?sig=", "&sig=", "?auth=", "&auth=", "?k=", "&hash=", "?hash=", "?t=", "&t=", "&p=", "&state=", "?state=", "?ticket=", "&ticket=", "samlresponse=", "samlrequest=", "samlart=", "code_verifier=", "assertion="},
+			expr: `(?:[?&;#](?:amp;)?(?:code|key|sig|auth|k|hash|t|state|ticket)=((?:4/)?[^&\s"'<>#;\\/]{10,})|[?&]u=[^&\s]{1,64}&p=([^&\s"'<>#;\\/]{6,})|(?:SAML(?:Response|Request|Art)|code_verifier|assertion)=([^&\s"'<>#;\\]{10,}))`, check: opaqueParameter,
 		},
 		{name: "scheme", gate: []string{"ssws", "geniekey", "pveapitoken", "klaviyo-api-key", "token token=", "splunk ", "sso-key"}, expr: `(?i)\b(?:SSWS|GenieKey|PVEAPIToken=|Klaviyo-API-Key|Token token=|Splunk|sso-key)[ \t"']*([\w.:@!~+/=-]{16,})`, check: opaqueAt},
 		{name: "scheme", of: "aws", gate: []string{"aws0-hmac"}, expr: `(?i)AWS4-HMAC-SHA256[^\n]*?Signature=([0-9a-f]{32,})`},

@@ -159,7 +159,7 @@ func signWidth(s string) int {
 	if s[0] != '&' && s[0] < utf8.RuneSelf {
 		return 0
 	}
-	for _, quote := range [...]string{"&quot;", "&apos;", "&#34;", "&#39;", "→", "⇒", "➜"} {
+	for _, quote := range [...]string{"&quot;", "&apos;", "&#34;", "&#39;", "→", "⇒", "➜", "—", "–"} {
 		if strings.HasPrefix(s, quote) {
 			return len(quote)
 		}

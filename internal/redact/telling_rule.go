@@ -6,11 +6,12 @@ import "strings"
 // vendor does: the keys of wallets, seeds, PINs and the halves of pairs.
 func tellingRules() []rule {
 	const (
-		is    = `(?:\s+(?:is|was|of))?[\s:=#("'` + "`" + `]{1,4}`
-		codes = `(?:one[- ]time|verification|security|authentication|authorization|2fa|mfa|totp|sms|login|recovery|backup|confirmation|access)[ -](?:code|pin|passcode)`
+		is    = `(?:\s+(?:is|was|of|est|es|è|é|ist|lautet))?[\s:=#("'` + "`" + `]{1,4}`
+		codes = `(?:one[- ]time|verification|security|authentication|authorization|2fa|mfa|totp|sms|login|recovery|backup|confirmation|access)[ -](?:code|pin|passcode)` +
+			`|code de (?:vérification|confirmation|sécurité|connexion|validation)|c[oó]digo de (?:verificaci[oó]n|confirmaci[oó]n|seguridad|acceso|verificação|confirmação|segurança)|codice di (?:verifica|conferma|sicurezza|accesso)|(?:ihr|dein) code`
 	)
 	return []rule{
-		{name: "wallet", of: "extended", gate: []string{"xprv", "yprv", "zprv", "tprv", "uprv", "vprv"}, expr: `[xyztuv]prv[1-9A-HJ-NP-Za-km-z]{100,}`},
+		{name: "wallet", of: "extended", gate: []string{"xprv", "yprv", "zprv", "tprv", "uprv", "vprv", "keypair", "solana", "secretkey", "id.json"}, expr: `[xyztuv]prv[1-9A-HJ-NP-Za-km-z]{100,}|\b(?:\d{1,3}\s?,\s?){63}\d{1,3}\b`},
 		{name: "wallet", of: "wif", gate: []string{"0h", "0j", "0k", "kw", "kx", "ky", "kz", "l0"}, find: findWIF},
 		{name: "beside", of: "aws pair", gate: []string{"AKIA", "ASIA"}, multiline: true, find: findAWSPair},
 		{
@@ -19,7 +20,7 @@ func tellingRules() []rule {
 		},
 		{name: "told", of: "mnemonic", gate: []string{"mnemonic", "phrase", "seed words", "seed:"}, expr: `(?i)\b(?:mnemonic|(?:seed|recovery|secret|backup)[ _](?:phrase|words)|seed)` + is + `([a-z]{3,8}(?: [a-z]{3,8}){11,23})\b`},
 		{name: "told", of: "seed groups", gate: []string{"totp", "otp", "0fa", "mfa", "authenticator", "seed", "setup key", "secret key"}, expr: `(?i)(?:(?:totp|otp|2fa|mfa|authenticator)(?:[ _-](?:secret|seed|key))?|seed|setup key|secret key)` + is + `([a-z2-7]{4}(?:[ -][a-z2-7]{4}){3,15})\b`, check: groupedSeed},
-		{name: "told", of: "pin", gate: []string{"pin ", "pin:", "pin#", "otp ", "otp:", "code 0", "code: 0", "code is 0", "code was 0", "passcode", "code (0"}, expr: `(?i)\b(?:pin(?:[ -](?:code|number|no\.?))?|otp|` + codes + `)` + strings.Replace(is, "=", "", 1) + `(\d{4,8}|\d{3}[ -]\d{3})\b`, check: pinNumber},
+		{name: "told", of: "pin", gate: []string{"pin ", "pin:", "pin#", "otp ", "otp:", "code 0", "code: 0", "code is 0", "code was 0", "passcode", "code (0", "code de ", "código de ", "codigo de ", "codice di ", "ihr code", "dein code"}, expr: `(?i)\b(?:pin(?:[ -](?:code|number|no\.?))?|otp|` + codes + `)` + strings.Replace(is, "=", "", 1) + `(\d{4,8}|\d{3}[ -]\d{3})\b`, check: pinNumber},
 		{name: "told", of: "card code", gate: []string{"cvv", "cvc", "csc"}, expr: `(?i)\b(?:cvv2?|cvc2?|csc(?:[ -](?:code|number|no\.?)|:| is))(?:[ -](?:code|number|no\.?))?(?:\s+(?:is|was))?[\s:#("']{1,4}(\d{3,8})\b`, check: pinNumber},
 		{
 			name: "told", of: "entered", multiline: true,

@@ -204,6 +204,9 @@ var (
 
 	// groups matches codes and keys that are written in groups.
 	groups = regexp.MustCompile(`^(?:[A-Z][A-Z0-9]?-)?[A-Z0-9]{3,8}(?:-[A-Z0-9]{3,8})+$`)
+
+	// hexGroups matches the codes that sign in when the second factor is lost.
+	hexGroups = regexp.MustCompile(`^[0-9a-f]{4,5}-[0-9a-f]{4,5}$`)
 )
 
 // groupedKey reports whether a text is a license key: three groups and more.
@@ -225,7 +228,7 @@ func (p *phrase) code(v string) bool {
 			least = 3
 		}
 		return least <= digits && digits <= 8 && pinNumber(p.text, p.from, p.to) && !p.counted()
-	case groups.MatchString(v):
+	case groups.MatchString(v) || hexGroups.MatchString(v) && digits > 1:
 		return digits > 0 && p.name != "pin" && p.name != "otp"
 	case upper+lower+digits == len(v) && len(v) >= 8 && (upper == 0 || lower == 0):
 		return digits > 0 && changes(v) > 1 && strings.HasPrefix(p.name, "code")

@@ -25,7 +25,7 @@ var (
 	connectors = func() map[string]int {
 		roles := map[string]int{}
 		for role, words := range map[int]string{
-			links: "invalid incorrect wrong bad rejected revoked expired unknown unrecognized unrecognised malformed not found valid string has been the a now to too " +
+			links: "invalid incorrect wrong bad rejected revoked expired unknown unrecognized unrecognised malformed not found valid string has been the a now to too use provisoire temporaire temporal temporanea temporária временный " +
 				"with in request header failed refused denied error mismatch unauthorized compromised leaked exposed and phrase plaintext hex base raw secret token key seed " +
 				"attempt but from you we that your new old current previous temporary initial default successfully already again does did do be equal share word question proceed installation " +
 				"continue this an insert don doesn didn t differ differs different attribute field property option parameter argument validation verification check reminder hint auf neu then have had also equals guard " +
@@ -33,7 +33,7 @@ var (
 				"falsch ungültig inválida inválido invalida incorrecta incorrecto incorreta incorreto errada incorrecte invalide errata sbagliata неверный неверен неправильный onjuist ongeldig",
 			gives: "provided supplied given sent used received entered specified presented submitted passed is was are set changed reset updated using got ist lautet war est es " +
 				"generated regenerated created issued rotated refreshed replaced tried value expected actual should typed posted stored saved assigned shared attempted want wanted geändert lautete",
-			names: "for of für pour para per voor",
+			names: "for of für pour para per voor von van del di от для af pentru użytkownika dla on",
 		} {
 			for word := range strings.FieldsSeq(words) {
 				roles[word] = role
@@ -61,10 +61,10 @@ var (
 
 	// codeQualifiers are the words that make a code a credential.
 	codeQualifiers = wordSet("authorization authorisation verification authentication confirmation security activation recovery backup pairing access invite invitation device user login " +
-		"reset auth guard unlock claim enrollment enrolment gate door puk pin sms otp totp mfa fa tfa factor time digit passcode wrong grant your voucher redemption secret signin link sign magic use registration")
+		"reset auth guard unlock claim enrollment enrolment gate door puk pin sms otp totp mfa fa tfa factor time digit passcode wrong grant your voucher redemption secret scratch alarm signin link sign magic use registration")
 
 	// sharedWords stand before keys and secrets that people choose.
-	sharedWords = wordSet("shared preshared enable wifi fi wpa")
+	sharedWords = wordSet("shared preshared enable wifi fi wpa jwt")
 
 	// determiners may stand between a telling word and what stands before it.
 	determiners = wordSet("the your my his her our their a an one new old temporary users user account example google email input")

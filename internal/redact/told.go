@@ -13,7 +13,7 @@ func toldWords() []string {
 		"password", "passwd", "passphrase", "passcode", "pwd", "passwort", "kennwort", "mot de passe", "contraseña", "Contraseña", "contrasena", "senha",
 		"parola", "wachtwoord", "hasło", "Hasło", "haslo", "lösenord", "salasana", "adgangskode", "şifre", "Şifre", "пароль", "Пароль", "ПАРОЛЬ", folded("пароль"), folded("Пароль"), folded("ПАРОЛЬ"),
 		"密码", "密碼", "パスワード", "비밀번호", " pin", "secret", "token", "api key", "passkey",
-		"passord", "jelszó", "lozinka", "parolă", "mật khẩu", "kata sandi",
+		"passord", "pass phrase", "clave de acceso", "jelszó", "lozinka", "parolă", "mật khẩu", "kata sandi",
 	)
 }
 
@@ -34,8 +34,8 @@ var (
 	toldEnds = newLiteralGate(append(toldWords(), "pin")...)
 
 	// isTold matches what stands between such a word and a value: a word for is.
-	isTold = regexp.MustCompile(`(?i)^(?:\s+(?:for|für|pour|para|per|voor)\s+(?:(?:the|our|my|your|this)\s+)?[\w@.-]{1,40})?` +
-		`(?:\s+(?:is|was|ist|lautet|war|est|es|é|è|jest|to|är|er|on|είναι|היא|הוא|هي|هو|là|это|` + folded("это") + `)(?:\s+(?:now|set to|jetzt|nun))?\s*[:=]?\s+|\s*(?:是|为|為|は|은|는)\s*)`)
+	isTold = regexp.MustCompile(`(?i)^(?:et|en|n)?(?:\s+(?:for|für|pour|para|per|voor|von|van|de|del|do|da|di|af|av|till|til|от|для)\s+(?:(?:the|our|my|your|this)\s+)?[\w@.-]{1,40})?` +
+		`(?:\s+(?:is|was|ist|lautet|war|est|es|é|è|jest|to|är|er|on|wurde|είναι|היא|הוא|هي|هو|là|это|` + folded("это") + `)(?:\s+(?:now|set to|auf|jetzt|nun))?\s*[:=]?\s+|\s*(?:是|为|為|は|은|는)\s*)`)
 )
 
 // findTold looks for "the password is …". What is quoted is a value; what is not

@@ -230,11 +230,7 @@ export interface Blocker {
 }
 
 export interface Bulk {
-  /** an empty filter is meant */
-  all?: boolean;
-  /** which errors, in a preview */
-  filter?: Filter;
-  /** named errors, instead of a filter */
+  /** which errors */
   ids?: Array<string> | null;
   /** say what would happen, and do nothing */
   preview?: boolean;
@@ -244,7 +240,7 @@ export interface Bulk {
   tier?: number;
   /** assign: the new owner */
   to?: string;
-  /** of the preview whose set is meant, instead of a filter or ids */
+  /** of a preview: its errors are meant, as they were; instead of ids */
   token?: string;
 }
 
@@ -4792,14 +4788,14 @@ For all open dead letters of the group that are at this step. With `preview` not
   };
   /** Archive errors in bulk. Moves an error to the archive before its time. It no longer blocks its entity, and is not retried.
 
-For many errors at once: send a `filter` with `preview` to see how many match and which the act does not apply to. Then send the answer's `token` instead of the filter: exactly that set is meant, and what changed meanwhile is refused by itself. Or name errors with `ids`. */
+For many errors at once: name them with `ids`. With `preview` the answer says which the act does not apply to; its `token`, sent instead of the ids, stands for the same errors as they were, and what changed meanwhile is refused by itself. To act on all errors that a filter selects, use `POST /v1/operations`. */
   "POST /v1/errors/archive": {
     body: Bulk & Required<Pick<Bulk, "reason">>;
     answer: BulkResultAnswer;
   };
   /** Assign errors in bulk. Gives a parked error to a person or a team, who becomes its owner.
 
-For many errors at once: send a `filter` with `preview` to see how many match and which the act does not apply to. Then send the answer's `token` instead of the filter: exactly that set is meant, and what changed meanwhile is refused by itself. Or name errors with `ids`. */
+For many errors at once: name them with `ids`. With `preview` the answer says which the act does not apply to; its `token`, sent instead of the ids, stands for the same errors as they were, and what changed meanwhile is refused by itself. To act on all errors that a filter selects, use `POST /v1/operations`. */
   "POST /v1/errors/assign": {
     body: Bulk & Required<Pick<Bulk, "to">>;
     answer: BulkResultAnswer;
@@ -4811,7 +4807,7 @@ For many errors at once: send a `filter` with `preview` to see how many match an
   };
   /** Escalate errors in bulk. Moves a parked error to the next tier, or to `tier`, whose owner is notified. It never moves down.
 
-For many errors at once: send a `filter` with `preview` to see how many match and which the act does not apply to. Then send the answer's `token` instead of the filter: exactly that set is meant, and what changed meanwhile is refused by itself. Or name errors with `ids`. */
+For many errors at once: name them with `ids`. With `preview` the answer says which the act does not apply to; its `token`, sent instead of the ids, stands for the same errors as they were, and what changed meanwhile is refused by itself. To act on all errors that a filter selects, use `POST /v1/operations`. */
   "POST /v1/errors/escalate": {
     body: Bulk & Required<Pick<Bulk, "reason">>;
     answer: BulkResultAnswer;
@@ -4823,28 +4819,28 @@ For many errors at once: send a `filter` with `preview` to see how many match an
   };
   /** Park errors in bulk. Takes an error out of automatic retry until a person acts on it. Its owner is notified.
 
-For many errors at once: send a `filter` with `preview` to see how many match and which the act does not apply to. Then send the answer's `token` instead of the filter: exactly that set is meant, and what changed meanwhile is refused by itself. Or name errors with `ids`. */
+For many errors at once: name them with `ids`. With `preview` the answer says which the act does not apply to; its `token`, sent instead of the ids, stands for the same errors as they were, and what changed meanwhile is refused by itself. To act on all errors that a filter selects, use `POST /v1/operations`. */
   "POST /v1/errors/park": {
     body: Bulk & Required<Pick<Bulk, "reason">>;
     answer: BulkResultAnswer;
   };
   /** Resolve errors in bulk. Ends an error by hand: it no longer blocks its entity.
 
-For many errors at once: send a `filter` with `preview` to see how many match and which the act does not apply to. Then send the answer's `token` instead of the filter: exactly that set is meant, and what changed meanwhile is refused by itself. Or name errors with `ids`. */
+For many errors at once: name them with `ids`. With `preview` the answer says which the act does not apply to; its `token`, sent instead of the ids, stands for the same errors as they were, and what changed meanwhile is refused by itself. To act on all errors that a filter selects, use `POST /v1/operations`. */
   "POST /v1/errors/resolve": {
     body: Bulk & Required<Pick<Bulk, "reason">>;
     answer: BulkResultAnswer;
   };
   /** Review errors in bulk. Records that a person has looked at a parked error: the deadline for a review starts again.
 
-For many errors at once: send a `filter` with `preview` to see how many match and which the act does not apply to. Then send the answer's `token` instead of the filter: exactly that set is meant, and what changed meanwhile is refused by itself. Or name errors with `ids`. */
+For many errors at once: name them with `ids`. With `preview` the answer says which the act does not apply to; its `token`, sent instead of the ids, stands for the same errors as they were, and what changed meanwhile is refused by itself. To act on all errors that a filter selects, use `POST /v1/operations`. */
   "POST /v1/errors/review": {
     body: Bulk;
     answer: BulkResultAnswer;
   };
   /** Unpark errors in bulk. Returns a parked error to automatic retry, with fresh attempts.
 
-For many errors at once: send a `filter` with `preview` to see how many match and which the act does not apply to. Then send the answer's `token` instead of the filter: exactly that set is meant, and what changed meanwhile is refused by itself. Or name errors with `ids`. */
+For many errors at once: name them with `ids`. With `preview` the answer says which the act does not apply to; its `token`, sent instead of the ids, stands for the same errors as they were, and what changed meanwhile is refused by itself. To act on all errors that a filter selects, use `POST /v1/operations`. */
   "POST /v1/errors/unpark": {
     body: Bulk & Required<Pick<Bulk, "reason">>;
     answer: BulkResultAnswer;

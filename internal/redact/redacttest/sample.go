@@ -150,7 +150,7 @@ func (m maker) cards() []string {
 // Samples returns several hundred samples, the same for the same seed.
 func Samples(seed uint64) []Sample {
 	m := newMaker(seed)
-	return slices.Concat(m.kinds(0), m.kinds(1), m.options(), m.read(), m.places())
+	return slices.Concat(m.kinds(0), m.kinds(1), m.options(), m.read(), m.places(), m.prefixed())
 }
 
 // kinds makes one sample of every kind, and of every third sentence, which is another
@@ -183,7 +183,7 @@ func (s Sample) Refusable() bool {
 		return s.plain.Refusable()
 	}
 	switch s.Rule {
-	case "ipv4", "ipv6", "cookie":
+	case "ipv4", "ipv6", "cookie", "prefixed":
 		return false
 	case "body":
 		return strings.HasPrefix(s.Text, "prompt=")

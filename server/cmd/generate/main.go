@@ -6,6 +6,7 @@ package main
 import (
 	"fmt"
 	"os"
+	"strings"
 
 	"github.com/recoup-dev/recoup/server/internal/api"
 	"github.com/recoup-dev/recoup/server/internal/slices"
@@ -22,8 +23,8 @@ func main() {
 }
 
 func run(args []string) error {
-	if len(args) != 1 {
-		return fmt.Errorf("got %d arguments: expected the file to write", len(args))
+	if len(args) != 1 || strings.HasPrefix(args[0], "-") {
+		return fmt.Errorf("expected the file to write as the only argument, got %q", args)
 	}
 	document, err := api.Document("", slices.Routes(slices.All())...)
 	if err != nil {

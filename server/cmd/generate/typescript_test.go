@@ -50,3 +50,13 @@ func TestTypeOf(t *testing.T) {
 		}
 	}
 }
+
+// A flag is refused: it was once taken as the name of the file to write.
+func TestArguments(t *testing.T) {
+	t.Chdir(t.TempDir())
+	for _, args := range [][]string{nil, {"--help"}, {"a.ts", "b.ts"}} {
+		if err := run(args); err == nil {
+			t.Errorf("%q is accepted", args)
+		}
+	}
+}

@@ -16,7 +16,6 @@ type Calls struct {
 	AdoptedTables AdoptedTables
 	Alerts        Alerts
 	Audit         Audit
-	Bus           Bus
 	Jobs          Jobs
 	Keys          Keys
 	Notifications Notifications
@@ -31,14 +30,14 @@ type Calls struct {
 // New returns the calls of administrators over a client.
 func New(c *client.Client) Calls {
 	return Calls{
-		AdoptedTables: AdoptedTables{c}, Alerts: Alerts{c}, Audit: Audit{c}, Bus: Bus{c}, Jobs: Jobs{c}, Keys: Keys{c},
+		AdoptedTables: AdoptedTables{c}, Alerts: Alerts{c}, Audit: Audit{c}, Jobs: Jobs{c}, Keys: Keys{c},
 		Notifications: Notifications{c}, PayloadKeys: PayloadKeys{c}, Policy: Policy{c}, Providers: Providers{c},
 		System: System{c}, TenantKeys: TenantKeys{c}, Views: Views{c},
 	}
 }
 
-// call makes a request and returns its answer.
-func call[T any](ctx context.Context, c *client.Client, r client.Request, options []client.CallOption) (T, error) {
+// Call makes a request and returns its answer.
+func Call[T any](ctx context.Context, c *client.Client, r client.Request, options []client.CallOption) (T, error) {
 	var answer T
 	if err := c.Do(ctx, r, &answer, options...); err != nil {
 		return *new(T), err
@@ -46,9 +45,9 @@ func call[T any](ctx context.Context, c *client.Client, r client.Request, option
 	return answer, nil
 }
 
-// get reads something.
-func get[T any](ctx context.Context, c *client.Client, path string, parameters url.Values, options []client.CallOption) (T, error) {
-	return call[T](ctx, c, client.Request{Method: http.MethodGet, Path: path, Query: parameters}, options)
+// Get reads something.
+func Get[T any](ctx context.Context, c *client.Client, path string, parameters url.Values, options []client.CallOption) (T, error) {
+	return Call[T](ctx, c, client.Request{Method: http.MethodGet, Path: path, Query: parameters}, options)
 }
 
 func pageQuery(p client.Page, v query.Values) url.Values { return v.Page(p.Cursor, p.Limit).URL() }

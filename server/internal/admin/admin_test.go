@@ -104,17 +104,9 @@ func TestRequests(t *testing.T) {
 		`POST ` + k1 + `/rotate {"hours":2}`: func(c *client.Client, x ctx) (any, error) {
 			return admin.New(c).Keys.Rotate(x, id(1), wire.KeyRotation{Hours: new(2)})
 		},
-		`GET /v1/adoptions`:              func(c *client.Client, x ctx) (any, error) { return admin.New(c).AdoptedTables.List(x) },
-		`GET /v1/jobs`:                   func(c *client.Client, x ctx) (any, error) { return admin.New(c).Jobs.List(x) },
-		`GET /v1/doctor`:                 func(c *client.Client, x ctx) (any, error) { return admin.New(c).System.Doctor(x) },
-		`GET /v1/bus`:                    func(c *client.Client, x ctx) (any, error) { return admin.New(c).Bus.Status(x) },
-		`GET /v1/bus/quarantine?after=7`: func(c *client.Client, x ctx) (any, error) { return admin.New(c).Bus.Quarantine(x, "7") },
-		`POST /v1/bus/quarantine/retry {"numbers":[3],"reason":"why"}`: func(c *client.Client, x ctx) (any, error) {
-			return admin.New(c).Bus.RetryQuarantined(x, wire.QuarantineAct{Numbers: []int{3}, Reason: "why"})
-		},
-		`POST /v1/bus/quarantine/drop {"numbers":[3],"reason":"why"}`: func(c *client.Client, x ctx) (any, error) {
-			return admin.New(c).Bus.DropQuarantined(x, wire.QuarantineAct{Numbers: []int{3}, Reason: "why"})
-		},
+		`GET /v1/adoptions`: func(c *client.Client, x ctx) (any, error) { return admin.New(c).AdoptedTables.List(x) },
+		`GET /v1/jobs`:      func(c *client.Client, x ctx) (any, error) { return admin.New(c).Jobs.List(x) },
+		`GET /v1/doctor`:    func(c *client.Client, x ctx) (any, error) { return admin.New(c).System.Doctor(x) },
 		`GET /v1/receivers`: func(c *client.Client, x ctx) (any, error) { return admin.New(c).Notifications.Receivers(x) },
 		`POST /v1/jobs/ttl/run {"dry_run":true}`: func(c *client.Client, x ctx) (any, error) {
 			return admin.New(c).Jobs.Run(x, "ttl", wire.JobRunRequest{DryRun: true})

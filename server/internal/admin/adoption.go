@@ -12,5 +12,5 @@ type AdoptedTables struct{ c *client.Client }
 
 // List lists the adopted tables, and how far nodes are with them.
 func (s AdoptedTables) List(ctx context.Context, options ...client.CallOption) (wire.Adoptions, error) {
-	return get[wire.Adoptions](ctx, s.c, "/v1/adoptions", nil, options)
+	return Get[wire.Adoptions](ctx, s.c, "/v1/adoptions", nil, options)
 }

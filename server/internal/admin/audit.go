@@ -15,7 +15,7 @@ type Audit struct{ c *client.Client }
 // List lists administrative acts, newest first.
 func (s Audit) List(ctx context.Context, f wire.AuditFilter, p client.Page, options ...client.CallOption) (wire.AuditPage, error) {
 	q := query.Values{}.Text("actor", f.Actor).Text("act", f.Act).Text("target", f.Target).Time("from", f.From).Time("to", f.To)
-	return get[wire.AuditPage](ctx, s.c, "/v1/audit", pageQuery(p, q), options)
+	return Get[wire.AuditPage](ctx, s.c, "/v1/audit", pageQuery(p, q), options)
 }
 
 // All walks administrative acts, newest first, page by page. It ends with

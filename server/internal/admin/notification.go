@@ -17,7 +17,7 @@ type Notifications struct{ c *client.Client }
 // List lists notices, newest first.
 func (s Notifications) List(ctx context.Context, f wire.NoticeFilter, p client.Page, options ...client.CallOption) (wire.NoticePage, error) {
 	q := query.Values{}.Text("state", string(f.State)).Text("to", f.To).Text("kind", string(f.Kind))
-	return get[wire.NoticePage](ctx, s.c, "/v1/notices", pageQuery(p, q), options)
+	return Get[wire.NoticePage](ctx, s.c, "/v1/notices", pageQuery(p, q), options)
 }
 
 // All walks notices, newest first, page by page. It ends with the first
@@ -32,21 +32,21 @@ func (s Notifications) All(ctx context.Context, f wire.NoticeFilter) iter.Seq2[w
 // Resend requeues undeliverable notices. Each is requeued once, however often
 // it is asked for.
 func (s Notifications) Resend(ctx context.Context, r wire.NoticeResend, options ...client.CallOption) (wire.NoticeResent, error) {
-	return call[wire.NoticeResent](ctx, s.c, client.Request{Method: http.MethodPost, Path: "/v1/notices/resend", Body: r, Safety: client.Idempotent}, options)
+	return Call[wire.NoticeResent](ctx, s.c, client.Request{Method: http.MethodPost, Path: "/v1/notices/resend", Body: r, Safety: client.Idempotent}, options)
 }
 
 // Channels returns the state of the channels of the node that answers.
 func (s Notifications) Channels(ctx context.Context, options ...client.CallOption) (wire.Channels, error) {
-	return get[wire.Channels](ctx, s.c, "/v1/channels", nil, options)
+	return Get[wire.Channels](ctx, s.c, "/v1/channels", nil, options)
 }
 
 // TestChannel sends a test message through a channel of the node that answers. The
 // call is not retried where the message may have been sent.
 func (s Notifications) TestChannel(ctx context.Context, name string, options ...client.CallOption) (wire.ChannelTest, error) {
-	return call[wire.ChannelTest](ctx, s.c, client.Request{Method: http.MethodPost, Path: "/v1/channels/" + url.PathEscape(name) + "/test", Body: struct{}{}, Safety: client.NotIdempotent}, options)
+	return Call[wire.ChannelTest](ctx, s.c, client.Request{Method: http.MethodPost, Path: "/v1/channels/" + url.PathEscape(name) + "/test", Body: struct{}{}, Safety: client.NotIdempotent}, options)
 }
 
 // Receivers returns the state of the receivers of the node that answers.
 func (s Notifications) Receivers(ctx context.Context, options ...client.CallOption) (wire.Receivers, error) {
-	return get[wire.Receivers](ctx, s.c, "/v1/receivers", nil, options)
+	return Get[wire.Receivers](ctx, s.c, "/v1/receivers", nil, options)
 }

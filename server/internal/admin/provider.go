@@ -17,5 +17,5 @@ type Providers struct{ c *client.Client }
 // stays there until the next switch, by a person or by an alert that fires later.
 func (s Providers) Switch(ctx context.Context, group string, to wire.ProviderSwitch, options ...client.CallOption) (recoup.Provider, error) {
 	path := "/v1/providers/" + url.PathEscape(group) + "/switch"
-	return call[recoup.Provider](ctx, s.c, client.Request{Method: http.MethodPost, Path: path, Body: to, Safety: client.Idempotent}, options)
+	return Call[recoup.Provider](ctx, s.c, client.Request{Method: http.MethodPost, Path: path, Body: to, Safety: client.Idempotent}, options)
 }

@@ -133,7 +133,10 @@ const strange = `select c.oid, c.relowner, p.proowner as runs_as
 // foreignCode selects the code of other roles that would run with the rights of the functions of adoption
 // a.adoption_id: see [pgsession.ForeignCode].
 var foreignCode = "select f.why, f.way from (select p.proowner from pg_proc p where p.pronamespace = 'recoup'::regnamespace and p.proname = format('adopted_%s_mirror', a.adoption_id) limit 1) o" +
-	" cross join lateral (" + pgsession.ForeignCode("recoup.adopted_source(a.adoption_id)", "o.proowner") + ") f limit 1"
+	" cross join lateral (" + pgsession.ForeignCode("recoup.adopted_source(a.adoption_id)", "o.proowner", removes) + ") f limit 1"
+
+// removes is whether adoption a.adoption_id has the function that deletes rows.
+const removes = "exists (select from pg_catalog.pg_proc d join pg_catalog.pg_namespace n on n.oid = d.pronamespace where n.nspname = 'recoup' and d.proname = pg_catalog.format('adopted_%s_remove', a.adoption_id))"
 
 // readLogin sets the user and the password for an adopted table: those of the adoption's login role,
 // or, if it has none, those of this node. It refuses a table whose owner would gain rights.

@@ -41,43 +41,43 @@ func judgeAdoptions(in *doctor.Input) (found []doctor.FixableFinding) {
 		under := now.Sub(a.BegunAt) > adoptionPatience
 		switch {
 		case a.Gone:
-			found = append(found, doctor.Fixable(wire.FindingWarning, a.Source, "It was adopted and does not exist any more: its errors stay open until it is released.", "recoup adopt release "+doctor.Word(a.Source)))
+			found = append(found, doctor.NewFinding(wire.FindingWarning, a.Source, "It was adopted and does not exist any more: its errors stay open until it is released.", "recoup adopt release "+doctor.Word(a.Source)))
 		case a.State == wire.AdoptionReleasing && under:
-			found = append(found, doctor.Fixable(wire.FindingWarning, a.Source, "Its release was begun and not finished.", "recoup adopt release "+doctor.Word(a.Source)))
+			found = append(found, doctor.NewFinding(wire.FindingWarning, a.Source, "Its release was begun and not finished.", "recoup adopt release "+doctor.Word(a.Source)))
 		case a.State == wire.AdoptionReleasing:
 		case a.State == wire.AdoptionAdopting && under:
-			found = append(found, doctor.Fixable(wire.FindingWarning, a.Source, "Its adoption was begun and not finished: none of its rows are governed.", "recoup adopt "+doctor.Word(a.Source)+" --apply"))
+			found = append(found, doctor.NewFinding(wire.FindingWarning, a.Source, "Its adoption was begun and not finished: none of its rows are governed.", "recoup adopt "+doctor.Word(a.Source)+" --apply"))
 		case a.State == wire.AdoptionAdopting:
 		case len(a.Lacks) > 0:
 			found = append(found, mute(in, a))
 		case a.Given:
-			found = append(found, doctor.Fixable(wire.FindingCritical, a.Source, "It has another owner now, or a partition of it has. Nodes do not run code of that owner with the rights of the one before, and leave the table alone. Release it, then adopt it again.", "recoup adopt release "+doctor.Word(a.Source)))
+			found = append(found, doctor.NewFinding(wire.FindingCritical, a.Source, "It has another owner now, or a partition of it has. Nodes do not run code of that owner with the rights of the one before, and leave the table alone. Release it, then adopt it again.", "recoup adopt release "+doctor.Word(a.Source)))
 		case a.Foreign != "":
-			found = append(found, doctor.Fixable(wire.FindingCritical, a.Source, a.Foreign+". Nodes leave the table alone until that changes: "+a.ForeignWay+".", ""))
+			found = append(found, doctor.NewFinding(wire.FindingCritical, a.Source, a.Foreign+". Nodes leave the table alone until that changes: "+a.ForeignWay+".", ""))
 		case a.Unreachable != "" && (a.Login == "" || a.Login == LoginOwn && oneRole(in)):
-			found = append(found, doctor.Fixable(wire.FindingCritical, a.Source, "Nodes cannot connect to it: "+a.Unreachable+
+			found = append(found, doctor.NewFinding(wire.FindingCritical, a.Source, "Nodes cannot connect to it: "+a.Unreachable+
 				". Its changes are noted and wait. Adopt it again, which repairs its login role, or let the role log in (pg_hba.conf).", "recoup adopt "+doctor.Word(a.Source)+" --apply"))
 		case len(a.Lost) > 0:
-			found = append(found, doctor.Fixable(wire.FindingCritical, a.Source, "Nodes cannot read it, because columns were renamed or dropped that its adoption names: "+
+			found = append(found, doctor.NewFinding(wire.FindingCritical, a.Source, "Nodes cannot read it, because columns were renamed or dropped that its adoption names: "+
 				strings.Join(a.Lost, ", ")+". Its writers go on, ungoverned. Release it, then adopt it as it is now.", "recoup adopt release "+doctor.Word(cmp.Or(a.Renamed, a.Source))))
 		case a.Renamed != "":
-			found = append(found, doctor.Fixable(wire.FindingCritical, a.Source, "It is called "+a.Renamed+" now, and nodes look for it under its old name. Release it, then adopt it under the new one.", "recoup adopt release "+doctor.Word(a.Renamed)))
+			found = append(found, doctor.NewFinding(wire.FindingCritical, a.Source, "It is called "+a.Renamed+" now, and nodes look for it under its old name. Release it, then adopt it under the new one.", "recoup adopt release "+doctor.Word(a.Renamed)))
 		case len(a.Missing) > 0:
 			found = append(found, unseen(a))
 		case len(a.Altered) > 0:
-			found = append(found, doctor.Fixable(wire.FindingCritical, a.Source, "Functions by which nodes reach it were changed since it was adopted (body, owner, rights or settings): recoup."+strings.Join(a.Altered, ", recoup.")+
+			found = append(found, doctor.NewFinding(wire.FindingCritical, a.Source, "Functions by which nodes reach it were changed since it was adopted (body, owner, rights or settings): recoup."+strings.Join(a.Altered, ", recoup.")+
 				". Make them anew.", doctor.FixHere).With(doctor.Fix{Slice: checkName, Act: remakeObjects, On: a.Source}))
 		case a.Retired:
-			found = append(found, doctor.Fixable(wire.FindingCritical, a.Source, fmt.Sprintf("It is adopted as %s, which the policy in force no longer has: what fails in it is kept among the orphans and blocks nobody. Move it to another table of the policy, or release it.",
+			found = append(found, doctor.NewFinding(wire.FindingCritical, a.Source, fmt.Sprintf("It is adopted as %s, which the policy in force no longer has: what fails in it is kept among the orphans and blocks nobody. Move it to another table of the policy, or release it.",
 				a.Table), "recoup adopt "+doctor.Word(a.Source)+" --as TABLE --apply"))
 		case !a.WaitingSince.IsZero() && now.Sub(a.WaitingSince) > changePatience:
-			found = append(found, doctor.Fixable(wire.FindingWarning, a.Source, fmt.Sprintf("Changes of its rows have waited for a node since %s: no node runs, or none can read it.",
+			found = append(found, doctor.NewFinding(wire.FindingWarning, a.Source, fmt.Sprintf("Changes of its rows have waited for a node since %s: no node runs, or none can read it.",
 				a.WaitingSince.UTC().Format("2006-01-02 15:04 MST")), "recoup serve"))
 		case a.Unreadable > 0:
-			found = append(found, doctor.Fixable(wire.FindingWarning, a.Source, fmt.Sprintf("A condition of its adoption fails on %d of its rows, such as that of key %s (%s). Correct them, or release it and adopt it with another condition.",
+			found = append(found, doctor.NewFinding(wire.FindingWarning, a.Source, fmt.Sprintf("A condition of its adoption fails on %d of its rows, such as that of key %s (%s). Correct them, or release it and adopt it with another condition.",
 				a.Unreadable, a.Example.Key, a.Example.Cause), "recoup adopt release "+doctor.Word(a.Source)))
 		case a.Unlimited != "":
-			found = append(found, doctor.Fixable(wire.FindingWarning, a.Source, "Its login role has no limit of connections: code of the table's owner could use up those of the server.",
+			found = append(found, doctor.NewFinding(wire.FindingWarning, a.Source, "Its login role has no limit of connections: code of the table's owner could use up those of the server.",
 				doctor.SQLCommand(&in.Facts, a.Unlimited)).With(doctor.Fix{Statements: []string{a.Unlimited}}))
 		}
 		if !a.Gone && a.State != wire.AdoptionReleasing && a.State != wire.AdoptionAdopting {
@@ -94,7 +94,7 @@ func mute(in *doctor.Input, a Fact) doctor.FixableFinding {
 	for _, privilege := range a.Lacks {
 		grants = append(grants, "grant "+privilege+" to "+a.Noter)
 	}
-	return doctor.Fixable(wire.FindingCritical, a.Source, fmt.Sprintf("Statements that write it fail: its triggers act as %s, who lacks %s.", a.Noter, strings.Join(a.Lacks, " and ")),
+	return doctor.NewFinding(wire.FindingCritical, a.Source, fmt.Sprintf("Statements that write it fail: its triggers act as %s, who lacks %s.", a.Noter, strings.Join(a.Lacks, " and ")),
 		doctor.SQLCommand(&in.Facts, grants...)).With(doctor.Fix{Statements: grants})
 }
 
@@ -121,7 +121,7 @@ func judgeLogin(in *doctor.Input, a Fact) []doctor.FixableFinding {
 	default:
 		return nil
 	}
-	return []doctor.FixableFinding{doctor.Fixable(severity, a.Source, why+" The user of --database needs CREATEROLE to repair it, or a role that an administrator has created: the command prints the statements.", doctor.FixHere).With(doctor.Fix{Slice: checkName, Act: repairRole, On: a.Source})}
+	return []doctor.FixableFinding{doctor.NewFinding(severity, a.Source, why+" The user of --database needs CREATEROLE to repair it, or a role that an administrator has created: the command prints the statements.", doctor.FixHere).With(doctor.Fix{Slice: checkName, Act: repairRole, On: a.Source})}
 }
 
 // oneRole reports whether nodes connect as the owner of the schema, because no other role can be created.
@@ -132,7 +132,7 @@ func judgeRefused(a Fact) []doctor.FixableFinding {
 	if a.Refused == 0 {
 		return nil
 	}
-	return []doctor.FixableFinding{doctor.Fixable(wire.FindingWarning, a.Source, fmt.Sprintf("It refuses what Recoup writes into %d of its rows, such as that of key %s (%s): they show an old disposition. Change the constraint or the trigger that refuses it. Nodes retry with growing pauses of up to an hour.",
+	return []doctor.FixableFinding{doctor.NewFinding(wire.FindingWarning, a.Source, fmt.Sprintf("It refuses what Recoup writes into %d of its rows, such as that of key %s (%s): they show an old disposition. Change the constraint or the trigger that refuses it. Nodes retry with growing pauses of up to an hour.",
 		a.Refused, a.Refuser.Key, a.Refuser.Cause), "")}
 }
 
@@ -155,15 +155,15 @@ func judgeSource(in *doctor.Input, a Fact) (found []doctor.FixableFinding) {
 	}
 	switch columns, unagreed := lacks(a.Columns), lacks(a.Agreed.Columns()); {
 	case len(columns) > 0:
-		found = append(found, doctor.Fixable(wire.FindingWarning, a.Source, fmt.Sprintf("The policy keeps columns of it that it does not have: %s. Correct the source block of %s.",
+		found = append(found, doctor.NewFinding(wire.FindingWarning, a.Source, fmt.Sprintf("The policy keeps columns of it that it does not have: %s. Correct the source block of %s.",
 			strings.Join(columns, ", "), a.Table), "recoup policy apply FILE --reason TEXT"))
 	case len(unagreed) > 0:
-		found = append(found, doctor.Fixable(wire.FindingWarning, a.Source, "The policy keeps columns of it that its functions do not give: "+strings.Join(unagreed, ", ")+".", "recoup adopt "+doctor.Word(a.Source)+" --apply"))
+		found = append(found, doctor.NewFinding(wire.FindingWarning, a.Source, "The policy keeps columns of it that its functions do not give: "+strings.Join(unagreed, ", ")+".", "recoup adopt "+doctor.Word(a.Source)+" --apply"))
 	case rules.Removes() && rules.AtEnd != a.Agreed.AtEnd:
-		found = append(found, doctor.Fixable(wire.FindingWarning, a.Source, fmt.Sprintf("By the policy its rows %s at the end, and its owner has not agreed to that: they are kept.", rules.AtEnd), "recoup adopt "+doctor.Word(a.Source)+" --apply"))
+		found = append(found, doctor.NewFinding(wire.FindingWarning, a.Source, fmt.Sprintf("By the policy its rows %s at the end, and its owner has not agreed to that: they are kept.", rules.AtEnd), "recoup adopt "+doctor.Word(a.Source)+" --apply"))
 	}
 	if a.KeptBack > 0 && rules.Removes() {
-		found = append(found, doctor.Fixable(wire.FindingWarning, a.Source, fmt.Sprintf("By the policy its rows %s at the end, and it refuses that for %d of them: %s. Remove what holds them, or have the policy keep them.", rules.AtEnd, a.KeptBack, a.KeptWhy), "recoup policy apply FILE --reason TEXT"))
+		found = append(found, doctor.NewFinding(wire.FindingWarning, a.Source, fmt.Sprintf("By the policy its rows %s at the end, and it refuses that for %d of them: %s. Remove what holds them, or have the policy keep them.", rules.AtEnd, a.KeptBack, a.KeptWhy), "recoup policy apply FILE --reason TEXT"))
 	}
 	return found
 }
@@ -174,10 +174,10 @@ func unseen(a Fact) doctor.FixableFinding {
 	const why = "Rows of it fail unseen, because these are missing or disabled: "
 	for _, m := range a.Missing {
 		if _, table, ok := strings.Cut(m, " on "); !ok || table == a.Source || strings.HasPrefix(table, "recoup.") {
-			return doctor.Fixable(wire.FindingCritical, a.Source, why+strings.Join(a.Missing, ", ")+".", doctor.FixHere).With(doctor.Fix{Slice: checkName, Act: remakeObjects, On: a.Source})
+			return doctor.NewFinding(wire.FindingCritical, a.Source, why+strings.Join(a.Missing, ", ")+".", doctor.FixHere).With(doctor.Fix{Slice: checkName, Act: remakeObjects, On: a.Source})
 		}
 	}
-	return doctor.Fixable(wire.FindingCritical, a.Source, untriggered(a), "recoup adopt "+doctor.Word(a.Source)+" --apply")
+	return doctor.NewFinding(wire.FindingCritical, a.Source, untriggered(a), "recoup adopt "+doctor.Word(a.Source)+" --apply")
 }
 
 // untriggered describes partitions without triggers.

@@ -319,6 +319,7 @@ func TestPowerfulOwners(t *testing.T) {
 		{"grant pg_execute_server_program to keeper", "revoke pg_execute_server_program from keeper"},
 		{"grant pg_read_server_files to keeper", "revoke pg_read_server_files from keeper"},
 		{"grant recoup_app to keeper", "revoke recoup_app from keeper"},
+		{"alter role keeper replication", "alter role keeper noreplication"},
 	} {
 		server.Admin(t, rights.give)
 		plan, err := define.MakePlan(t.Context(), w.owner, define.Request{Source: "shop.failures", As: "outreach.dol_errors", Mapping: mapping})

@@ -54,6 +54,9 @@ type Ledger interface {
 	Append(ctx context.Context, events []store.Event) (*ledger.Receipt, error)
 	CountDropped(now time.Time, reason string, n int64)
 
+	// Transport is what carries events to the ledger; nil: they are written by this node.
+	Transport() ledger.Transport
+
 	// TenantHashes returns the hashes that a tenant may have in the ledger.
 	TenantHashes(tenant string) []string
 }
@@ -95,7 +98,6 @@ type Options struct {
 	Channels  Channels
 	Receivers Receivers
 	Doctor    Doctor
-	Bus       Bus // nil: there is none
 	Now       func() time.Time
 	Wall      func() time.Time // what deadlines of connections go by; nil: time.Now
 	Random    io.Reader

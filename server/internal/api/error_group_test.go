@@ -49,11 +49,8 @@ func TestErrorGroups(t *testing.T) {
 			w.Errorf("a hub sees %+v", page.Groups)
 		}
 
-		var shown recoup.BulkResult
-		w.post("/v1/errors/park", recoup.BulkAct{Act: recoup.Act{Reason: "outage"}, Filter: recoup.ErrorFilter{Group: g.ID}, Preview: true}).ok(&shown)
-		w.post("/v1/errors/park", recoup.BulkAct{Act: recoup.Act{Reason: "outage"}, Token: shown.Token}).ok(&shown)
-		if shown.Applied != 2 {
-			w.Errorf("parked %+v", shown)
+		if o := w.operated(recoup.ActPark, recoup.ErrorFilter{Group: g.ID}); o.Applied != 2 {
+			w.Errorf("parked %+v", o)
 		}
 		w.fold()
 		var noted recoup.ErrorGroup

@@ -1,6 +1,7 @@
 package api
 
 import (
+	"fmt"
 	"net/http"
 	"strings"
 
@@ -12,26 +13,15 @@ import (
 	"github.com/recoup-dev/recoup/server/internal/store"
 )
 
-// verb is something a person does with errors, one or many.
-type verb struct {
-	name, summary string
-	demands       []string // what must be said
-}
-
-// input is what is done, as the state machine takes it.
-func (v verb) input(a recoup.Act) lifecycle.Input { return engine.InputOf(v.name, a) }
-
-func verbs() []verb {
-	reasoned := []string{"reason"}
-	return []verb{
-		{"park", "Park an error for a person to decide", reasoned},
-		{"unpark", "Send a parked error back to be retried", reasoned},
-		{"resolve", "End an error by hand", reasoned},
-		{"escalate", "Move a parked error up the ladder", reasoned},
-		{"archive", "Move an error to the archive before its time", reasoned},
-		{"assign", "Give a parked error to someone", []string{"to"}},
-		{"review", "Record that a person has looked at a parked error", nil},
+// required are the fields of a request that an act needs.
+func required(act recoup.ActKind) (fields []string) {
+	if act.Reason {
+		fields = append(fields, "reason")
 	}
+	if act.Owner {
+		fields = append(fields, "to")
+	}
+	return fields
 }
 
 type actIn struct {
@@ -41,20 +31,28 @@ type actIn struct {
 
 type bulkIn struct{ Body recoup.BulkAct }
 
-// acts makes the routes of every verb: on one error, and on many.
+// Instead implements [httpapi.Instead]: bulk acts took filters once.
+func (bulkIn) Instead() map[string]string {
+	instead := fmt.Sprintf("a bulk act takes ids, at most %d; to act on all errors that a filter selects, send the filter to POST /v1/operations", engine.MaxBulk)
+	return map[string]string{"filter": instead, "all": instead}
+}
+
+// acts makes the routes of every act: on one error, and on many.
 func acts() []*httpapi.Route {
 	var list []*httpapi.Route
-	for _, v := range verbs() {
-		one := httpapi.Op(http.MethodPost, "/v1/errors/{id}/"+v.name, v.summary, func(a *API, c *httpapi.Call, in *actIn) (recoup.ActResult, error) {
-			return a.act(c, in.ID, v.input(in.Body))
+	for _, act := range recoup.Acts() {
+		name := string(act.Name)
+		input := func(said recoup.Act) lifecycle.Input { return lifecycle.NewAct(act.Name, "", said) }
+		one := httpapi.Op(http.MethodPost, "/v1/errors/{id}/"+name, actTexts[act.Name].summary, func(a *API, c *httpapi.Call, in *actIn) (recoup.ActResult, error) {
+			return a.act(c, in.ID, input(in.Body))
 		}).Repeat(httpapi.RepeatKeyed)
-		many := httpapi.Op(http.MethodPost, "/v1/errors/"+v.name, strings.ToUpper(v.name[:1])+v.name[1:]+" errors in bulk", func(a *API, c *httpapi.Call, in *bulkIn) (recoup.BulkResult, error) {
-			return a.actOnMany(c, in.Body, v)
+		many := httpapi.Op(http.MethodPost, "/v1/errors/"+name, strings.ToUpper(name[:1])+name[1:]+" errors in bulk", func(a *API, c *httpapi.Call, in *bulkIn) (recoup.BulkResult, error) {
+			return a.actOnMany(c, in.Body, act.Name)
 		}).MaxBody(httpapi.BatchBody).Long().Repeat(httpapi.RepeatNotIdempotent)
-		httpapi.WithCheck(one, func(a *API, _ *httpapi.Call, in *actIn) error { return a.Engine.CheckInput(v.input(in.Body)) })
-		httpapi.WithCheck(many, func(a *API, _ *httpapi.Call, in *bulkIn) error { return a.checkBulk(in.Body, v.input(in.Body.Act)) })
+		httpapi.WithCheck(one, func(a *API, _ *httpapi.Call, in *actIn) error { return a.Engine.CheckInput(input(in.Body)) })
+		httpapi.WithCheck(many, func(a *API, _ *httpapi.Call, in *bulkIn) error { return a.checkBulk(in.Body, input(in.Body.Act)) })
 		for _, rt := range []*httpapi.Route{one, many} {
-			list = append(list, rt.Roles(httpapi.RoleOperator).Load(httpapi.LoadPriority).Require(v.demands...).Tag("acts"))
+			list = append(list, rt.Roles(httpapi.RoleOperator).Load(httpapi.LoadPriority).Require(required(act)...).Tag("acts"))
 		}
 	}
 	return list
@@ -75,23 +73,16 @@ func acted(o store.Outcome) recoup.ActResult {
 
 func (a *API) checkBulk(b recoup.BulkAct, in lifecycle.Input) error {
 	var bad fault.FieldErrors
-	filter, err := a.filterOf(b.Filter)
-	if !bad.Merge(err) {
-		on := engine.Bulk{Filter: filter, IDs: b.IDs, All: b.All, Token: b.Token, Preview: b.Preview}
-		bad.Merge(on.Check())
-	}
+	on := engine.Bulk{IDs: b.IDs, Token: b.Token, Preview: b.Preview}
+	bad.Merge(on.Check())
 	bad.Merge(a.Engine.CheckInput(in))
 	return bad.Err()
 }
 
-func (a *API) actOnMany(c *httpapi.Call, b recoup.BulkAct, v verb) (recoup.BulkResult, error) {
-	filter, err := a.filterOf(b.Filter)
-	if err != nil {
-		return recoup.BulkResult{}, err
-	}
+func (a *API) actOnMany(c *httpapi.Call, b recoup.BulkAct, name recoup.ActName) (recoup.BulkResult, error) {
 	return a.bulk(c, b.Preview, func() (recoup.BulkResult, error) {
 		return a.Engine.Bulk(c.Context(), c.Caller, engine.Bulk{
-			Act: v.name, Filter: filter, IDs: b.IDs, All: b.All, Token: b.Token, Preview: b.Preview, Input: v.input(b.Act), Reason: b.Act.Reason,
+			Act: string(name), IDs: b.IDs, Token: b.Token, Preview: b.Preview, Input: lifecycle.NewAct(name, "", b.Act), Reason: b.Act.Reason,
 		})
 	})
 }

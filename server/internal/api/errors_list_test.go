@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/base64"
 	"fmt"
+	"maps"
 	"net/http"
 	"net/url"
 	"slices"
@@ -161,8 +162,8 @@ func TestFilters(t *testing.T) {
 	w.get("/v1/errors/archived").invalid("table", "required")
 }
 
-// A bulk act is previewed, is for the set that was previewed, and never for all by
-// mistake.
+// A bulk act is on named errors, and can be previewed. What a filter selects needs an
+// operation, as the refusal of a filter says.
 func TestBulk(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -170,17 +171,24 @@ func TestBulk(t *testing.T) {
 	act := recoup.Act{Reason: "the filing server is down"}
 	w.post("/v1/errors/"+b.ID.String()+"/resolve", recoup.Act{Reason: "done"}).ok()
 
-	w.post("/v1/errors/park", recoup.BulkAct{Act: act}).invalid("filter", "bulk")
-	w.post("/v1/errors/park", recoup.BulkAct{Act: act, IDs: []recoup.ID{a.ID}, Filter: recoup.ErrorFilter{Table: dol}}).invalid("ids", "bulk")
-	w.post("/v1/errors/park", recoup.BulkAct{Filter: recoup.ErrorFilter{Table: dol}, Preview: true}).invalid("reason", "required")
-	w.post("/v1/errors/park", `{"reason":"x","filter":{"entity_id":"a\u0000b"}}`).invalid("entity_id", "printable")
+	both := []recoup.ID{a.ID, b.ID}
+	w.post("/v1/errors/park", recoup.BulkAct{Act: act}).invalid("ids", "bulk")
+	w.post("/v1/errors/park", recoup.BulkAct{IDs: both, Preview: true}).invalid("reason", "required")
+	for _, field := range []string{"filter", "all"} {
+		body := map[string]any{"reason": "x", "ids": both, "filter": map[string]any{"table": dol}, "all": true}
+		maps.DeleteFunc(body, func(name string, _ any) bool { return (name == "filter" || name == "all") && name != field })
+		e := w.post("/v1/errors/park", body).failed(http.StatusBadRequest, fault.CodeValidationError)
+		want := "there is no field " + field + ": a bulk act takes ids, at most 10000; to act on all errors that a filter selects, send the filter to POST /v1/operations"
+		if len(e.Fields) != 1 || e.Fields[0].Field != field || e.Fields[0].Constraint != "unknown" || e.Fields[0].Message != want {
+			t.Errorf("%s: %+v", field, e.Fields)
+		}
+	}
 
 	var out recoup.BulkResult
-	w.post("/v1/errors/park", recoup.BulkAct{Act: act, Filter: recoup.ErrorFilter{Table: dol}, Preview: true}).ok(&out)
+	w.post("/v1/errors/park", recoup.BulkAct{Act: act, IDs: both, Preview: true}).ok(&out)
 	if !out.Preview || out.Matched != 2 || out.Applied != 1 || out.NotDone != 1 || out.Refused[0].ID != b.ID || !strings.Contains(out.Refused[0].Reason, "RESOLVED") {
 		t.Errorf("the preview is %+v", out)
 	}
-	w.post("/v1/errors/park", recoup.BulkAct{Act: act, Filter: recoup.ErrorFilter{Table: dol}}).invalid("token", "bulk")
 	var found recoup.Error
 	w.get("/v1/errors/" + a.ID.String()).ok(&found)
 	if found.State != recoup.RetryPending {
@@ -215,9 +223,13 @@ func TestBulkCutShort(t *testing.T) {
 		batch.Reports = append(batch.Reports, recoup.Report{Table: dol, EntityID: fmt.Sprint("CO-", i), Code: "TIMEOUT"})
 	}
 	w.post("/v1/errors/batch", batch).ok()
-	bulk := recoup.BulkAct{Act: recoup.Act{Reason: "wait"}, Filter: recoup.ErrorFilter{Table: dol, State: recoup.RetryPending}}
 	preview := func() recoup.BulkAct {
-		bulk.Preview = true
+		var page recoup.ErrorPage
+		w.get("/v1/errors?state=RETRY_PENDING&limit=1000&table=" + dol).ok(&page)
+		bulk := recoup.BulkAct{Act: recoup.Act{Reason: "wait"}, Preview: true}
+		for _, e := range page.Errors {
+			bulk.IDs = append(bulk.IDs, e.ID)
+		}
 		var out recoup.BulkResult
 		w.post("/v1/errors/park", bulk).ok(&out)
 		return recoup.BulkAct{Act: bulk.Act, Token: out.Token}

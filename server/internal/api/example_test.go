@@ -8,6 +8,7 @@ import (
 
 	"github.com/recoup-dev/recoup"
 	"github.com/recoup-dev/recoup/fault"
+	"github.com/recoup-dev/recoup/server/internal/bus"
 	"github.com/recoup-dev/recoup/server/internal/policy"
 	"github.com/recoup-dev/recoup/server/internal/wire"
 )
@@ -115,9 +116,9 @@ func actExamples(list map[string]example) {
 		list["POST /v1/errors/{id}/"+verb] = example{make: func(w *world, table string) (string, any) {
 			return "/v1/errors/" + ready(w, table).ID.String() + "/" + verb, act
 		}}
-		list["POST /v1/errors/"+verb] = example{make: func(w *world, table string) (string, any) {
+		list["POST /v1/errors/"+verb] = example{other: leftOut, make: func(w *world, table string) (string, any) {
 			e := ready(w, table)
-			return "/v1/errors/" + verb, recoup.BulkAct{Act: act, Filter: recoup.ErrorFilter{Table: table, EntityID: e.EntityID}, Preview: true}
+			return "/v1/errors/" + verb, recoup.BulkAct{Act: act, IDs: []recoup.ID{e.ID}, Preview: true}
 		}}
 	}
 }
@@ -217,8 +218,8 @@ func adminExamples(list map[string]example) {
 	list["GET /v1/doctor"] = fixed("/v1/doctor", nil, refusedThere)
 	list["GET /v1/bus"] = fixed("/v1/bus", nil, refusedThere)
 	list["GET /v1/bus/quarantine"] = fixed("/v1/bus/quarantine", nil, refusedThere)
-	list["POST /v1/bus/quarantine/retry"] = fixed("/v1/bus/quarantine/retry", wire.QuarantineAct{Numbers: []int{1}, Reason: "a try"}, refusedThere)
-	list["POST /v1/bus/quarantine/drop"] = fixed("/v1/bus/quarantine/drop", wire.QuarantineAct{Numbers: []int{1}, Reason: "a try"}, refusedThere)
+	list["POST /v1/bus/quarantine/retry"] = fixed("/v1/bus/quarantine/retry", bus.QuarantineAct{Numbers: []int{1}, Reason: "a try"}, refusedThere)
+	list["POST /v1/bus/quarantine/drop"] = fixed("/v1/bus/quarantine/drop", bus.QuarantineAct{Numbers: []int{1}, Reason: "a try"}, refusedThere)
 	list["GET /v1/channels"] = fixed("/v1/channels", nil, refusedThere)
 	list["GET /v1/receivers"] = fixed("/v1/receivers", nil, refusedThere)
 	list["POST /v1/jobs/{name}/run"] = fixed("/v1/jobs/ttl/run", wire.JobRunRequest{Reason: "a try"}, refusedThere)

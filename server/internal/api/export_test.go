@@ -26,13 +26,13 @@ func (r RouteInfo) Permits(role httpapi.Role) bool {
 // Name names the route as http.ServeMux does.
 func (r RouteInfo) Name() string { return r.Method + " " + r.Path }
 
-// RouteInfos lists the routes of the core and of slices.
-func RouteInfos(more ...httpapi.Set) []RouteInfo {
-	var list []RouteInfo
-	var all []*httpapi.Route
-	for _, s := range sets(more) {
-		all = append(all, s.Routes...)
+// RouteInfos lists the routes of this package and of slices, in the order of the document.
+func RouteInfos(added ...httpapi.Set) []RouteInfo {
+	all, err := httpapi.InOrder(sets(added))
+	if err != nil {
+		panic(err)
 	}
+	var list []RouteInfo
 	for _, r := range all {
 		list = append(list, RouteInfo{
 			RouteInfo: r.Info, Open: len(r.Info.Roles) == 0, Global: r.Info.AllHubs,

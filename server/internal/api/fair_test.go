@@ -168,6 +168,11 @@ func (s *previewers) Errors(ctx context.Context, f store.Filter, p sqldb.Page) (
 	return s.Store.Errors(ctx, f, p)
 }
 
+func (s *previewers) Error(ctx context.Context, id recoup.ID) (recoup.Error, error) {
+	s.read(ctx)
+	return s.Store.Error(ctx, id)
+}
+
 func (s *previewers) DeadLetters(ctx context.Context, f store.DeadLetterFilter, p sqldb.Page) ([]store.StagedWork, sqldb.Cursor, error) {
 	s.read(ctx)
 	return s.Store.DeadLetters(ctx, f, p)
@@ -179,12 +184,12 @@ func TestPreviewsTakeTurns(t *testing.T) {
 	s := &previewers{inside: map[recoup.ID]int{}}
 	w := newWorld(t, wrapped(func(under app.Store) app.Store { s.Store = under; return s }))
 	group := w.withPipelines().letter(recoup.StepRemediated).GroupID.String()
-	reason := recoup.Act{Reason: "look"}
+	reason, ids := recoup.Act{Reason: "look"}, []recoup.ID{w.report(dol, w.entity()).ID}
 	for _, preview := range []struct {
 		path string
 		body any
 	}{
-		{"/v1/errors/review", recoup.BulkAct{Act: reason, All: true, Preview: true}},
+		{"/v1/errors/review", recoup.BulkAct{Act: reason, IDs: ids, Preview: true}},
 		{"/v1/replays/preview", recoup.ReplaySelection{All: true}},
 		{"/v1/dead-letter-groups/" + group + "/validate", map[string]any{"idempotent": true, "preview": true}},
 		{"/v1/operations", recoup.NewOperation{Act: "review", All: true}},

@@ -52,14 +52,14 @@ func TestFiltersThatSayNo(t *testing.T) {
 				w.Errorf("%q lists %v, want %v", filter, got, want)
 			}
 		}
-		var out recoup.BulkResult
-		w.post("/v1/errors/park", `{"reason":"x","preview":true,"filter":{"blocking":false}}`).ok(&out)
-		if out.Matched != 1 {
-			w.Errorf("a preview of what does not block matches %d", out.Matched)
+		var out recoup.FrozenOperation
+		w.post("/v1/operations", `{"act":"park","filter":{"blocking":false}}`).ok(&out)
+		if out.Members != 1 {
+			w.Errorf("an operation on what does not block has %d members", out.Members)
 		}
-		w.post("/v1/errors/park", `{"reason":"x","preview":true,"filter":{"parked":false,"table":"`+dol+`"}}`).ok(&out)
-		if out.Matched != 2 {
-			w.Errorf("a preview of what is not parked matches %d", out.Matched)
+		w.post("/v1/operations", `{"act":"park","filter":{"parked":false,"table":"`+dol+`"}}`).ok(&out)
+		if out.Members != 2 {
+			w.Errorf("an operation on what is not parked has %d members", out.Members)
 		}
 	})
 }
@@ -90,7 +90,7 @@ func TestBulkActsOnWhatThePreviewHasShown(t *testing.T) {
 	t.Parallel()
 	worlds(t, func(w *world) {
 		same, changed, resolved := w.report(dol, "CO-1"), w.report(dol, "CO-2"), w.report(dol, "CO-3")
-		ask := recoup.BulkAct{Act: recoup.Act{Reason: "outage"}, Filter: recoup.ErrorFilter{Table: dol}, Preview: true}
+		ask := recoup.BulkAct{Act: recoup.Act{Reason: "outage"}, IDs: []recoup.ID{same.ID, changed.ID, resolved.ID}, Preview: true}
 		var seen, out recoup.BulkResult
 		w.post("/v1/errors/park", ask).ok(&seen)
 		w.wait(time.Minute)
@@ -101,7 +101,7 @@ func TestBulkActsOnWhatThePreviewHasShown(t *testing.T) {
 
 		w.post("/v1/errors/archive", recoup.BulkAct{Act: ask.Act, Token: seen.Token}).invalid("token", "act")
 		w.post("/v1/errors/park", recoup.BulkAct{Act: ask.Act, Token: seen.Token[:len(seen.Token)-4]}).invalid("token", "format")
-		w.post("/v1/errors/park", recoup.BulkAct{Act: ask.Act, Token: seen.Token, All: true}).invalid("token", "bulk")
+		w.post("/v1/errors/park", recoup.BulkAct{Act: ask.Act, Token: seen.Token, IDs: ask.IDs}).invalid("token", "bulk")
 
 		w.post("/v1/errors/park", recoup.BulkAct{Act: ask.Act, Token: seen.Token}).ok(&out)
 		if seen.Matched != 3 || out.Matched != 3 || out.Applied != 1 || len(out.Refused) != 2 {
@@ -155,7 +155,7 @@ func TestReplayActsOnWhatThePreviewHasShown(t *testing.T) {
 		w.post("/v1/replays", cut).invalid("token", "format")
 		other := seen
 		var bulk recoup.BulkResult
-		w.post("/v1/errors/review", recoup.BulkAct{Filter: recoup.ErrorFilter{Table: "pipeline.dead_letters"}, Preview: true}).ok(&bulk)
+		w.post("/v1/errors/review", recoup.BulkAct{IDs: []recoup.ID{same.ErrorID}, Preview: true}).ok(&bulk)
 		other.Token = bulk.Token
 		w.post("/v1/replays", other).invalid("token", "act")
 

@@ -198,9 +198,10 @@ func TestOneHub(t *testing.T) {
 	if bulk.Applied != 1 || len(bulk.Refused) != 1 || bulk.Refused[0].ID != theirs.ID {
 		t.Errorf("bulk by ids: %+v", bulk)
 	}
-	w.do(key, http.MethodPost, "/v1/errors/park", recoup.BulkAct{Act: recoup.Act{Reason: "wait"}, All: true, Preview: true}).ok(&bulk)
-	if bulk.Matched != 2 {
-		t.Errorf("bulk over all matches %d, want the two of the hub", bulk.Matched)
+	var frozen recoup.FrozenOperation
+	w.do(key, http.MethodPost, "/v1/operations", recoup.NewOperation{Act: recoup.ActPark, All: true}).ok(&frozen)
+	if frozen.Members != 2 {
+		t.Errorf("an operation on all has %d members, want the two of the hub", frozen.Members)
 	}
 
 	w.wait(1)

@@ -50,7 +50,7 @@ func TestYearOneIsATime(t *testing.T) {
 	w := newWorld(t)
 	for _, first := range []string{"0001-01-01T00:00:00Z", "0001-01-01T01:00:00+01:00", "0000-12-31T23:00:00-01:00"} {
 		w.post("/v1/processed", `{"counts": [{"service": "import", "count": 1, "minute": "`+first+`"}]}`).invalid("counts[0].minute", "range")
-		w.post("/v1/errors/park", `{"reason": "because", "preview": true, "filter": {"table": "outreach.dol_errors", "before": "`+first+`"}}`).invalid("filter.before", "range")
+		w.post("/v1/operations", `{"act": "park", "filter": {"table": "outreach.dol_errors", "before": "`+first+`"}}`).invalid("filter.before", "range")
 		w.do("admin", http.MethodGet, "/v1/errors?before="+strings.ReplaceAll(first, "+", "%2B"), nil).invalid("before", "range")
 		for _, body := range []string{`{"code": "NETWORK_TIMEOUT", "service": "import", "ts": "` + first + `"}`, `{"events": [{"code": "NETWORK_TIMEOUT", "service": "import", "ts": "` + first + `"}]}`} {
 			if a := w.post("/v1/events", body); !strings.Contains(a.Body.String(), "ts") || !strings.Contains(a.Body.String(), `"range"`) {

@@ -51,6 +51,33 @@ func operationExamples(list map[string]example) {
 	}
 }
 
+// operated has an operation carried out on what a filter selects.
+func (w *world) operated(act recoup.ActName, f recoup.ErrorFilter) (o recoup.Operation) {
+	w.Helper()
+	var frozen recoup.FrozenOperation
+	w.post("/v1/operations", recoup.NewOperation{Act: act, Filter: f, Input: recoup.Act{Reason: "outage"}}).ok(&frozen)
+	at := "/v1/operations/" + frozen.ID.String()
+	w.post(at+"/confirm", recoup.Act{}).ok()
+	w.post("/v1/jobs/operations/run", wire.JobRunRequest{Reason: "no scheduler runs here"}).ok()
+	w.get(at).ok(&o)
+	if o.State != recoup.OperationDone {
+		w.Errorf("the operation is %+v", o)
+	}
+	return o
+}
+
+// An operation on every error is asked for by name.
+func TestOperationOnEverything(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.report(dol, w.entity())
+	w.post("/v1/operations", recoup.NewOperation{Act: recoup.ActPark}).invalid("filter", "bulk")
+	var o recoup.FrozenOperation
+	if w.post("/v1/operations", recoup.NewOperation{Act: recoup.ActPark, All: true}).ok(&o); o.Members != 1 {
+		t.Errorf("frozen %+v", o)
+	}
+}
+
 func TestOperationByHTTP(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

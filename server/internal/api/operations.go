@@ -58,7 +58,7 @@ func (a *API) operationOf(b recoup.NewOperation) (engine.NewOperation, error) {
 	if err != nil {
 		return engine.NewOperation{}, err
 	}
-	in := engine.NewOperation{Act: string(b.Act), Input: b.Input, Filter: filter, All: b.All, Asked: recoup.JSON(asked)}
+	in := engine.NewOperation{Act: b.Act, Input: b.Input, Filter: filter, All: b.All, Asked: recoup.JSON(asked)}
 	if bad.Err() == nil {
 		bad.Merge(a.Engine.CheckOperation(in))
 	}

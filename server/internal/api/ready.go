@@ -119,7 +119,8 @@ type readyIn struct {
 // ready says whether the node can serve. One that turns requests away can, and says
 // that it does.
 func (a *API) ready(c *httpapi.Call, in *readyIn) (status, error) {
-	carried := in.For == "events" && a.Bus != nil && a.Bus.Up()
+	carrier := a.Ledger.Transport()
+	carried := in.For == "events" && carrier != nil && carrier.Up()
 	if a.Ready != nil && !carried {
 		err := a.readiness.ask(c.Context())
 		if said, ok := errors.AsType[*fault.Error](err); ok {
@@ -136,7 +137,7 @@ func (a *API) ready(c *httpapi.Call, in *readyIn) (status, error) {
 	if a.Standby {
 		out.Warnings = append(out.Warnings, standbyWarning)
 	}
-	if a.Bus != nil && !a.Bus.Up() {
+	if carrier != nil && !carrier.Up() {
 		out.Warnings = append(out.Warnings, "the bus is away: events go to the database directly")
 	}
 	for _, n := range a.Registrar.NotAdopted() {

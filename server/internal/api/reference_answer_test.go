@@ -47,7 +47,9 @@ func TestReferenceAnswers(t *testing.T) {
 			for name := range own {
 				delete(got, name)
 			}
-			record(t, filepath.Join("..", s.Name, "web", recorded), own)
+			if len(own) > 0 {
+				record(t, filepath.Join("..", s.Name, "web", recorded), own)
+			}
 		}
 		record(t, recorded, got)
 		return

@@ -70,27 +70,28 @@ func errorManuals() map[string]httpapi.Doc {
 	}
 }
 
-// actText is what the acts of people say, by their verb.
-var actText = map[string]struct{ about, body string }{
-	"park":     {"Takes an error out of automatic retry until a person acts on it. Its owner is notified.", `"reason": "AWAITING_EXTERNAL"`},
-	"unpark":   {"Returns a parked error to automatic retry, with fresh attempts.", `"reason": "the filing has arrived"`},
-	"resolve":  {"Ends an error by hand: it no longer blocks its entity.", `"reason": "corrected in the source"`},
-	"escalate": {"Moves a parked error to the next tier, or to `tier`, whose owner is notified. It never moves down.", `"reason": "third time this week"`},
-	"archive":  {"Moves an error to the archive before its time. It no longer blocks its entity, and is not retried.", `"reason": "the company no longer exists"`},
-	"assign":   {"Gives a parked error to a person or a team, who becomes its owner.", `"to": "ada"`},
-	"review":   {"Records that a person has looked at a parked error: the deadline for a review starts again.", `"reason": "still waiting for the register"`},
+// actTexts describe the acts: the summary of an act on one error, what it does, and an
+// example of a body.
+var actTexts = map[recoup.ActName]struct{ summary, about, body string }{
+	recoup.ActPark:     {"Park an error for a person to decide", "Takes an error out of automatic retry until a person acts on it. Its owner is notified.", `"reason": "AWAITING_EXTERNAL"`},
+	recoup.ActUnpark:   {"Send a parked error back to be retried", "Returns a parked error to automatic retry, with fresh attempts.", `"reason": "the filing has arrived"`},
+	recoup.ActResolve:  {"End an error by hand", "Ends an error by hand: it no longer blocks its entity.", `"reason": "corrected in the source"`},
+	recoup.ActEscalate: {"Move a parked error up the ladder", "Moves a parked error to the next tier, or to `tier`, whose owner is notified. It never moves down.", `"reason": "third time this week"`},
+	recoup.ActArchive:  {"Move an error to the archive before its time", "Moves an error to the archive before its time. It no longer blocks its entity, and is not retried.", `"reason": "the company no longer exists"`},
+	recoup.ActAssign:   {"Give a parked error to someone", "Gives a parked error to a person or a team, who becomes its owner.", `"to": "ada"`},
+	recoup.ActReview:   {"Record that a person has looked at a parked error", "Records that a person has looked at a parked error: the deadline for a review starts again.", `"reason": "still waiting for the register"`},
 }
 
 func actManuals() map[string]httpapi.Doc {
 	list := map[string]httpapi.Doc{}
-	for verb, text := range actText {
-		list["POST /v1/errors/{id}/"+verb] = httpapi.Doc{
+	for name, text := range actTexts {
+		list["POST /v1/errors/{id}/"+string(name)] = httpapi.Doc{
 			About: text.about, Body: "{" + text.body + "}",
 			Fails: []recoup.Code{fault.CodeNotFound, fault.CodeInvalidTransition, fault.CodeConflict},
 		}
-		list["POST /v1/errors/"+verb] = httpapi.Doc{
-			About: text.about + "\n\nFor many errors at once: send a `filter` with `preview` to see how many match and which the act does not apply to. Then send the answer's `token` instead of the filter: exactly that set is meant, and what changed meanwhile is refused by itself. Or name errors with `ids`.",
-			Body:  "{" + text.body + `, "filter": {"table": "outreach.dol_errors", "code": "EIN_MISMATCH"}, "preview": true}`,
+		list["POST /v1/errors/"+string(name)] = httpapi.Doc{
+			About: text.about + "\n\nFor many errors at once: name them with `ids`. With `preview` the answer says which the act does not apply to; its `token`, sent instead of the ids, stands for the same errors as they were, and what changed meanwhile is refused by itself. To act on all errors that a filter selects, use `POST /v1/operations`.",
+			Body:  "{" + text.body + `, "ids": ["0198f2a4-7c31-7b4e-9d52-5a1f0c3e8b67"]}`,
 			Fails: []recoup.Code{fault.CodeStaleRead},
 		}
 	}

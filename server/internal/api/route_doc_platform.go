@@ -97,20 +97,10 @@ func notificationManuals() map[string]httpapi.Doc {
 
 func operationManuals() map[string]httpapi.Doc {
 	return map[string]httpapi.Doc{
-		"GET /v1/workers":        {About: "Whether anybody works: of each error table and each lane of staged work how much is due and held by nobody, since when, how many workers have claimed lately on all nodes, and when the last claim was. Something due and no worker alive is `unattended`."},
-		"GET /v1/adoptions":      {About: "The tables that were there before and are governed where they are (`recoup adopt`): which column means what, how far the backfill is, and how many changes wait for a node. A healthy node looks at a change within a second."},
-		"GET /v1/jobs":           {About: "What the leading node does on a schedule: how often, how it went, and whether it is behind."},
-		"GET /v1/doctor":         {About: "Compares the policy, the database and this node: names that are taken, guards that are missing or disabled, indexes, privileges, partitions, rows that break an invariant, jobs that are behind, settings that lose writes, backups and more. Each finding has its evidence and the command that fixes it. Nothing is changed; it reads a bounded sample of rows and takes some seconds at most."},
-		"GET /v1/bus":            {About: "How the bus does that carries events to the ledger (`recoup serve --bus`): whether it takes events, what waits on it and since when, its replicas, what is in quarantine, and sequences that were never written while later ones were. Without a bus, `enabled` is false."},
-		"GET /v1/bus/quarantine": {About: "Batches of events that failed five times to be written, or that cannot be read, by number. Nothing is done to them until somebody retries or drops them.", Params: map[string]string{"limit": "20"}, Fails: []recoup.Code{fault.CodeTemporaryUnavailable}},
-		"POST /v1/bus/quarantine/retry": {
-			About: "Writes the events of batches to the ledger, once what they failed on is mended, and takes them out of quarantine. Events that the ledger has are not counted again. Numbers that are not in quarantine are left alone, and the answer lists what was written.",
-			Body:  `{"numbers": [1], "reason": "the code is registered now"}`, Fails: []recoup.Code{fault.CodeConflict, fault.CodeTemporaryUnavailable},
-		},
-		"POST /v1/bus/quarantine/drop": {
-			About: "Deletes batches for good. Their events are counted among what was left out of the ledger, under `quarantine`. The answer lists what was deleted.",
-			Body:  `{"numbers": [1], "reason": "damaged on the disk of the bus"}`, Fails: []recoup.Code{fault.CodeTemporaryUnavailable},
-		},
+		"GET /v1/workers":   {About: "Whether anybody works: of each error table and each lane of staged work how much is due and held by nobody, since when, how many workers have claimed lately on all nodes, and when the last claim was. Something due and no worker alive is `unattended`."},
+		"GET /v1/adoptions": {About: "The tables that were there before and are governed where they are (`recoup adopt`): which column means what, how far the backfill is, and how many changes wait for a node. A healthy node looks at a change within a second."},
+		"GET /v1/jobs":      {About: "What the leading node does on a schedule: how often, how it went, and whether it is behind."},
+		"GET /v1/doctor":    {About: "Compares the policy, the database and this node: names that are taken, guards that are missing or disabled, indexes, privileges, partitions, rows that break an invariant, jobs that are behind, settings that lose writes, backups and more. Each finding has its evidence and the command that fixes it. Nothing is changed; it reads a bounded sample of rows and takes some seconds at most."},
 		"POST /v1/jobs/{name}/run": {
 			About: "Runs a job now, on this node, for a few seconds. If `more` is set, call it again. With `dry_run` it only counts. Running a job twice does no harm.", Params: map[string]string{"name": "receipts"},
 			Body: `{"dry_run": true}`, Fails: []recoup.Code{fault.CodeNotFound, fault.CodeConflict},

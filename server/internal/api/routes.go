@@ -110,10 +110,6 @@ func adminRoutes() []*httpapi.Route {
 		httpapi.Op(get, "/v1/jobs", "List scheduled jobs, and how they go", (*API).listJobs).Roles(httpapi.RoleOperator, httpapi.RoleReader).Load(httpapi.LoadPriority).Tag("operations"),
 		httpapi.WithCheck(httpapi.Op(post, "/v1/jobs/{name}/run", "Run a scheduled job now", (*API).runJob), reasonOf(func(in *runJobIn) string { return in.Body.Reason })).AdminsOnly().AllHubs().Long().Tag("operations"),
 		httpapi.Op(get, "/v1/doctor", "Find what is wrong with the installation", (*API).diagnose).Roles(httpapi.RoleOperator).AllHubs().Long().Tag("operations"),
-		httpapi.Op(get, "/v1/bus", "Show how the bus does that carries events to the ledger", (*API).showBus).Roles(httpapi.RoleOperator, httpapi.RoleReader).AllHubs().Load(httpapi.LoadPriority).Tag("operations"),
-		httpapi.Op(get, "/v1/bus/quarantine", "List batches of events that could not be written", (*API).listQuarantine).Roles(httpapi.RoleOperator, httpapi.RoleReader).AllHubs().Tag("operations"),
-		httpapi.WithCheck(httpapi.Op(post, "/v1/bus/quarantine/retry", "Write batches in quarantine to the ledger", (*API).retryQuarantined), checkQuarantined(false)).Roles(httpapi.RoleOperator).AllHubs().Tag("operations"),
-		httpapi.WithCheck(httpapi.Op(post, "/v1/bus/quarantine/drop", "Delete batches in quarantine, and their events", (*API).dropQuarantined), checkQuarantined(true)).AdminsOnly().AllHubs().Tag("operations"),
 		httpapi.Op(get, "/v1/audit", "List administrative acts, newest first", (*API).audit).Roles(httpapi.RoleOperator).AllHubs().Load(httpapi.LoadPriority).Tag("operations"),
 
 		httpapi.Op(get, "/healthz", "Check that the process runs", (*API).healthy).Tag("operations").Load(httpapi.LoadAlways),

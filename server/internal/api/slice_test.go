@@ -9,6 +9,7 @@ import (
 
 	"github.com/recoup-dev/recoup"
 	"github.com/recoup-dev/recoup/fault"
+	"github.com/recoup-dev/recoup/server/internal/api"
 	"github.com/recoup-dev/recoup/server/internal/app"
 	"github.com/recoup-dev/recoup/server/internal/httpapi"
 	"github.com/recoup-dev/recoup/server/internal/slice"
@@ -148,6 +149,24 @@ func TestSlicesAreDocumented(t *testing.T) {
 	}
 	if page := w.do("", http.MethodGet, "/docs/library", nil); page.Code != http.StatusOK || !strings.Contains(page.Body.String(), "Lend a book") {
 		t.Errorf("the reference of the area: %d", page.Code)
+	}
+}
+
+// A set's routes come in the document where it says, behind a route of another set.
+func TestPlaceOfRoutes(t *testing.T) {
+	t.Parallel()
+	set := librarySet()
+	set.After = "GET /v1/doctor"
+	var names []string
+	for _, rt := range api.RouteInfos(set) {
+		names = append(names, rt.Name())
+	}
+	if i := slices.Index(names, "GET /v1/doctor"); i < 0 || !slices.Equal(names[i+1:i+3], []string{"GET /v1/library/{title}", "POST /v1/library/{title}"}) {
+		t.Errorf("the routes are %v", names)
+	}
+	set.After = "GET /v1/nothing"
+	if _, err := api.Document("test", set); err == nil || !strings.Contains(err.Error(), "routes follow GET /v1/nothing, which is no route") {
+		t.Errorf("got %v", err)
 	}
 }
 

@@ -225,7 +225,7 @@ func TestEmptyBulkActListsEverything(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	e := w.post("/v1/errors/park", "{}").failed(http.StatusBadRequest, fault.CodeValidationError)
-	if len(e.Fields) != 2 || e.Fields[0].Field != "filter" && e.Fields[1].Field != "filter" {
+	if len(e.Fields) != 2 || e.Fields[0].Field != "ids" && e.Fields[1].Field != "ids" {
 		t.Errorf("answered %+v", e.Fields)
 	}
 }

@@ -16,7 +16,6 @@ import (
 
 	"github.com/recoup-dev/recoup"
 	"github.com/recoup-dev/recoup/server/internal/api"
-	"github.com/recoup-dev/recoup/server/internal/bus"
 	"github.com/recoup-dev/recoup/server/internal/deadletter"
 	"github.com/recoup-dev/recoup/server/internal/engine"
 	"github.com/recoup-dev/recoup/server/internal/lease"
@@ -38,8 +37,7 @@ type Node struct {
 	clock         *clock
 	pace          *pace.Pace // nil: the node never rests
 	ledger        *ledger.Book
-	bus           *bus.Bus      // nil: there is none
-	consumer      *bus.Consumer // of the bus
+	transport     ledger.Transport // of events to the ledger; nil: there is none
 	engine        *engine.Engine
 	heartbeats    *lease.Heartbeats
 	api           *api.API
@@ -57,8 +55,7 @@ type Node struct {
 	letters       *deadletter.Service
 	pusher        *push.Pusher
 	policyWatcher policyWatcher
-	unusable      bool      // the database, as the log knows it
-	archiver      *archiver // nil: events are not filed
+	unusable      bool // the database, as the log knows it
 	slices        []openSlice
 
 	diagnosed atomic.Pointer[wire.Diagnosis] // while it leads: what the doctor found last
@@ -129,16 +126,13 @@ func (n *Node) assemble(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := n.openBus(ctx); err != nil {
+	if err := n.openTransport(ctx, ids); err != nil {
 		return err
 	}
 	keys := newTenantKeys(n.vault, n.o)
 	n.ledger, err = n.newBook(ctx, keys, registry, policies.Current(), ids)
 	if err != nil {
 		return err
-	}
-	if n.consumer != nil {
-		n.consumer.Inspect = n.ledger.Inspect
 	}
 	n.registry = &registrar{tenantKeys: keys, tableNames: names, store: n.store, slices: n.o.Slices, opened: func() []openSlice { return n.slices }, policies: policies, book: n.ledger, now: n.o.Now}
 	n.registry.codes.Store(registry)
@@ -166,9 +160,6 @@ func (n *Node) assemble(ctx context.Context) error {
 
 // assembleServices puts together what works on the engine and the ledger.
 func (n *Node) assembleServices(ctx context.Context, ids *recoup.IDSource) (err error) {
-	if err := n.openFiling(ctx); err != nil {
-		return err
-	}
 	if n.letters, err = n.newLetters(ctx, ids); err != nil {
 		return err
 	}
@@ -192,7 +183,7 @@ func (n *Node) open(ids *recoup.IDSource, everybody string) (err error) {
 	adoptions, sources := n.adopted()
 	n.api, err = api.New(api.Options{
 		URL: n.o.URL, Proxies: n.o.Proxies,
-		Store: n.store, Engine: n.engine, Letters: n.letters, Ledger: n.ledger, Registrar: n.registry, Jobs: jobRunner{n.jobs}, Channels: nodeChannels{n, ids}, Receivers: n.pusher, Doctor: n, Bus: n.theBus(), Adoptions: adoptions, Sources: sources,
+		Store: n.store, Engine: n.engine, Letters: n.letters, Ledger: n.ledger, Registrar: n.registry, Jobs: jobRunner{n.jobs}, Channels: nodeChannels{n, ids}, Receivers: n.pusher, Doctor: n, Adoptions: adoptions, Sources: sources,
 		Now: n.o.Now, Random: n.o.Random, IDs: ids, Open: everybody, Standby: n.o.Standby, Limits: n.o.Limits, Version: n.o.Build.Version, Revision: n.o.Build.Revision, Date: n.o.Build.Date, Node: n.o.Node,
 		Trace: n.traceHook(), Ready: n.ready, Metrics: n.metricsFor(), Logger: n.o.Logger, Count: n.metrics.count, Console: n.console(everybody != ""), Slices: n.sliceRoutes(),
 	})

@@ -51,18 +51,6 @@ func nodeSettings() []setting {
 			func(o *Options, s string) error { o.TLSCert = s; return nil }},
 		{"tls-key", "RECOUP_TLS_KEY", "", "`FILE` with the certificate's key, PEM", false,
 			func(o *Options, s string) error { o.TLSKey = s; return nil }},
-		{"bus", "RECOUP_BUS", "", "NATS `URL[,URL]` of a bus that carries events to the ledger: nats://… or tls://…; needs PostgreSQL (default: none)", true, readBus},
-		{"bus-credentials", "RECOUP_BUS_CREDENTIALS", "", "`FILE` with the credentials for the bus (default: those of --bus)", false,
-			func(o *Options, s string) error { o.Bus.Credentials = s; return nil }},
-		{"bus-ca", "RECOUP_BUS_CA", "", "`FILE` with the certificates that the servers of the bus are signed by, PEM (default: the system's)", false,
-			func(o *Options, s string) error { o.Bus.CA = s; return nil }},
-		{"bus-cert", "RECOUP_BUS_CERT", "", "`FILE` with the certificate that this node shows the bus, PEM (default: none)", false,
-			func(o *Options, s string) error { o.Bus.Cert = s; return nil }},
-		{"bus-key", "RECOUP_BUS_KEY", "", "`FILE` with that certificate's key, PEM", false,
-			func(o *Options, s string) error { o.Bus.Key = s; return nil }},
-		{"bus-single", "RECOUP_BUS_SINGLE", "false", "`BOOL`: a bus with one replica will do, for trials; a server that dies then takes acknowledged events along", false, readBusSingle},
-		{"bus-limit", "RECOUP_BUS_LIMIT", "8GB", "`SIZE` up to which events wait on the bus, if this node makes its stream", false, readBusLimit},
-		{"bus-monitor", "RECOUP_BUS_MONITOR", "", "`URL[,URL]` of the monitoring of the bus's servers, such as http://10.0.0.7:8222, for the doctor (default: it cannot tell whether they sync always)", true, readBusMonitors},
 		{"policy", "RECOUP_POLICY", "", "policy `FILE` to put in force (default: the policy in the database)", false,
 			func(o *Options, s string) error { o.Policy = s; return nil }},
 		{"example", "RECOUP_EXAMPLE", "", "`EXAMPLE` policy that a new database begins with: spec (default: one with the table app.errors)", false, readExample},
@@ -71,8 +59,6 @@ func nodeSettings() []setting {
 		{"master-key-file", "RECOUP_MASTER_KEY_FILE", "", "`FILE` with the master key, 32 bytes in base64, that encrypts the keys in the database (default: they are stored in plaintext)", false, readMasterKey},
 		{"admin-key-file", "RECOUP_ADMIN_KEY_FILE", "", "new `FILE` that a first start writes the admin key to; off: no key is created (default: printed on a terminal, else beside the database of SQLite or in $STATE_DIRECTORY or the current folder)", false,
 			func(o *Options, s string) error { o.AdminKeyFile = s; return nil }},
-		{"event-files", "RECOUP_EVENT_FILES", "", "`FOLDER`, or s3://BUCKET/PREFIX, to write days of events to as Parquet files, before their month is dropped; off ends that (default: as it was)", false,
-			func(o *Options, s string) error { o.EventFiles = s; return nil }},
 		{"rate-per-key", "RECOUP_RATE_PER_KEY", "2000", "rate limit of a key: `N` requests per second", false,
 			func(o *Options, s string) error { return config.Count(&o.Limits.PerKey, s) }},
 		{"rate-without-key", "RECOUP_RATE_WITHOUT_KEY", "2000", "rate limit of an address without a valid key: `N` requests per second", false,
@@ -205,7 +191,7 @@ func ReadConfig(flags map[string]string, env func(string) (string, bool), file s
 	values, wrong := sources.Values(added.In(Settings(&options)))
 	values, bad = append(values, shown...), append(bad, wrong...)
 	options.Settings = values
-	options.findLoose(file, values.HasSecrets(file))
+	options.findLoose(file, values)
 	slices.SortFunc(bad, func(a, b error) int { return strings.Compare(a.Error(), b.Error()) })
 	if len(bad) == 0 {
 		bad = append(added.Check(values), options.withDefaults().validate())

@@ -88,17 +88,6 @@ func TestMaskedConfig(t *testing.T) {
 			}
 		}
 	}
-	for _, given := range []map[string]string{
-		{"bus": "nats://hunter2@bus1:4222"}, {"bus": "nats://ada:hunter2@bus1:4222, tls://ada:hunter2@bus2:4222"}, {"bus": "nats://ada:hunter2,x@bus1"},
-		{"bus-monitor": "http://bus1:8222,https://ada:hunter2@bus2:8222"},
-	} {
-		read, _, err := app.ReadConfig(given, lookup(nil), "", noneAdded)
-		for _, v := range read.Masked() {
-			if strings.Contains(v.Value, "hunter2") || err != nil && strings.Contains(err.Error(), "hunter2") {
-				t.Errorf("%v is shown as %s, %v", given, v.Value, err)
-			}
-		}
-	}
 	if got := config.MaskURL("postgres://ada:x@db/recoup"); got != "postgres://ada:***@db/recoup" {
 		t.Errorf("got %s", got)
 	}

@@ -1,7 +1,6 @@
 package app
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -11,7 +10,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/recoup-dev/recoup/server/internal/bus"
 	"github.com/recoup-dev/recoup/server/internal/doctor"
 	"github.com/recoup-dev/recoup/server/internal/notify"
 	"github.com/recoup-dev/recoup/server/internal/pgsession"
@@ -242,26 +240,8 @@ func (n *Node) Diagnose(ctx context.Context) (wire.Diagnosis, error) {
 	if err := gather(ctx, n.store, n.clock.uncorrected, &in); err != nil {
 		return wire.Diagnosis{}, err
 	}
-	in.Bus = n.examineBus(ctx)
 	added := n.sliceChecks(ctx)
 	return diagnosis(in.Now, in.Facts.Kind, len(added), doctor.Judge(&in, added...)), nil
-}
-
-// examineBus is what the doctor is to know of the bus; nil: there is none.
-func (n *Node) examineBus(ctx context.Context) *doctor.Bus {
-	if n.bus == nil {
-		return nil
-	}
-	status, _ := busAdmin{n}.Status(ctx) // what cannot be read is not known
-	b := &doctor.Bus{Bus: status, Single: n.o.Bus.Single, Monitored: len(n.o.Bus.Monitors) > 0}
-	for _, s := range n.bus.Servers(ctx) {
-		seen := doctor.BusServer{Name: cmp.Or(s.Name, s.Monitor), Version: s.Version, TooOld: bus.Older(s.Version, bus.MinVersion), SyncAlways: s.SyncAlways}
-		if s.Err != nil {
-			seen.Problem = s.Err.Error()
-		}
-		b.Servers = append(b.Servers, seen)
-	}
-	return b
 }
 
 // nodeFacts returns what the doctor checks of this node.

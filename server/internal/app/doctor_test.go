@@ -164,17 +164,25 @@ func adopted(state, since string) string {
 func restored() []string {
 	list := []string{"create role shop", "create schema shop", "create table shop.rejects (id bigint primary key, order_id text)", "alter table shop.rejects owner to shop",
 		strings.Replace(adopted("GOVERNED", "now()"), "current_user", "'shop'", 1), "select recoup.watch_errors()",
-		"create view recoup.adopted_1_recoup_release_first as select id, order_id from shop.rejects", "select recoup.bind_adoption(1)"}
+		"create view recoup.adopted_1_recoup_release_first as select id, order_id from shop.rejects",
+		"set role recoup_owner", "select recoup.bind_adoption(1)", "reset role"}
 	for _, what := range []string{"read", "scan"} {
 		list = append(list, fmt.Sprintf("create function recoup.adopted_1_%s() returns void language sql as 'select'", what),
 			fmt.Sprintf("revoke execute on function recoup.adopted_1_%s() from public", what), fmt.Sprintf("grant execute on function recoup.adopted_1_%s() to recoup_app", what))
 	}
-	for _, what := range []string{"insert", "update", "delete", "truncate"} {
+	for _, t := range []struct{ what, event, enable string }{
+		{"insert", "insert on shop.rejects for each statement", "always"},
+		{"update", "update on shop.rejects for each statement", "always"},
+		{"delete", "delete on shop.rejects for each statement", "always"},
+		{"truncate", "truncate on shop.rejects for each statement", "always"},
+		{"replicated", "insert or update or delete on shop.rejects for each row", "replica"},
+	} {
+		what := t.what
 		list = append(list,
 			fmt.Sprintf("create function recoup.adopted_1_%s() returns trigger language plpgsql security definer as 'begin insert into recoup.adopted_change (adoption_id) values (1); return null; end'", what),
 			fmt.Sprintf("alter function recoup.adopted_1_%s() owner to shop", what), fmt.Sprintf("revoke execute on function recoup.adopted_1_%s() from public", what),
-			fmt.Sprintf("create trigger adopted_1_%[1]s after %[1]s on shop.rejects for each statement execute function recoup.adopted_1_%[1]s()", what),
-			"alter table shop.rejects enable always trigger adopted_1_"+what)
+			fmt.Sprintf("create trigger adopted_1_%[1]s after %[2]s execute function recoup.adopted_1_%[1]s()", what, t.event),
+			fmt.Sprintf("alter table shop.rejects enable %s trigger adopted_1_%s", t.enable, what))
 	}
 	return list
 }

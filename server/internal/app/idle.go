@@ -21,11 +21,11 @@ type Idle struct {
 	Linger time.Duration // how long something that was due does
 }
 
-// newPace lets the node rest, if its store can be left alone: one on a server. Events of a
-// bus arrive without a request, so a node with one is always awake.
+// newPace lets the node rest, if its store can be left alone: one on a server. Events
+// that a transport carries arrive without a request, so a node with one is always awake.
 func (n *Node) newPace() (err error) {
 	s, can := n.store.(store.Rester)
-	if !can || n.bus != nil {
+	if !can || n.transport != nil {
 		return nil
 	}
 	if n.o.Standby { // nothing is due to a standby

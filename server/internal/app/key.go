@@ -45,7 +45,7 @@ var ErrNoDatabase = errors.New("there is no database file of that name")
 func OpenKeys(ctx context.Context, o Options, create bool) (*Keys, error) {
 	o = o.withDefaults()
 	if !create {
-		if err := mustExist(o.Database); err != nil {
+		if err := MustExist(o.Database); err != nil {
 			return nil, err
 		}
 	}
@@ -56,8 +56,8 @@ func OpenKeys(ctx context.Context, o Options, create bool) (*Keys, error) {
 	return &Keys{store: s, ids: recoup.NewIDSource(o.Random), random: o.Random, now: o.clock()}, nil
 }
 
-// mustExist returns ErrNoDatabase for a database file that is not there.
-func mustExist(address string) error {
+// MustExist returns ErrNoDatabase for a database file that is not there.
+func MustExist(address string) error {
 	kind, file, err := splitDatabase(address)
 	if err != nil {
 		return err

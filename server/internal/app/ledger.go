@@ -28,8 +28,8 @@ func (n *Node) newBook(ctx context.Context, keys *tenantKeys, registry *fault.Re
 		return nil, err
 	}
 	o := ledger.Options{Store: s, Now: n.o.Now, Random: jitter, Logger: n.o.Logger}
-	if n.bus != nil {
-		o.Transport, o.Batches, o.IDs = n.bus, n.consumer.Store, ids
+	if n.transport != nil {
+		o.Transport, o.Batches, o.IDs = n.transport, n.batches(), ids
 	}
 	return ledger.NewBook(
 		ledger.GovernorOptions{Registry: registry, Providers: fault.DefaultProviders(), Tenants: keys.ring, IDs: ids, Rules: ledgerRules(p)}, o)

@@ -46,11 +46,10 @@ func (n *Node) runLoops(ctx context.Context) {
 		n.loops.Go(func() { n.run(ctx, l, woken) })
 	}
 	n.loops.Go(func() { n.pace.Run(ctx) })
-	if n.archiver != nil {
-		n.loops.Go(func() { n.archiver.run(ctx) })
-	}
-	if n.consumer != nil {
-		n.loops.Go(func() { n.consumer.Run(ctx) })
+	for _, s := range n.slices {
+		for _, run := range s.Background {
+			n.loops.Go(func() { run(ctx) })
+		}
 	}
 	n.loops.Go(func() {
 		err := n.store.Listen(ctx, func(channel string) {

@@ -8,6 +8,7 @@ import (
 	"runtime"
 	"strings"
 
+	"github.com/recoup-dev/recoup/server/internal/config"
 	"github.com/recoup-dev/recoup/server/internal/doctor"
 )
 
@@ -19,14 +20,14 @@ const (
 )
 
 // findLoose lists the files with secrets that more users can read than should: the
-// configuration, if secrets is set, and those that settings name.
-func (o *Options) findLoose(config string, secrets bool) {
+// configuration, if it has secrets, and those that settings name.
+func (o *Options) findLoose(file string, values config.Values) {
 	o.LooseFiles = nil
-	if secrets {
-		o.addLoose(config, forOthers)
+	if values.HasSecrets(file) {
+		o.addLoose(file, forOthers)
 	}
 	o.addLoose(o.masterKeyFile, forGroup)
-	for _, file := range []string{o.TLSKey, o.Bus.Key, o.Bus.Credentials} {
+	for _, file := range append([]string{o.TLSKey}, values.SecretFiles()...) {
 		o.addLoose(file, forOthers)
 	}
 }

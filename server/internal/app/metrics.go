@@ -13,6 +13,7 @@ import (
 	"github.com/recoup-dev/recoup/fault"
 	"github.com/recoup-dev/recoup/server/internal/engine"
 	"github.com/recoup-dev/recoup/server/internal/ledger"
+	"github.com/recoup-dev/recoup/server/internal/slice"
 )
 
 // metrics is what Prometheus reads. No label ever names a tenant or an entity.
@@ -60,6 +61,11 @@ func (m *metrics) watch(n *Node) { m.registry.MustRegister(&nodeCollector{n}) }
 
 // nodeCollector reads the ledger's statistics and the counts of errors.
 type nodeCollector struct{ n *Node }
+
+// cached makes a collector of metrics that are costly to read.
+func (n *Node) cached(read func(now time.Time) []prometheus.Metric) prometheus.Collector {
+	return slice.Cached(n.o.Now, read)
+}
 
 func describe(name, help string, labels ...string) *prometheus.Desc {
 	return prometheus.NewDesc("recoup_"+name, help, labels, nil)

@@ -11,6 +11,7 @@ import (
 
 	"github.com/recoup-dev/recoup"
 	"github.com/recoup-dev/recoup/server/internal/engine"
+	"github.com/recoup-dev/recoup/server/internal/slice"
 	"github.com/recoup-dev/recoup/server/internal/store"
 )
 
@@ -73,7 +74,7 @@ func TestPolicyMetrics(t *testing.T) {
 		}
 	}
 	report(1, "MISSING_REQUIRED_FIELD")
-	clock.by.Add(int64(figuresLife) * 2)
+	clock.by.Add(int64(slice.FiguresLife) * 2)
 	if text := scrape(); !strings.Contains(text, "\nrecoup_parked_errors"+table+"} 11\n") {
 		t.Error("an old figure is exported")
 	}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/recoup-dev/recoup"
 	"github.com/recoup-dev/recoup/server/internal/engine"
+	"github.com/recoup-dev/recoup/server/internal/slice"
 	"github.com/recoup-dev/recoup/server/internal/store"
 )
 
@@ -23,7 +24,7 @@ func TestQueueMetrics(t *testing.T) {
 	first, second := openNode(t, file, clock), openNode(t, file, clock)
 	scrape := func(want ...string) {
 		t.Helper()
-		clock.by.Add(int64(figuresLife))
+		clock.by.Add(int64(slice.FiguresLife))
 		rec := httptest.NewRecorder()
 		second.metrics.handler().ServeHTTP(rec, httptest.NewRequest(http.MethodGet, "/metrics", nil))
 		for _, line := range want {

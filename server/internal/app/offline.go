@@ -14,7 +14,7 @@ import (
 // Offline is a database for a command of a slice that needs no server, such as the import
 // of a large file. Nothing of a node runs meanwhile.
 type Offline struct {
-	// Core has the database, the audit, the policy in force, settings, ids, clock and
+	// Core has the database, the audit, the files of events, the policy in force, settings, ids, clock and
 	// logger. What only a node has is nil.
 	Core slice.Core
 
@@ -38,7 +38,7 @@ func OpenOffline(ctx context.Context, o Options) (*Offline, error) {
 		return nil, errors.Join(err, s.Close())
 	}
 	return &Offline{keys: keys, Core: slice.Core{
-		DB: s.SQL(), Audit: s, Policy: func() *policy.Policy { return p }, Settings: o.Settings, IDs: keys.ids, Now: keys.now, Logger: logger,
+		DB: s.SQL(), Audit: s, Files: s, Policy: func() *policy.Policy { return p }, Settings: o.Settings, IDs: keys.ids, Now: keys.now, Logger: logger,
 	}}, nil
 }
 

@@ -13,7 +13,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/recoup-dev/recoup/server/internal/bus"
 	"github.com/recoup-dev/recoup/server/internal/config"
 	"github.com/recoup-dev/recoup/server/internal/doctor"
 	"github.com/recoup-dev/recoup/server/internal/httpapi"
@@ -24,16 +23,15 @@ import (
 
 // Options of a node. Zero values stand for what withDefaults says.
 type Options struct {
-	Database    string      // sqlite:FILE or postgres://…
-	Adoption    string      // postgres://…, where adopted tables are reached; empty: at Direct or Database
-	SchemaOwner string      // the role that owns the schema recoup, if the user of Database is not it and has more rights
-	Direct      string      // postgres://…, the database itself where Database is a pooler's; empty: none is known
-	Bus         bus.Options // its URL is empty: there is none
-	Listen      string      // HOST:PORT
-	Policy      string      // a file; empty: what the database has, else First
-	First       []byte      // the policy that a database without one begins with; nil: the default policy
-	Demo        bool        // no keys are needed; on loopback only
-	URL         string      // where people find the node, for links; empty: there are none
+	Database    string // sqlite:FILE or postgres://…
+	Adoption    string // postgres://…, where adopted tables are reached; empty: at Direct or Database
+	SchemaOwner string // the role that owns the schema recoup, if the user of Database is not it and has more rights
+	Direct      string // postgres://…, the database itself where Database is a pooler's; empty: none is known
+	Listen      string // HOST:PORT
+	Policy      string // a file; empty: what the database has, else First
+	First       []byte // the policy that a database without one begins with; nil: the default policy
+	Demo        bool   // no keys are needed; on loopback only
+	URL         string // where people find the node, for links; empty: there are none
 	Channels    []notify.Config
 
 	Proxies []netip.Prefix // whose X-Forwarded headers are believed
@@ -48,8 +46,6 @@ type Options struct {
 
 	Slices   []slice.Slice // what the node has beside its core
 	Settings config.Values // of all settings, for slices
-
-	EventFiles string // a folder or s3://BUCKET/PREFIX: days of events are filed there before their month is dropped; off: no more; empty: as it is
 
 	MetricsListen   string // HOST:PORT where metrics are shown to all who can reach it; empty: with the API, for keys
 	TLSCert, TLSKey string // files; empty: no TLS
@@ -67,7 +63,6 @@ type Options struct {
 	LogJSON  bool
 	Now      func() time.Time // a test's, for the node and its store; nil: the real one
 	Random   io.Reader
-	Getenv   func(string) string // has the settings of an object store; nil: the process's environment
 
 	// FirstKey receives the admin key that a first start creates. If it fails, the key is
 	// revoked. Nil: the key is dropped.
@@ -137,9 +132,6 @@ func (o Options) validate() error {
 	}
 	if (o.TLSCert == "") != (o.TLSKey == "") {
 		return errors.New("--tls-cert and --tls-key go together: give both or none")
-	}
-	if err := validateBus(&o); err != nil {
-		return err
 	}
 	if ip := net.ParseIP(host); o.Demo && host != "localhost" && (ip == nil || !ip.IsLoopback()) {
 		return ErrDemoBeyondLoopback

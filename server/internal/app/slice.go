@@ -12,7 +12,6 @@ import (
 
 	"github.com/recoup-dev/recoup"
 	"github.com/recoup-dev/recoup/server/internal/api"
-	"github.com/recoup-dev/recoup/server/internal/bus"
 	"github.com/recoup-dev/recoup/server/internal/console"
 	"github.com/recoup-dev/recoup/server/internal/doctor"
 	"github.com/recoup-dev/recoup/server/internal/httpapi"
@@ -33,14 +32,49 @@ type openSlice struct {
 	slice.Running
 }
 
-// openSlices opens what the node has beside its core. The archive and the bus are made by
-// the node itself; what they add is registered as that of the others.
-func (n *Node) openSlices(ctx context.Context, ids *recoup.IDSource) error {
+// sliceCore is what the node offers to its slices, as far as it is put together.
+func (n *Node) sliceCore(ids *recoup.IDSource) slice.Core {
 	server, _ := n.store.(*postgres.Store)
 	core := slice.Core{
-		DB: n.store.SQL(), Engine: n.engine, DeadLetters: n.letters, Ledger: n.ledger, Audit: n.store, Secrets: n.vault, Postgres: server, Node: n.name, Policy: n.engine.Policies.Current,
-		Settings: n.o.Settings, IDs: ids, Random: n.o.Random, Now: n.o.Now, Logger: n.o.Logger, Cached: n.cached,
+		DB: n.store.SQL(), Engine: n.engine, DeadLetters: n.letters, Ledger: n.ledger, Audit: n.store, Batches: n.batches(), Files: n.store, Postgres: server, Cached: n.cached,
+		Settings: n.o.Settings, IDs: ids, Now: n.o.Now, Jitter: jitter, Random: n.o.Random, Node: n.o.Node, Process: n.name, Secrets: n.vault, Standby: n.o.Standby, Logger: n.o.Logger,
 	}
+	if n.engine != nil {
+		core.Policy = n.engine.Policies.Current
+	}
+	return core
+}
+
+// batches writes batches of events; nil: the store cannot.
+func (n *Node) batches() store.EventBatchWriter {
+	s, _ := n.store.(store.EventBatchWriter)
+	return s
+}
+
+// openTransport opens what carries events to the ledger, if a slice has a transport.
+func (n *Node) openTransport(ctx context.Context, ids *recoup.IDSource) error {
+	for _, s := range n.o.Slices {
+		if s.OpenTransport == nil {
+			continue
+		}
+		opened, err := s.OpenTransport(ctx, n.sliceCore(ids))
+		switch {
+		case err != nil:
+			return err
+		case opened == nil:
+			continue
+		case n.transport != nil:
+			opened.Close()
+			return fmt.Errorf("%s: events have another transport already", s.Name)
+		}
+		n.transport = opened
+	}
+	return nil
+}
+
+// openSlices opens what the node has beside its core.
+func (n *Node) openSlices(ctx context.Context, ids *recoup.IDSource) error {
+	core := n.sliceCore(ids)
 	for _, s := range n.o.Slices {
 		if s.Open == nil {
 			if len(s.Routes.Routes) > 0 {
@@ -54,25 +88,7 @@ func (n *Node) openSlices(ctx context.Context, ids *recoup.IDSource) error {
 		}
 		n.slices = append(n.slices, openSlice{s.Name, s.Routes, s.IDs, running})
 	}
-	n.slices = append(n.slices, openSlice{name: "archive", Running: n.archiveSlice()}, openSlice{name: "bus", Running: n.busSlice()})
 	return nil
-}
-
-// archiveSlice is what filing adds.
-func (n *Node) archiveSlice() (r slice.Running) {
-	if n.archiver != nil {
-		r.Jobs = n.archiver.jobs()
-	}
-	return r
-}
-
-// busSlice is what the bus adds.
-func (n *Node) busSlice() (r slice.Running) {
-	if n.bus != nil {
-		r.Jobs = bus.Jobs(busAdmin{n})
-		r.Collectors = []prometheus.Collector{n.cached(busCollector{n}.read)}
-	}
-	return r
 }
 
 // sliceRoutes are the routes that slices add, each with the service that serves them.

@@ -20,9 +20,11 @@ import (
 	"github.com/recoup-dev/recoup/server/internal/config"
 	"github.com/recoup-dev/recoup/server/internal/console"
 	"github.com/recoup-dev/recoup/server/internal/doctor"
+	"github.com/recoup-dev/recoup/server/internal/ledger"
 	"github.com/recoup-dev/recoup/server/internal/push"
 	"github.com/recoup-dev/recoup/server/internal/scheduler"
 	"github.com/recoup-dev/recoup/server/internal/slice"
+	"github.com/recoup-dev/recoup/server/internal/store"
 	"github.com/recoup-dev/recoup/server/internal/test/live"
 	"github.com/recoup-dev/recoup/server/internal/wire"
 )
@@ -35,12 +37,53 @@ func (s noWork) Claim(context.Context, int, int) ([]push.Delivery, error) {
 	return nil, nil
 }
 
-// samplePages are a page that shows the setting of the slice.
+// lorry is a transport that counts how often it is closed.
+type lorry struct{ closed *atomic.Int64 }
+
+func (lorry) Up() bool                                         { return true }
+func (lorry) Publish(context.Context, *store.EventBatch) error { return nil }
+func (lorry) MaxBatch() int                                    { return 1 }
+func (l lorry) Close()                                         { l.closed.Add(1) }
+
+// carrier is a slice with a transport.
+func carrier(name string, closed *atomic.Int64) slice.Slice {
+	return slice.Slice{Name: name, OpenTransport: func(_ context.Context, core slice.Core) (ledger.Transport, error) {
+		if core.Settings == nil || core.Jitter == nil || core.Node == "" || core.Engine != nil || core.Ledger != nil {
+			return nil, errors.New("it is opened too late, or without what it needs")
+		}
+		return lorry{closed}, nil
+	}}
+}
+
+// The node closes transports also if its start fails: for want of a store that can write batches, or
+// because there are two.
+func TestTransports(t *testing.T) {
+	t.Parallel()
+	var closed atomic.Int64
+	for want, list := range map[string][]slice.Slice{
+		"ledger: a writer with a transport needs a store of batches": {{Name: "none", OpenTransport: func(context.Context, slice.Core) (ledger.Transport, error) { return nil, nil }}, carrier("road", &closed)},
+		"rail: events have another transport already":                {carrier("road", &closed), carrier("rail", &closed)},
+		"there are no lorries": {{Name: "road", OpenTransport: func(context.Context, slice.Core) (ledger.Transport, error) {
+			return nil, errors.New("there are no lorries")
+		}}},
+	} {
+		_, err := app.Open(t.Context(), app.Options{Database: "sqlite:" + filepath.Join(t.TempDir(), "demo.db"), Listen: "127.0.0.1:0", Demo: true, Slices: list, Settings: config.Values{{Name: "sample-rate", Value: "3"}}})
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("got %v, want %s", err, want)
+		}
+	}
+	if closed.Load() != 3 {
+		t.Errorf("of 3 transports %d were closed", closed.Load())
+	}
+}
+
+// samplePages are a page that shows the setting of the slice, and a panel.
 func samplePages(rate func() string) console.Section {
 	return console.Section{
 		Pages: []console.Page{{Method: http.MethodGet, Path: "sample", Name: "sample", View: func(*console.Request) (any, error) { return rate(), nil }}},
 		Templates: fstest.MapFS{"page_sample.html": {Data: []byte(
-			`{{define "title"}}Sample{{end}}{{define "main"}}<p>The rate is {{.Main}}.</p>{{end}}`)}},
+			`{{define "title"}}Sample{{end}}{{define "main"}}<p>The rate is {{.Main}}.</p>{{end}}`)}, "panel_rate.html": {Data: []byte(`{{define "panel"}}<section id="rate">{{.Main}}</section>{{end}}`)}},
+		Panels:  []console.Panel{{Page: "admin", Name: "rate", View: func(*console.Request) (any, error) { return rate() + "<", nil }}},
 		Entries: []console.Entry{{Page: "sample", Path: "sample", Name: "Samples", Key: "q", After: "alerts"}},
 	}
 }
@@ -67,7 +110,7 @@ func page(t *testing.T, address string) string {
 // TestSlice proves that a node runs everything that a slice adds, and closes it at the end.
 func TestSlice(t *testing.T) {
 	t.Parallel()
-	var ran, asked, closed atomic.Int64
+	var ran, asked, closed, ended atomic.Int64
 	looped := make(chan struct{}, 1)
 	var rate string
 	sample := slice.Slice{
@@ -91,6 +134,10 @@ func TestSlice(t *testing.T) {
 					}
 					return nil
 				}}},
+				Background: []func(context.Context){func(ctx context.Context) {
+					<-ctx.Done()
+					ended.Add(1)
+				}},
 				Collectors: []prometheus.Collector{figure},
 				Sources:    map[string]push.OpenSource{"samples": func(string, map[string]string) push.Source { return noWork{&asked} }},
 				Checks: func(context.Context) []doctor.Check {
@@ -128,8 +175,11 @@ func TestSlice(t *testing.T) {
 			t.Errorf("the page has no %s:\n%s", want, shown)
 		}
 	}
-	if n.Stop(); asked.Load() == 0 || closed.Load() != 1 {
-		t.Errorf("the source was asked %d times, and the slice was closed %d times", asked.Load(), closed.Load())
+	if platform := page(t, n.URL+"/console/admin"); !strings.Contains(platform, `<section id="rate">3&lt;</section>`) {
+		t.Errorf("the page of the platform has no panel of the slice:\n%s", platform)
+	}
+	if n.Stop(); asked.Load() == 0 || closed.Load() != 1 || ended.Load() != 1 {
+		t.Errorf("the source was asked %d times, the slice was closed %d times, and %d of its background work has ended", asked.Load(), closed.Load(), ended.Load())
 	}
 }
 
@@ -142,6 +192,7 @@ func TestBadSlice(t *testing.T) {
 		"sample: the laboratory is away":                                            {Name: "sample", Open: func(context.Context, slice.Core) (slice.Running, error) { return slice.Running{}, away }},
 		"push: the kind samples of receivers has no source":                         {Name: "sample", Receivers: []push.Kind{{Name: "samples"}}},
 		"console: two sections have a page errors":                                  {Name: "sample", Pages: console.Section{Pages: []console.Page{{Method: http.MethodGet, Path: "sample", Name: "errors"}}}},
+		"console: panel lost: template: pattern matches no files":                   {Name: "sample", Pages: console.Section{Templates: fstest.MapFS{}, Panels: []console.Panel{{Page: "admin", Name: "lost"}}}},
 		"console: the entry Sample follows samples, which is no page":               {Name: "sample", Pages: console.Section{Entries: []console.Entry{{Page: "sample", Name: "Sample", Key: "q", After: "samples"}}}},
 		"the entries Errors and Sample of the navigation have the same page or key": {Name: "sample", Pages: console.Section{Entries: []console.Entry{{Page: "sample", Name: "Sample", Key: "e"}}}},
 	} {

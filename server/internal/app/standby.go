@@ -1,18 +1,13 @@
 package app
 
-import "github.com/recoup-dev/recoup/server/internal/bus"
-
 // asStandby leaves out of the options what would change the copy of a database that a
-// standby serves, or take what is meant for the nodes of the original: the bus.
+// standby serves. Slices do the same with their settings.
 func (o Options) asStandby() Options {
 	if o.Policy != "" {
 		o.Logger.Warn("a standby ignores --policy; the policy in the database is in force", "file", o.Policy)
 	}
-	if o.Bus.URL != "" {
-		o.Logger.Warn("a standby ignores --bus: messages are for the nodes of the production database")
-	}
 	o.Logger.Warn("this node is a standby: it answers reads, refuses changes, runs no jobs and sends nothing")
-	o.Policy, o.Bus, o.EventFiles = "", bus.Options{}, ""
+	o.Policy = ""
 	return o
 }
 

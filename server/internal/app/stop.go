@@ -56,8 +56,8 @@ func (n *Node) grace(ctx context.Context, after time.Duration) (context.Context,
 func (n *Node) close(ctx, writing context.Context) error {
 	err := n.writeAccepted(writing)
 	n.signOff(ctx)
-	if n.bus != nil {
-		n.bus.Close()
+	if n.transport != nil {
+		n.transport.Close()
 	}
 	ctx, cancel := context.WithTimeout(ctx, closeLimit)
 	defer cancel()

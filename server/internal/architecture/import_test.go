@@ -213,9 +213,16 @@ var layers = []layer{
 		why:     "it reads rows of files and cuts files between them; what the rows say, others know",
 	},
 	{
-		pkg:     "recoup/server/internal/archive",
-		imports: []string{"recoup", "recoup/server/internal/wire", "recoup/fault", "recoup/server/internal/archive/s3", "recoup/server/internal/archive/parquet", "recoup/server/internal/store", "recoup/server/internal/store/sqldb"},
-		why:     "it moves days of the ledger into files and back; when that is due it is told, and no SQL is its own",
+		pkg: "recoup/server/internal/archive",
+		imports: []string{"recoup", "recoup/server/internal/wire", "recoup/fault", "recoup/server/internal/archive/s3", "recoup/server/internal/archive/parquet", "recoup/server/internal/config", "recoup/server/internal/scheduler",
+			"recoup/server/internal/store", "recoup/server/internal/store/sqldb"},
+		why: "it moves days of the ledger into files and back, when its job is due",
+	},
+	{pkg: "recoup/server/internal/archive/cli", anything: true, why: "a group of commands"},
+	{
+		pkg:     "recoup/server/internal/archive/module",
+		imports: []string{"recoup/server/internal/archive", "recoup/server/internal/archive/cli", "recoup/server/internal/slice"},
+		why:     "it registers event files, and does nothing itself",
 	},
 	{
 		pkg:     "recoup/server/internal/backfill",
@@ -260,9 +267,22 @@ var layers = []layer{
 	},
 	{
 		pkg:       "recoup/server/internal/bus",
-		imports:   []string{"recoup", "recoup/retry", "recoup/server/internal/wire", "recoup/server/internal/ledger", "recoup/server/internal/scheduler", "recoup/server/internal/store"},
-		libraries: []string{"github.com/nats-io/nats.go", "github.com/nats-io/nkeys"},
+		imports:   []string{"recoup", "recoup/retry", "recoup/server/internal/wire", "recoup/fault", "recoup/server/internal/config", "recoup/server/internal/doctor", "recoup/server/internal/ledger", "recoup/server/internal/scheduler", "recoup/server/internal/store", "recoup/server/internal/store/sqldb"},
+		libraries: []string{"github.com/nats-io/nats.go", "github.com/nats-io/nkeys", "github.com/prometheus/client_golang"},
 		why:       "it is the ledger's transport over JetStream, and writes to the ledger what comes by it",
+	},
+	{
+		pkg: "recoup/server/internal/bus/web",
+		imports: []string{"recoup", "recoup/fault", "recoup/client", "recoup/internal/query", "recoup/server/internal/admin", "recoup/server/internal/bus", "recoup/server/internal/check", "recoup/server/internal/console",
+			"recoup/server/internal/deadletter", "recoup/server/internal/httpapi"},
+		why: "it serves the bus over HTTP; what is done the service of the bus decides",
+	},
+	{pkg: "recoup/server/internal/bus/cli", anything: true, why: "a group of commands"},
+	{
+		pkg:       "recoup/server/internal/bus/module",
+		imports:   []string{"recoup/server/internal/bus", "recoup/server/internal/bus/cli", "recoup/server/internal/bus/web", "recoup/server/internal/doctor", "recoup/server/internal/ledger", "recoup/server/internal/slice"},
+		libraries: []string{"github.com/prometheus/client_golang"},
+		why:       "it registers the bus, and does nothing itself",
 	},
 	{
 		pkg:       "recoup/server/internal/bus/bustest",
@@ -456,7 +476,7 @@ var layers = []layer{
 	},
 	{
 		pkg:       "recoup/server/internal/slices",
-		imports:   []string{"recoup/server/internal/cli/stream", "recoup/server/internal/config", "recoup/server/internal/adoption/module", "recoup/server/internal/gatezero/module", "recoup/server/internal/httpapi", "recoup/server/internal/slice"},
+		imports:   []string{"recoup/server/internal/cli/stream", "recoup/server/internal/config", "recoup/server/internal/httpapi", "recoup/server/internal/slice", "recoup/server/internal/adoption/module", "recoup/server/internal/archive/module", "recoup/server/internal/bus/module", "recoup/server/internal/gatezero/module"},
 		libraries: []string{"github.com/spf13/cobra"},
 		why:       "it lists the slices, whose modules it alone imports",
 	},

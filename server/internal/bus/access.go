@@ -146,7 +146,7 @@ func given(file string) string {
 
 // attempted notes why a connection could not be made. A refusal is kept when a connection
 // just ends after it, which is how one that comes with a handshake may look.
-func (b *Bus) attempted(err error) {
+func (b *Conn) attempted(err error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	explained := b.o.explain(err)
@@ -158,7 +158,7 @@ func (b *Bus) attempted(err error) {
 
 // unconnected says why there is no connection. Not all refusals are told to whoever
 // handles failed attempts.
-func (b *Bus) unconnected() error {
+func (b *Conn) unconnected() error {
 	if err := b.conn.LastError(); err != nil {
 		b.attempted(err)
 	}
@@ -169,7 +169,7 @@ func (b *Bus) unconnected() error {
 
 // denied notes what servers say at any time. A permission that is missing ends what is
 // waiting for an answer, which will not come.
-func (b *Bus) denied(err error) {
+func (b *Conn) denied(err error) {
 	if !errors.Is(err, nats.ErrPermissionViolation) {
 		b.o.Logger.Debug("bus", "cause", err)
 		return
@@ -188,7 +188,7 @@ func (b *Bus) denied(err error) {
 }
 
 // deniable is a context that ends once a permission turns out to be missing.
-func (b *Bus) deniable(ctx context.Context) (context.Context, func()) {
+func (b *Conn) deniable(ctx context.Context) (context.Context, func()) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -206,7 +206,7 @@ const noStream = "RECOUP_NONE"
 
 // mayPublish finds out whether a message to a subject would be answered, with one that
 // no stream takes.
-func (b *Bus) mayPublish(ctx context.Context, subject string) error {
+func (b *Conn) mayPublish(ctx context.Context, subject string) error {
 	_, err := b.js.PublishMsg(ctx, &nats.Msg{Subject: subject}, jetstream.WithExpectStream(noStream), jetstream.WithRetryAttempts(0))
 	var answered *jetstream.APIError
 	if err == nil || errors.As(err, &answered) {

@@ -2,7 +2,7 @@
 // them to those that write them to the ledger: a replicated log that takes events while
 // the database is away.
 //
-// It implements the ledger's transport, and writes to the ledger what comes by it: a [Bus] is
+// It implements the ledger's transport, and writes to the ledger what comes by it: a [Conn] is
 // the connection, a [Consumer] writes batches. The ledger decides when a batch is published.
 package bus
 
@@ -47,7 +47,7 @@ var (
 	ErrUnfit = errors.New("the bus is not fit for use")
 )
 
-// Options of a [Bus]. URL is required.
+// Options of a [Conn]. URL is required.
 type Options struct {
 	URL          string   // nats://… or tls://…, several with commas between them
 	Credentials  string   // file with a user's credentials; empty: those of the URL
@@ -90,8 +90,8 @@ func (o Options) replicas() int {
 	return 3
 }
 
-// Bus is a connection to the servers. It is safe for concurrent use.
-type Bus struct {
+// Conn is a connection to the servers. It is safe for concurrent use.
+type Conn struct {
 	o    Options
 	conn *nats.Conn
 	js   jetstream.JetStream
@@ -113,12 +113,12 @@ type Bus struct {
 // Open connects to the servers and makes sure of the stream. Servers that do not answer
 // in time are tried again for as long as the bus is open; what is wrong with those that
 // do is returned as [ErrUnfit].
-func Open(ctx context.Context, o Options) (*Bus, error) {
+func Open(ctx context.Context, o Options) (*Conn, error) {
 	o = o.withDefaults()
 	if err := o.CheckFiles(); err != nil {
 		return nil, err
 	}
-	b := &Bus{o: o, done: make(chan struct{}), changed: make(chan struct{}), cause: ErrAway}
+	b := &Conn{o: o, done: make(chan struct{}), changed: make(chan struct{}), cause: ErrAway}
 	var err error
 	if b.conn, err = nats.Connect(strings.Join(o.addresses(), ","), b.options()...); err != nil {
 		return nil, fmt.Errorf("bus: %w", err)
@@ -144,7 +144,7 @@ func (o Options) addresses() (list []string) {
 	return list
 }
 
-func (b *Bus) options() []nats.Option {
+func (b *Conn) options() []nats.Option {
 	list := []nats.Option{
 		nats.Name("recoup " + b.o.Name), nats.Timeout(2 * time.Second), nats.PingInterval(5 * time.Second), nats.MaxPingsOutstanding(2),
 		nats.MaxReconnects(-1), nats.ReconnectWait(200 * time.Millisecond), nats.RetryOnFailedConnect(true),
@@ -168,7 +168,7 @@ func (b *Bus) options() []nats.Option {
 }
 
 // first waits for the first connection, for a while.
-func (b *Bus) first(ctx context.Context) error {
+func (b *Conn) first(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, b.o.ConnectLimit)
 	defer cancel()
 	tick := time.NewTicker(20 * time.Millisecond)
@@ -198,7 +198,7 @@ func (b *Bus) first(ctx context.Context) error {
 const probeLimit = 2 * time.Second
 
 // probe brings the bus back once it can be used again.
-func (b *Bus) probe(ctx context.Context) {
+func (b *Conn) probe(ctx context.Context) {
 	defer close(b.done)
 	tick := time.NewTicker(b.o.ProbeEvery)
 	defer tick.Stop()
@@ -220,14 +220,14 @@ func (b *Bus) probe(ctx context.Context) {
 }
 
 // Up reports whether the bus takes batches.
-func (b *Bus) Up() bool {
+func (b *Conn) Up() bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.up
 }
 
 // fail notes that the bus cannot be used.
-func (b *Bus) fail(cause error) {
+func (b *Conn) fail(cause error) {
 	b.mu.Lock()
 	was := b.up
 	refused := errors.Is(cause, ErrUnfit) && !errors.Is(b.cause, ErrUnfit) || errors.Is(cause, ErrRefused) && !errors.Is(b.cause, ErrRefused)
@@ -246,7 +246,7 @@ func (b *Bus) fail(cause error) {
 }
 
 // ready notes that it can be.
-func (b *Bus) ready(generation string, consumer jetstream.Consumer) {
+func (b *Conn) ready(generation string, consumer jetstream.Consumer) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if !b.up {
@@ -260,7 +260,7 @@ func (b *Bus) ready(generation string, consumer jetstream.Consumer) {
 
 // line returns where batches come from and what is closed when that changes; while the
 // bus is away no consumer, and why.
-func (b *Bus) line() (consumer jetstream.Consumer, changed <-chan struct{}, cause error) {
+func (b *Conn) line() (consumer jetstream.Consumer, changed <-chan struct{}, cause error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if !b.up {
@@ -278,14 +278,14 @@ func away(err error) error {
 }
 
 // Generation names the stream and when it was made.
-func (b *Bus) Generation() string {
+func (b *Conn) Generation() string {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.generation
 }
 
 // Close ends the connection.
-func (b *Bus) Close() {
+func (b *Conn) Close() {
 	b.stop()
 	<-b.done
 	b.conn.Close()

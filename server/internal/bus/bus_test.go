@@ -22,7 +22,6 @@ import (
 	"github.com/recoup-dev/recoup/server/internal/ledger"
 	"github.com/recoup-dev/recoup/server/internal/store"
 	"github.com/recoup-dev/recoup/server/internal/test/conformance"
-	"github.com/recoup-dev/recoup/server/internal/wire"
 )
 
 func TestMain(m *testing.M) {
@@ -31,7 +30,7 @@ func TestMain(m *testing.M) {
 	}
 }
 
-func open(t *testing.T, o bus.Options) *bus.Bus {
+func open(t *testing.T, o bus.Options) *bus.Conn {
 	t.Helper()
 	if o.ConnectLimit == 0 {
 		o.ConnectLimit = 20 * time.Second
@@ -50,7 +49,7 @@ var events = sync.OnceValue(func() []store.Event { return conformance.SampleEven
 func batch(n byte) *store.EventBatch { return &store.EventBatch{ID: recoup.ID{n}, Events: events()} }
 
 // fetch waits for so many messages.
-func fetch(t *testing.T, b *bus.Bus, n int) (list []*bus.Delivery) {
+func fetch(t *testing.T, b *bus.Conn, n int) (list []*bus.Delivery) {
 	t.Helper()
 	bustest.Eventually(t, "messages", func() bool {
 		more, err := b.Fetch(t.Context(), n-len(list))
@@ -229,7 +228,7 @@ func TestQuarantine(t *testing.T) {
 		t.Fatal(list, err)
 	}
 	got := list[0]
-	want := wire.QuarantinedBatch{Number: 2, BatchID: recoup.ID{2}, Stream: b.Generation(), Sequence: 2, Events: 3, Bytes: got.Bytes, Readable: true,
+	want := bus.QuarantinedBatch{Number: 2, BatchID: recoup.ID{2}, Stream: b.Generation(), Sequence: 2, Events: 3, Bytes: got.Bytes, Readable: true,
 		Reason: "the code is not registered", At: conformance.Epoch()}
 	if got.QuarantinedBatch != want || !reflect.DeepEqual(got.Batch.Events, batch(2).Events) {
 		t.Errorf("got %+v", got)

@@ -28,7 +28,7 @@ const fetchWait = 2 * time.Second
 
 // Fetch waits for messages and returns at most limit of them; none after a while, and
 // none at once if the bus is away and ctx ends.
-func (b *Bus) Fetch(ctx context.Context, limit int) ([]*Delivery, error) {
+func (b *Conn) Fetch(ctx context.Context, limit int) ([]*Delivery, error) {
 	consumer, changed, _ := b.line()
 	if consumer == nil {
 		select {
@@ -58,7 +58,7 @@ func (b *Bus) Fetch(ctx context.Context, limit int) ([]*Delivery, error) {
 }
 
 // fetchFailed tells that there is nothing from that nobody can be asked.
-func (b *Bus) fetchFailed(ctx context.Context, err error) error {
+func (b *Conn) fetchFailed(ctx context.Context, err error) error {
 	if errors.Is(err, jetstream.ErrConsumerDeleted) || errors.Is(err, jetstream.ErrConsumerNotFound) {
 		b.fail(errors.Join(ErrAway, err))
 	}

@@ -15,7 +15,7 @@ import (
 // Consumer writes to the ledger what comes by the bus. A batch is acknowledged once it is
 // committed: if that gets lost it comes again, and adds nothing.
 type Consumer struct {
-	Bus    *Bus
+	Bus    *Conn
 	Store  store.EventBatchWriter
 	Now    func() time.Time
 	Random func() float64

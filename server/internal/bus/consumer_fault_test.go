@@ -23,7 +23,7 @@ import (
 )
 
 // carried is a bus of one server, and a store.
-func carried(t *testing.T) (*bustest.Cluster, *bus.Bus, *postgres.Store) {
+func carried(t *testing.T) (*bustest.Cluster, *bus.Conn, *postgres.Store) {
 	t.Helper()
 	cluster, s := bustest.Start(t, 1), pgtest.Open(t)
 	if err := s.SyncCodes(t.Context(), conformance.Epoch(), fault.Default().All()); err != nil {
@@ -99,21 +99,21 @@ func TestConsumerTriesFiveTimes(t *testing.T) {
 	if err != nil || len(list) != 1 || list[0].Readable || c.Stats().Failures != 8 {
 		t.Errorf("in quarantine are %+v, %v; %+v", list, err, c.Stats())
 	}
-	if gaps, err := s.BusGaps(t.Context(), conformance.Epoch().AddDate(100, 0, 0), 10); len(gaps) > 0 || err != nil {
+	if gaps, err := bus.Gaps(t.Context(), s.SQL(), conformance.Epoch().AddDate(100, 0, 0), 10); len(gaps) > 0 || err != nil {
 		t.Errorf("there are gaps: %v, %v", gaps, err)
 	}
 }
 
 // deaf is a bus whose answers are lost.
 type deaf struct {
-	*bus.Bus
+	*bus.Conn
 	sent atomic.Pointer[recoup.ID]
 }
 
 func (d *deaf) Publish(ctx context.Context, b *store.EventBatch) error {
 	id := b.ID
 	d.sent.Store(&id)
-	return errors.Join(d.Bus.Publish(ctx, b), bus.ErrUnknown)
+	return errors.Join(d.Conn.Publish(ctx, b), bus.ErrUnknown)
 }
 
 // What the bus has stored without saying so is written directly, under the same id: that
@@ -121,7 +121,7 @@ func (d *deaf) Publish(ctx context.Context, b *store.EventBatch) error {
 func TestAnswerLost(t *testing.T) {
 	t.Parallel()
 	_, b, s := carried(t)
-	d := &deaf{Bus: b}
+	d := &deaf{Conn: b}
 	w, err := ledger.NewWriter(ledger.Options{
 		Store: s, Tally: ledger.NewTally(), Now: time.Now, Random: func() float64 { return 0 }, WaitLimit: time.Minute,
 		Transport: d, Batches: s, IDs: recoup.NewIDSource(rand.Reader),

@@ -21,7 +21,7 @@ import (
 )
 
 // line opens a bus of one server, as a node has it.
-func line(t *testing.T, c *bustest.Cluster) *bus.Bus {
+func line(t *testing.T, c *bustest.Cluster) *bus.Conn {
 	t.Helper()
 	b, err := bus.Open(t.Context(), bus.Options{URL: c.URL(), Single: true, AckWait: time.Second, AckTimeout: 2 * time.Second, ProbeEvery: 50 * time.Millisecond, ConnectLimit: 20 * time.Second})
 	if err != nil {
@@ -50,7 +50,7 @@ func (d *dying) WriteEventBatches(ctx context.Context, stream string, list []sto
 	return 0, errDied
 }
 
-func consume(ctx context.Context, b *bus.Bus, s store.EventBatchWriter) (*bus.Consumer, <-chan struct{}) {
+func consume(ctx context.Context, b *bus.Conn, s store.EventBatchWriter) (*bus.Consumer, <-chan struct{}) {
 	c := &bus.Consumer{Bus: b, Store: s, Now: time.Now, Random: func() float64 { return 0 }, Logger: slog.New(slog.DiscardHandler),
 		Inspect: func(time.Time, []store.Event) error { return nil }}
 	done := make(chan struct{})
@@ -97,7 +97,7 @@ func TestConsumerDiesBeforeAck(t *testing.T) {
 	if got.Written+dead.wrote.Load() != batches*size || got.Duplicates != dead.wrote.Load() {
 		t.Errorf("the dead node wrote %d, the other %+v", dead.wrote.Load(), got)
 	}
-	if gaps, err := s.BusGaps(t.Context(), conformance.Epoch().AddDate(100, 0, 0), 10); len(gaps) > 0 || err != nil {
+	if gaps, err := bus.Gaps(t.Context(), s.SQL(), conformance.Epoch().AddDate(100, 0, 0), 10); len(gaps) > 0 || err != nil {
 		t.Errorf("there are gaps: %v, %v", gaps, err)
 	}
 }
@@ -201,7 +201,7 @@ func TestConsumerInspects(t *testing.T) {
 	if err != nil || len(list) != 1 || list[0].Reason != "event 2 of 3 was not governed: tenant_hash: format" || c.Stats().Failures != 4 {
 		t.Errorf("in quarantine are %+v, %v; %+v", list, err, c.Stats())
 	}
-	if gaps, err := s.BusGaps(t.Context(), conformance.Epoch().AddDate(100, 0, 0), 10); len(gaps) > 0 || err != nil {
+	if gaps, err := bus.Gaps(t.Context(), s.SQL(), conformance.Epoch().AddDate(100, 0, 0), 10); len(gaps) > 0 || err != nil {
 		t.Errorf("there are gaps: %v, %v", gaps, err)
 	}
 }

@@ -23,7 +23,7 @@ const (
 // Publish brings a batch to the disks of most of the servers. It returns ErrAway,
 // ErrUnknown, or an error of
 // ledger.Transport.
-func (b *Bus) Publish(ctx context.Context, batch *store.EventBatch) error {
+func (b *Conn) Publish(ctx context.Context, batch *store.EventBatch) error {
 	if consumer, _, cause := b.line(); consumer == nil {
 		return errors.Join(ErrAway, cause)
 	}
@@ -37,10 +37,10 @@ func (b *Bus) Publish(ctx context.Context, batch *store.EventBatch) error {
 }
 
 // MaxBatch is how many events a batch may have.
-func (*Bus) MaxBatch() int { return MaxBatch }
+func (*Conn) MaxBatch() int { return MaxBatch }
 
 // publish sends a message and waits until it is stored. A bus that does not answer is away.
-func (b *Bus) publish(ctx context.Context, msg *nats.Msg, stream, id string) error {
+func (b *Conn) publish(ctx context.Context, msg *nats.Msg, stream, id string) error {
 	ctx, cancel := context.WithTimeout(ctx, b.o.AckTimeout)
 	defer cancel()
 	_, err := b.js.PublishMsg(ctx, msg, jetstream.WithMsgID(id), jetstream.WithExpectStream(stream), jetstream.WithRetryAttempts(0))

@@ -11,7 +11,6 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/recoup-dev/recoup/server/internal/store"
-	"github.com/recoup-dev/recoup/server/internal/wire"
 )
 
 // The headers of a message in quarantine.
@@ -24,7 +23,7 @@ const (
 
 // Quarantine copies a message to where batches wait for an operator. The message itself
 // is still to be acknowledged.
-func (b *Bus) Quarantine(ctx context.Context, d *Delivery, reason string, at time.Time) error {
+func (b *Conn) Quarantine(ctx context.Context, d *Delivery, reason string, at time.Time) error {
 	msg := &nats.Msg{Subject: quarantineSubject, Data: d.msg.Data(), Header: nats.Header{}}
 	sequence := strconv.FormatInt(d.Batch.Sequence, 10)
 	msg.Header.Set(headerStream, d.Stream)
@@ -36,13 +35,13 @@ func (b *Bus) Quarantine(ctx context.Context, d *Delivery, reason string, at tim
 
 // Quarantined is a batch that waits for an operator.
 type Quarantined struct {
-	wire.QuarantinedBatch
+	QuarantinedBatch
 	Batch store.EventBatch
 	Err   error // why it cannot be read; nil: it can
 }
 
 // ListQuarantine returns at most limit batches whose number is above a number, in order.
-func (b *Bus) ListQuarantine(ctx context.Context, after int64, limit int) (list []Quarantined, err error) {
+func (b *Conn) ListQuarantine(ctx context.Context, after int64, limit int) (list []Quarantined, err error) {
 	stream, err := b.quarantine(ctx)
 	if err != nil {
 		return nil, err
@@ -62,7 +61,7 @@ func (b *Bus) ListQuarantine(ctx context.Context, after int64, limit int) (list 
 }
 
 // FindQuarantined returns one of them.
-func (b *Bus) FindQuarantined(ctx context.Context, number int64) (Quarantined, error) {
+func (b *Conn) FindQuarantined(ctx context.Context, number int64) (Quarantined, error) {
 	stream, err := b.quarantine(ctx)
 	if err != nil {
 		return Quarantined{}, err
@@ -78,7 +77,7 @@ func (b *Bus) FindQuarantined(ctx context.Context, number int64) (Quarantined, e
 }
 
 // Release removes a batch from quarantine.
-func (b *Bus) Release(ctx context.Context, number int64) error {
+func (b *Conn) Release(ctx context.Context, number int64) error {
 	stream, err := b.quarantine(ctx)
 	if err != nil {
 		return err
@@ -92,7 +91,7 @@ func (b *Bus) Release(ctx context.Context, number int64) error {
 	return nil
 }
 
-func (b *Bus) quarantine(ctx context.Context) (jetstream.Stream, error) {
+func (b *Conn) quarantine(ctx context.Context) (jetstream.Stream, error) {
 	if consumer, _, cause := b.line(); consumer == nil {
 		return nil, errors.Join(ErrAway, cause)
 	}
@@ -104,7 +103,7 @@ func (b *Bus) quarantine(ctx context.Context) (jetstream.Stream, error) {
 }
 
 func quarantined(msg *jetstream.RawStreamMsg) Quarantined {
-	q := Quarantined{QuarantinedBatch: wire.QuarantinedBatch{
+	q := Quarantined{QuarantinedBatch: QuarantinedBatch{
 		Number: int64(msg.Sequence), Stream: msg.Header.Get(headerStream), Reason: msg.Header.Get(headerReason), Bytes: len(msg.Data),
 	}}
 	q.Sequence, _ = strconv.ParseInt(msg.Header.Get(headerSequence), 10, 64)

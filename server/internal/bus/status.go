@@ -12,15 +12,13 @@ import (
 	"time"
 
 	"github.com/nats-io/nats.go/jetstream"
-
-	"github.com/recoup-dev/recoup/server/internal/wire"
 )
 
 // Status says how the bus does. What it cannot say while the bus is away is left out, and
 // so is what only the ledger knows.
-func (b *Bus) Status(ctx context.Context) (wire.Bus, error) {
+func (b *Conn) Status(ctx context.Context) (Bus, error) {
 	consumer, _, cause := b.line()
-	s := wire.Bus{Enabled: true, Up: consumer != nil, Server: b.conn.ConnectedServerVersion(), Gaps: []wire.BusGap{}}
+	s := Bus{Enabled: true, Up: consumer != nil, Server: b.conn.ConnectedServerVersion(), Gaps: []BusGap{}}
 	if consumer == nil {
 		if s.Cause = ErrAway.Error(); errors.Is(cause, ErrUnfit) || errors.Is(cause, ErrRefused) {
 			s.Cause = cause.Error()
@@ -51,14 +49,14 @@ func (b *Bus) Status(ctx context.Context) (wire.Bus, error) {
 }
 
 // lacks is the permission that was found missing since the bus is up.
-func (b *Bus) lacks() error {
+func (b *Conn) lacks() error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.denial
 }
 
-func streamStatus(info *jetstream.StreamInfo) wire.BusStream {
-	s := wire.BusStream{
+func streamStatus(info *jetstream.StreamInfo) BusStream {
+	s := BusStream{
 		Replicas: info.Config.Replicas, Bytes: int64(info.State.Bytes), MaxBytes: info.Config.MaxBytes,
 		First: int64(info.State.FirstSeq), Last: int64(info.State.LastSeq),
 	}
@@ -70,7 +68,7 @@ func streamStatus(info *jetstream.StreamInfo) wire.BusStream {
 	}
 	s.Leader = info.Cluster.Leader
 	for _, peer := range info.Cluster.Replicas {
-		s.Followers = append(s.Followers, wire.BusPeer{Name: peer.Name, Current: peer.Current, Offline: peer.Offline, Lag: int64(peer.Lag)})
+		s.Followers = append(s.Followers, BusPeer{Name: peer.Name, Current: peer.Current, Offline: peer.Offline, Lag: int64(peer.Lag)})
 	}
 	return s
 }
@@ -95,7 +93,7 @@ const (
 var monitors = http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 
 // Servers asks the monitoring of the servers, as far as it is known where that is.
-func (b *Bus) Servers(ctx context.Context) (list []Server) {
+func (b *Conn) Servers(ctx context.Context) (list []Server) {
 	for _, address := range b.o.Monitors {
 		list = append(list, askServer(ctx, address))
 	}

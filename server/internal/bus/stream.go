@@ -24,7 +24,7 @@ const (
 
 // prepare looks at the servers, and makes the streams and the consumer unless they are
 // there. Every node does so, at the same time if need be.
-func (b *Bus) prepare(ctx context.Context) error {
+func (b *Conn) prepare(ctx context.Context) error {
 	if !b.conn.IsConnected() {
 		return away(b.unconnected())
 	}
@@ -37,7 +37,7 @@ func (b *Bus) prepare(ctx context.Context) error {
 	return err
 }
 
-func (b *Bus) make(ctx context.Context) error {
+func (b *Conn) make(ctx context.Context) error {
 	if version := b.conn.ConnectedServerVersion(); Older(version, MinVersion) {
 		return fmt.Errorf("%w: the server is %s, and servers older than %s can lose streams when they are killed: upgrade it", ErrUnfit, version, MinVersion)
 	}
@@ -62,7 +62,7 @@ func (b *Bus) make(ctx context.Context) error {
 	return nil
 }
 
-func (b *Bus) streamConfig() jetstream.StreamConfig {
+func (b *Conn) streamConfig() jetstream.StreamConfig {
 	return jetstream.StreamConfig{
 		Name: Stream, Description: "events on their way to Recoup's ledger", Subjects: []string{subject},
 		// What is written is acknowledged and goes: the limit is one of what waits.
@@ -72,7 +72,7 @@ func (b *Bus) streamConfig() jetstream.StreamConfig {
 	}
 }
 
-func (b *Bus) quarantineConfig() jetstream.StreamConfig {
+func (b *Conn) quarantineConfig() jetstream.StreamConfig {
 	return jetstream.StreamConfig{
 		Name: QuarantineStream, Description: "batches that Recoup's ledger could not write", Subjects: []string{quarantineSubject},
 		Discard: jetstream.DiscardNew, MaxBytes: b.o.MaxBytes / 8, Duplicates: remember,
@@ -80,7 +80,7 @@ func (b *Bus) quarantineConfig() jetstream.StreamConfig {
 	}
 }
 
-func (b *Bus) consumerConfig() jetstream.ConsumerConfig {
+func (b *Conn) consumerConfig() jetstream.ConsumerConfig {
 	return jetstream.ConsumerConfig{
 		Durable: Durable, Description: "writes events to Recoup's ledger; shared by all nodes",
 		AckPolicy: jetstream.AckExplicitPolicy, AckWait: b.o.AckWait, MaxDeliver: -1, MaxAckPending: maxAckPending,
@@ -90,7 +90,7 @@ func (b *Bus) consumerConfig() jetstream.ConsumerConfig {
 
 // ensure returns a stream, and makes it if there is none. One that could lose what it
 // has acknowledged is refused.
-func (b *Bus) ensure(ctx context.Context, want jetstream.StreamConfig) (jetstream.Stream, error) {
+func (b *Conn) ensure(ctx context.Context, want jetstream.StreamConfig) (jetstream.Stream, error) {
 	stream, err := b.js.Stream(ctx, want.Name)
 	if errors.Is(err, jetstream.ErrStreamNotFound) {
 		stream, err = b.js.CreateStream(ctx, want)

@@ -71,9 +71,12 @@ that 'recoup demo' runs in another terminal. None of them changes anything.`,
 	}
 	root.AddCommand(slices.Concat(
 		alerts.Commands(streams), codes.Commands(streams), deadletters.Commands(streams), errorcmd.Commands(streams),
-		events.Commands(streams), status.Commands(streams), keys.Commands(streams), notifications.Commands(streams),
-		policy.Commands(streams), server.Commands(streams), features.Commands(added, streams),
+		events.Commands(streams, features.Events(added)), status.Commands(streams), keys.Commands(streams), notifications.Commands(streams),
+		policy.Commands(streams), server.Commands(streams),
 	)...)
+	for _, cmd := range features.Commands(added, streams) {
+		command.Merge(root, cmd)
+	}
 	Configure(root, streams, `  recoup help policy
   recoup help codes show`)
 	return root

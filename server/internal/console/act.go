@@ -15,25 +15,27 @@ import (
 
 // verb is an act of a person, as pages offer it.
 type verb struct {
-	Name   recoup.ActName
-	Label  string
-	Done   string // what has happened then
-	Key    string // that it is offered under
-	Reason bool   // which it needs
-	To     bool   // it needs an owner
-	About  string // what comes of it
+	recoup.ActKind
+	Key   string // that it is offered under
+	About string // what comes of it
 }
 
-// verbs are the acts on errors, in the order in which they are offered.
+// Label is the act as a button says it.
+func (v verb) Label() string { return capital(string(v.Name)) }
+
+// Done is the act as a page says it afterwards.
+func (v verb) Done() string { return capital(v.Past) }
+
+// verbs are the acts on errors, in the order in which every page offers them.
 func verbs() []verb {
 	return []verb{
-		{recoup.ActUnpark, "Unpark", "Unparked", "u", true, false, "It is retried at once, as often as the policy allows."},
-		{recoup.ActResolve, "Resolve", "Resolved", "r", true, false, "It is over: it blocks nothing any more, and is archived."},
-		{recoup.ActPark, "Park", "Parked", "p", true, false, "No retry any more; it waits for a person, and escalates when nobody looks."},
-		{recoup.ActAssign, "Assign", "Assigned", "a", false, true, "It has another owner from now on."},
-		{recoup.ActReview, "Review", "Reviewed", "v", false, false, "Somebody has looked: no review is due at this tier any more."},
-		{recoup.ActEscalate, "Escalate", "Escalated", "s", true, false, "It goes to the next tier now."},
-		{recoup.ActArchive, "Archive", "Archived", "", true, false, "It goes to the archive before its time, and blocks nothing any more. This cannot be undone."},
+		{recoup.ActUnpark.Kind(), "u", "It is retried at once, as often as the policy allows."},
+		{recoup.ActResolve.Kind(), "r", "It is over: it blocks nothing any more, and is archived."},
+		{recoup.ActPark.Kind(), "p", "No retry any more; it waits for a person, and escalates when nobody looks."},
+		{recoup.ActAssign.Kind(), "a", "It has another owner from now on."},
+		{recoup.ActReview.Kind(), "v", "Somebody has looked: no review is due at this tier any more."},
+		{recoup.ActEscalate.Kind(), "s", "It goes to the next tier now."},
+		{recoup.ActArchive.Kind(), "", "It goes to the archive before its time, and blocks nothing any more. This cannot be undone."},
 	}
 }
 
@@ -207,7 +209,7 @@ func coreOutcomes() map[string]Outcome {
 		"operation-cancel":  {"The operation is cancelled.", ""},
 	}
 	for _, v := range verbs() {
-		list[string(v.Name)] = Outcome{v.Done, "error"}
+		list[string(v.Name)] = Outcome{v.Done(), "error"}
 	}
 	return list
 }

@@ -1,5 +1,7 @@
 package console
 
+import "github.com/recoup-dev/recoup"
+
 // Destination is where a sign-in leads.
 var Destination = destination
 
@@ -14,4 +16,12 @@ func Navigation(more ...Section) (letters []string) {
 		letters = append(letters, e.Key)
 	}
 	return letters
+}
+
+// Offered are the acts in the order in which pages offer them.
+func Offered() (names []recoup.ActName) {
+	for _, v := range verbs() {
+		names = append(names, v.Name)
+	}
+	return names
 }

@@ -24,6 +24,9 @@ type way struct {
 // lower is a word within a sentence.
 func lower(word string) string { return strings.ToLower(word) }
 
+// capital is a word as it begins a sentence or a button.
+func capital(word string) string { return strings.ToUpper(word[:1]) + word[1:] }
+
 // machine draws the states, with the present one lit and the way there marked.
 func machine(history []recoup.Transition, now recoup.State) []node {
 	been := map[recoup.State]bool{}

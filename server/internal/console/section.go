@@ -15,6 +15,7 @@ type Section struct {
 	Pages     []Page
 	Templates fs.FS // has page_NAME.html for every page, with _ for the hyphens of its name
 
+	Panels   []Panel             // of the page of the platform
 	Entries  []Entry             // of the navigation
 	Within   map[string]string   // the entry that is marked on pages that have none of their own
 	Finders  []Finder            // of ids that people look for

@@ -85,7 +85,7 @@ func (p *pages) add(s Section, names ...string) error {
 		}
 		p.sets[name] = set
 	}
-	return nil
+	return p.addPanels(s)
 }
 
 // frame is what is around every page.

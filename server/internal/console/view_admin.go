@@ -2,6 +2,7 @@ package console
 
 import (
 	"errors"
+	"html/template"
 	"net/url"
 	"sync"
 
@@ -19,7 +20,7 @@ type adminPage struct {
 	Receivers []wire.Receiver
 	Channels  []wire.Channel
 	Adoptions []wire.Adoption
-	Bus       wire.Bus
+	Panels    []template.HTML // of other sections
 	Keys      []wire.Key
 	Notices   []wire.Notice // given up
 	MayRun    bool
@@ -42,6 +43,7 @@ func (p adminPage) Troubles() string {
 
 func viewAdmin(v *Request) (any, error) {
 	p := adminPage{MayRun: v.who.May("admin"), MayDoctor: v.who.May("operator", "admin") && len(v.who.Hubs) == 0}
+	var panels []panelView
 	parts := []func() error{
 		func() error {
 			found, err := admin.New(v.client).Jobs.List(v.ctx())
@@ -64,7 +66,7 @@ func viewAdmin(v *Request) (any, error) {
 			p.Adoptions = found.Adoptions
 			return err
 		},
-		func() (err error) { p.Bus, err = admin.New(v.client).Bus.Status(v.ctx()); return err },
+		func() (err error) { panels, err = v.viewPanels("admin"); return err },
 		func() error {
 			page, err := admin.New(v.client).Keys.List(v.ctx(), client.Page{Limit: 100})
 			p.Keys = page.Keys
@@ -82,6 +84,7 @@ func viewAdmin(v *Request) (any, error) {
 		all.Go(func() { failed[i] = v.optional(part()) })
 	}
 	all.Wait()
+	p.Panels = v.showPanels(panels)
 	return p, errors.Join(failed...)
 }
 

@@ -141,11 +141,14 @@ func timeline(history []recoup.Transition, next []recoup.Deadline, now time.Time
 func word(input string) string {
 	words := map[string]string{
 		"report": "Reported", "succeed": "A retry succeeded", "fail": "A retry failed", "lapse": "A worker did not come back", "close_window": "The time for retries was over",
-		"park": "Parked", "unpark": "Unparked", "resolve": "Resolved", "escalate": "Escalated", "assign": "Assigned", "review": "Reviewed", "remind": "Its owner was reminded",
-		"archive": "Archived", "expire": "Expired", "rebase": "Judged by a newer policy", "replay": "Replayed", "return": "Came back from a replay", "fail_again": "Failed again", "verify": "Verified",
+		"remind": "Its owner was reminded",
+		"expire": "Expired", "rebase": "Judged by a newer policy", "replay": "Replayed", "return": "Came back from a replay", "fail_again": "Failed again", "verify": "Verified",
 	}
 	if w, ok := words[input]; ok {
 		return w
+	}
+	if act := recoup.ActName(input).Kind(); act.Past != "" {
+		return capital(act.Past)
 	}
 	return input
 }

@@ -23,7 +23,6 @@ type Input struct {
 	Warnings []string       // of the policy's checker
 	Jobs     []wire.Job     // as they went; none: not looked at
 	Skew     time.Duration  // how far the machine's clock is ahead of the database's
-	Bus      *Bus           // of the node that looks; nil: it has none
 	Node     *Node          // that looks; nil: there is none, a command looks at the database itself
 }
 
@@ -99,7 +98,6 @@ func Checks() []Check {
 		{"connections", "a connection budget that nodes exhaust", judgeConnections, ""},
 		{"pooler", "a pooler in the way of notifications", judgePooler, ""},
 		{"durability", "settings that lose acknowledged writes", judgeDurability, ""},
-		{"bus", "a bus that is away, may lose acknowledged events, is almost full, or whose batches cannot be written", judgeBus, ""},
 		{"settings", "settings that hurt", judgeSettings, ""},
 		{"events", "events that are not in the ledger yet", judgeEvents, ""},
 		{"keys", "API keys: no admin, no expiry, unused admins", judgeKeys, ""},
@@ -143,8 +141,8 @@ func (r Fix) any() bool {
 	return len(r.Statements) > 0 || r.Views || r.Partitions || r.Grants || r.Slice != ""
 }
 
-// Fixable makes a finding of a check, which Judge names.
-func Fixable(severity wire.FindingSeverity, subject, evidence, fix string) FixableFinding {
+// NewFinding makes a finding of a check, which Judge names.
+func NewFinding(severity wire.FindingSeverity, subject, evidence, fix string) FixableFinding {
 	return FixableFinding{Finding: wire.Finding{Severity: severity, Subject: subject, Evidence: evidence, Fix: fix}}
 }
 

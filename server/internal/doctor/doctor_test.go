@@ -31,15 +31,6 @@ func onFile(change func(*doctor.Input)) *doctor.Input {
 	return in
 }
 
-// onBus is a bus that nothing is wrong with, and what a test changes.
-func onBus(change func(*doctor.Bus)) *doctor.Input {
-	good := doctor.BusServer{Name: "bus1", Version: "2.15.2", SyncAlways: true}
-	b := &doctor.Bus{Bus: wire.Bus{Enabled: true, Up: true, Stream: wire.BusStream{Bytes: 700, MaxBytes: 1000, Followers: []wire.BusPeer{{Name: "bus2", Current: true}}}},
-		Monitored: true, Servers: []doctor.BusServer{good, good}}
-	change(b)
-	return onServer(func(in *doctor.Input) { in.Bus = b })
-}
-
 func onNode(n doctor.Node) *doctor.Input {
 	return onServer(func(in *doctor.Input) { in.Node = &n })
 }
@@ -53,19 +44,8 @@ func TestJudge(t *testing.T) {
 		check    string
 		evidence string
 	}{
-		"transaction ids run out":            {onServer(func(in *doctor.Input) { in.Facts.Server.FrozenAge = 1_700_000_000 }), wire.FindingCritical, "vacuum", "1700000000 transactions"},
-		"a bus that is away":                 {onBus(func(b *doctor.Bus) { b.Up, b.Cause = false, "the bus is away" }), wire.FindingWarning, "bus", "go to the database directly"},
-		"a permission of the bus is missing": {onBus(func(b *doctor.Bus) { b.Cause = "the bus is away: it refuses this node" }), wire.FindingCritical, "bus", "not all that this node asks"},
-		"a bus that does not sync":           {onBus(func(b *doctor.Bus) { b.Servers[1].SyncAlways = false }), wire.FindingCritical, "bus", "every two minutes"},
-		"a bus that nobody watches":          {onBus(func(b *doctor.Bus) { b.Monitored, b.Servers = false, nil }), wire.FindingNote, "bus", "not known whether"},
-		"a server of the bus that is silent": {onBus(func(b *doctor.Bus) { b.Servers[1] = doctor.BusServer{Name: "http://h:8222", Problem: "refused"} }), wire.FindingWarning, "bus", "cannot be read: refused"},
-		"a server of the bus that is old":    {onBus(func(b *doctor.Bus) { b.Servers[1].TooOld = true }), wire.FindingCritical, "bus", "lose whole streams"},
-		"a bus with one replica":             {onBus(func(b *doctor.Bus) { b.Single = true }), wire.FindingWarning, "bus", "One replica"},
-		"a follower that is offline":         {onBus(func(b *doctor.Bus) { b.Stream.Followers[0].Offline = true }), wire.FindingWarning, "bus", "offline"},
-		"a bus almost full":                  {onBus(func(b *doctor.Bus) { b.Stream.Bytes = 900 }), wire.FindingCritical, "bus", "900 of 1000 bytes"},
-		"batches in quarantine":              {onBus(func(b *doctor.Bus) { b.Quarantined = 3 }), wire.FindingWarning, "bus", "3 batches"},
-		"a gap":                              {onBus(func(b *doctor.Bus) { b.Gaps = []wire.BusGap{{Stream: "s", First: 4, Last: 6, Since: now}} }), wire.FindingCritical, "bus", "The batches 4 to 6"},
-		"autovacuum off":                     {onServer(func(in *doctor.Input) { in.Facts.Server.Settings["autovacuum"] = "off" }), wire.FindingWarning, "vacuum", "It is off"},
+		"transaction ids run out": {onServer(func(in *doctor.Input) { in.Facts.Server.FrozenAge = 1_700_000_000 }), wire.FindingCritical, "vacuum", "1700000000 transactions"},
+		"autovacuum off":          {onServer(func(in *doctor.Input) { in.Facts.Server.Settings["autovacuum"] = "off" }), wire.FindingWarning, "vacuum", "It is off"},
 		"changes that wait": {onServer(func(in *doctor.Input) {
 			adoption.AddFacts(&in.Facts, []adoption.Fact{{Source: "shop.rejects", State: wire.AdoptionGoverned, WaitingSince: in.Facts.Clock.Add(-time.Hour)}})
 		}), wire.FindingWarning, "adoptions", "have waited for a node"},
@@ -118,6 +98,10 @@ func TestJudge(t *testing.T) {
 		"a role whose settings were changed": {onServer(func(in *doctor.Input) {
 			in.Facts.Server.RoleSettings = []store.RoleSetting{{Role: "recoup_writer", Name: "role", Value: "mallory", Fix: "alter role recoup_writer reset role"}}
 		}), wire.FindingWarning, "roles", "Its role is mallory, which Recoup has not set"},
+		"a setting of a role that loses writes": {onServer(func(in *doctor.Input) {
+			in.Facts.Server.Settings["synchronous_commit"] = "off"
+			in.Facts.Server.RoleSettings = []store.RoleSetting{{Role: "recoup_app", Name: "synchronous_commit", Value: "off", Fix: "alter role recoup_app reset synchronous_commit"}}
+		}), wire.FindingCritical, "durability", "loses what was acknowledged"},
 		"a grant of a role that was dropped": {onServer(func(in *doctor.Input) {
 			in.Facts.Server.StaleReaders = []store.StaleReader{{Reader: "ada", Kind: "hub", Name: "dol-filings", Fix: "select recoup.forbid_read('ada', 'hub', 'dol-filings')"}}
 		}), wire.FindingNote, "roles", "A role of this name, dropped since, could read hub dol-filings"},

@@ -15,9 +15,9 @@ func JudgeMigrations(list store.Migrations, err error) (found []FixableFinding, 
 	var i FixableFinding
 	switch {
 	case errors.Is(err, store.ErrSchemaNewer):
-		i = Fixable(wire.FindingCritical, "schema", "It is newer than this binary: "+err.Error()+".", "recoup version")
+		i = NewFinding(wire.FindingCritical, "schema", "It is newer than this binary: "+err.Error()+".", "recoup version")
 	case errors.Is(err, store.ErrSchemaForeign):
-		i = Fixable(wire.FindingCritical, "schema", "It was made by other migrations: "+err.Error()+".", "")
+		i = NewFinding(wire.FindingCritical, "schema", "It was made by other migrations: "+err.Error()+".", "")
 	case err != nil:
 		return nil, err
 	default:
@@ -30,7 +30,7 @@ func JudgeMigrations(list store.Migrations, err error) (found []FixableFinding, 
 		if pending == 0 {
 			return nil, nil
 		}
-		i = Fixable(wire.FindingCritical, "schema", fmt.Sprintf("%s of %d not applied: nodes of this version do not start on it.", count(pending, "migration"), len(list)), fixMigrate)
+		i = NewFinding(wire.FindingCritical, "schema", fmt.Sprintf("%s of %d not applied: nodes of this version do not start on it.", count(pending, "migration"), len(list)), fixMigrate)
 	}
 	i.Check = name
 	return []FixableFinding{i}, nil

@@ -19,14 +19,14 @@ func judgeNames(in *Input) (found []FixableFinding) {
 		switch {
 		case n.Is == store.NameOurs:
 		case !n.Known:
-			found = append(found, Fixable(wire.FindingWarning, n.Name, "The policy has it, and the database does not know it yet: no node has put this policy in force here.",
+			found = append(found, NewFinding(wire.FindingWarning, n.Name, "The policy has it, and the database does not know it yet: no node has put this policy in force here.",
 				FixHere).With(Fix{Views: true}))
 		case n.Is == "" && n.Barred != "":
 			found = append(found, barred(in, n))
 		case n.Is == "":
-			found = append(found, Fixable(wire.FindingWarning, n.Name, "It does not exist: reports are kept, but SQL that names it fails.", FixHere).With(Fix{Views: true}))
+			found = append(found, NewFinding(wire.FindingWarning, n.Name, "It does not exist: reports are kept, but SQL that names it fails.", FixHere).With(Fix{Views: true}))
 		default:
-			found = append(found, Fixable(wire.FindingWarning, n.Name, "A "+n.Is+" that is none of Recoup's has this name. Its rows are not governed; reports to it are kept elsewhere.",
+			found = append(found, NewFinding(wire.FindingWarning, n.Name, "A "+n.Is+" that is none of Recoup's has this name. Its rows are not governed; reports to it are kept elsewhere.",
 				adopt(n.Name, in)))
 		}
 	}
@@ -43,7 +43,7 @@ func barred(in *Input, n store.NameFact) FixableFinding {
 	if n.Barred == store.NameSchemaMissing {
 		why, statement = fmt.Sprintf("may not create schemas, and there is no schema %s", schema), "CREATE SCHEMA %s AUTHORIZATION %s"
 	}
-	return Fixable(wire.FindingWarning, n.Name, fmt.Sprintf("It does not exist: %s %s. Reports are kept, but SQL that names it fails. An administrator runs the command; nodes then create it.", owner, why),
+	return NewFinding(wire.FindingWarning, n.Name, fmt.Sprintf("It does not exist: %s %s. Reports are kept, but SQL that names it fails. An administrator runs the command; nodes then create it.", owner, why),
 		SQLCommand(&in.Facts, fmt.Sprintf(statement, schema, owner)))
 }
 
@@ -73,7 +73,7 @@ func judgeDeadTables(in *Input) (found []FixableFinding) {
 		if i := slices.IndexFunc(in.Policy.DeadTables, func(d policy.DeadTable) bool { return d.Name == r.Name }); i >= 0 {
 			todo = " (" + in.Policy.DeadTables[i].Todo + ")"
 		}
-		found = append(found, Fixable(wire.FindingNote, r.Name, fmt.Sprintf("The policy calls it dead%s, and it exists, with about %s: nothing that is written there is governed.", todo, count(r.Rows, "row")),
+		found = append(found, NewFinding(wire.FindingNote, r.Name, fmt.Sprintf("The policy calls it dead%s, and it exists, with about %s: nothing that is written there is governed.", todo, count(r.Rows, "row")),
 			"recoup adopt "+Word(r.Name)+" --entity "+Word(entityOf(r, in))))
 	}
 	return found
@@ -93,14 +93,14 @@ var (
 func judgeLookalikes(in *Input) (found []FixableFinding) {
 	for _, r := range in.Facts.Lookalikes {
 		if queue := r.Queue; queue != nil {
-			found = append(found, Fixable(wire.FindingNote, r.Name, fmt.Sprintf("It is a table of %s (about %s), and no policy governs the jobs that fail there for good.", queue.Of, count(r.Rows, "row")),
+			found = append(found, NewFinding(wire.FindingNote, r.Name, fmt.Sprintf("It is a table of %s (about %s), and no policy governs the jobs that fail there for good.", queue.Of, count(r.Rows, "row")),
 				"recoup adopt "+Word(r.Name)+" --preset "+queue.Name))
 			continue
 		}
 		if !looksLikeErrors(r) {
 			continue
 		}
-		found = append(found, Fixable(wire.FindingNote, r.Name, fmt.Sprintf("It looks like an error table (%s; about %s), and no policy governs it.", columnNames(r), count(r.Rows, "row")),
+		found = append(found, NewFinding(wire.FindingNote, r.Name, fmt.Sprintf("It looks like an error table (%s; about %s), and no policy governs it.", columnNames(r), count(r.Rows, "row")),
 			"recoup adopt "+Word(r.Name)+" --entity "+Word(entityOf(r, in))))
 	}
 	return found
@@ -186,14 +186,14 @@ func judgePartitions(in *Input) (found []FixableFinding) {
 			if err == nil {
 				bounds = fmt.Sprintf(" for values from ('%s 00:00:00+00') to ('%s 00:00:00+00')", first.Format(time.DateOnly), first.AddDate(0, 1, 0).Format(time.DateOnly))
 			}
-			found = append(found, Fixable(wire.FindingWarning, subject, "It has the name of a partition of recoup."+p.Parent+" and is not attached: what is in it is not seen.",
+			found = append(found, NewFinding(wire.FindingWarning, subject, "It has the name of a partition of recoup."+p.Parent+" and is not attached: what is in it is not seen.",
 				SQLCommand(f, "alter table recoup."+p.Parent+" attach partition "+subject+bounds)))
 		case len(p.Lacks) > 0:
-			found = append(found, Fixable(wire.FindingCritical, subject, "It lacks its guards "+strings.Join(p.Lacks, ", ")+": statements aimed at it directly are not refused.",
+			found = append(found, NewFinding(wire.FindingCritical, subject, "It lacks its guards "+strings.Join(p.Lacks, ", ")+": statements aimed at it directly are not refused.",
 				FixHere).With(guards(p)))
 		}
 		if p.Default && p.Rows {
-			found = append(found, Fixable(wire.FindingWarning, subject, "Rows went into the default partition: their month had none, and cannot be dropped when it is over.", ""))
+			found = append(found, NewFinding(wire.FindingWarning, subject, "Rows went into the default partition: their month had none, and cannot be dropped when it is over.", ""))
 		}
 	}
 	return found
@@ -209,7 +209,7 @@ func month(in *Input, parent string, first time.Time, now bool) []FixableFinding
 	if now {
 		severity, evidence = wire.FindingCritical, "The partition of this month is missing: writes to recoup."+parent+" fail."
 	}
-	return []FixableFinding{Fixable(severity, "recoup."+name, evidence, "recoup jobs run partitions").With(Fix{Partitions: true})}
+	return []FixableFinding{NewFinding(severity, "recoup."+name, evidence, "recoup jobs run partitions").With(Fix{Partitions: true})}
 }
 
 // guards are the statements that give a partition its guards.

@@ -53,7 +53,7 @@ func judgeRows(in *Input) (found []FixableFinding) {
 			n = "More than " + n
 		}
 		fix := strings.NewReplacer(" ID", " "+Word(b.Sample[0]), " CODE", " "+Word(b.Sample[0])).Replace(v.fix)
-		i := Fixable(v.severity, v.subject, fmt.Sprintf("%s %s: %s.", v.evidence, n, strings.Join(b.Sample, ", ")), fix)
+		i := NewFinding(v.severity, v.subject, fmt.Sprintf("%s %s: %s.", v.evidence, n, strings.Join(b.Sample, ", ")), fix)
 		switch {
 		case v.repair != "" && in.Facts.Server != nil:
 			i.Repair.Statements = []string{v.repair}

@@ -110,17 +110,17 @@ const TriggerCheck = "triggers"
 func judgeTriggers(in *Input) (found []FixableFinding) {
 	f, d := &in.Facts, compare(&in.Facts, store.ObjectTrigger)
 	for _, o := range d.missing {
-		found = append(found, Fixable(wire.FindingCritical, object(o), "This guard is missing: the database no longer refuses what it is there to refuse.",
+		found = append(found, NewFinding(wire.FindingCritical, object(o), "This guard is missing: the database no longer refuses what it is there to refuse.",
 			SQLCommand(f, o.Statement())).With(Fix{Statements: []string{o.Statement()}}))
 	}
 	for _, o := range d.disabled {
 		own, table := relation(o)
 		enable := fmt.Sprintf("alter table %s enable trigger %s", table, own)
-		found = append(found, Fixable(wire.FindingCritical, object(o), "This guard is disabled: the database no longer refuses what it is there to refuse.",
+		found = append(found, NewFinding(wire.FindingCritical, object(o), "This guard is disabled: the database no longer refuses what it is there to refuse.",
 			SQLCommand(f, enable)).With(Fix{Statements: []string{enable}}))
 	}
 	for _, o := range d.changed {
-		found = append(found, Fixable(wire.FindingCritical, object(o), "This guard was replaced: it is not the one that the migrations made.",
+		found = append(found, NewFinding(wire.FindingCritical, object(o), "This guard was replaced: it is not the one that the migrations made.",
 			SQLCommand(f, replace(f, o)...)).With(Fix{Statements: replace(f, o)}))
 	}
 	for _, o := range d.foreign {
@@ -141,9 +141,9 @@ func foreignTrigger(f *store.Facts, o store.Object) FixableFinding {
 		table, drop = o.Table, `drop trigger "`+strings.ReplaceAll(o.Name, `"`, `""`)+`"`
 	}
 	if slices.ContainsFunc(compare(f, store.ObjectTable).foreign, func(t store.Object) bool { return strings.EqualFold(t.Name, table) }) {
-		return Fixable(wire.FindingNote, object(o), fmt.Sprintf("This trigger on %s is not part of Recoup, nor is its table.", table), "")
+		return NewFinding(wire.FindingNote, object(o), fmt.Sprintf("This trigger on %s is not part of Recoup, nor is its table.", table), "")
 	}
-	return Fixable(wire.FindingWarning, object(o), fmt.Sprintf("This trigger on %s is not part of Recoup. It runs in every write to the table, and can change, discard or fail what is written. Drop it unless you know what it does.", table),
+	return NewFinding(wire.FindingWarning, object(o), fmt.Sprintf("This trigger on %s is not part of Recoup. It runs in every write to the table, and can change, discard or fail what is written. Drop it unless you know what it does.", table),
 		SQLCommand(f, drop))
 }
 
@@ -156,7 +156,7 @@ func judgeFunctions(in *Input) (found []FixableFinding) {
 		found = append(found, remade(f, o, "It was replaced: its body, its owner's rights or its settings are not those of the migrations."))
 	}
 	for _, o := range compare(f, store.ObjectView).missing {
-		found = append(found, Fixable(wire.FindingCritical, object(o), "It is missing: reads of history and of the gate fail.", ""))
+		found = append(found, NewFinding(wire.FindingCritical, object(o), "It is missing: reads of history and of the gate fail.", ""))
 	}
 	return found
 }
@@ -164,9 +164,9 @@ func judgeFunctions(in *Input) (found []FixableFinding) {
 // remade is a function that the text of its migration makes anew.
 func remade(f *store.Facts, o store.Object, evidence string) FixableFinding {
 	if o.Statement() == o.Definition { // its text is not known
-		return Fixable(wire.FindingCritical, object(o), evidence, "")
+		return NewFinding(wire.FindingCritical, object(o), evidence, "")
 	}
-	return Fixable(wire.FindingCritical, object(o), evidence, FixHere).With(Fix{Statements: replace(f, o)})
+	return NewFinding(wire.FindingCritical, object(o), evidence, FixHere).With(Fix{Statements: replace(f, o)})
 }
 
 func judgeIndexes(in *Input) (found []FixableFinding) {
@@ -181,15 +181,15 @@ func judgeIndexes(in *Input) (found []FixableFinding) {
 			continue
 		}
 		remedy := replace(f, o)
-		found = append(found, Fixable(wire.FindingWarning, object(o), "It is missing: what needs it reads the whole table.", SQLCommand(f, remedy[1:]...)).With(Fix{Statements: remedy}))
+		found = append(found, NewFinding(wire.FindingWarning, object(o), "It is missing: what needs it reads the whole table.", SQLCommand(f, remedy[1:]...)).With(Fix{Statements: remedy}))
 	}
 	for _, o := range d.disabled {
 		rebuild := "reindex index concurrently " + o.Name
-		found = append(found, Fixable(wire.FindingWarning, object(o), "It is invalid: building it was cut off. It costs every write, and no query uses it.",
+		found = append(found, NewFinding(wire.FindingWarning, object(o), "It is invalid: building it was cut off. It costs every write, and no query uses it.",
 			SQLCommand(f, rebuild)).With(Fix{Statements: []string{rebuild}}))
 	}
 	for _, o := range d.changed {
-		found = append(found, Fixable(wire.FindingWarning, object(o), "It is another index than the one that the migrations made: "+o.Definition,
+		found = append(found, NewFinding(wire.FindingWarning, object(o), "It is another index than the one that the migrations made: "+o.Definition,
 			SQLCommand(f, replace(f, o)...)).With(Fix{Statements: replace(f, o)}))
 	}
 	return found
@@ -200,12 +200,12 @@ func judgeConstraints(in *Input) (found []FixableFinding) {
 	for _, o := range slices.Concat(d.missing, d.changed) {
 		own, table := relation(o)
 		add := fmt.Sprintf("alter table %s add constraint %s %s", table, own, o.Definition)
-		found = append(found, Fixable(wire.FindingWarning, object(o), "It is missing or changed: the database takes rows that break it. Rows that do have to be corrected first.",
+		found = append(found, NewFinding(wire.FindingWarning, object(o), "It is missing or changed: the database takes rows that break it. Rows that do have to be corrected first.",
 			SQLCommand(f, fmt.Sprintf("alter table %s drop constraint if exists %s", table, own), add)))
 	}
 	for _, o := range d.disabled {
 		own, table := relation(o)
-		found = append(found, Fixable(wire.FindingWarning, object(o), "It is not validated: rows that were there before may break it.",
+		found = append(found, NewFinding(wire.FindingWarning, object(o), "It is not validated: rows that were there before may break it.",
 			SQLCommand(f, fmt.Sprintf("alter table %s validate constraint %s", table, own))))
 	}
 	return found
@@ -215,13 +215,13 @@ func judgeColumns(in *Input) (found []FixableFinding) {
 	f := &in.Facts
 	tables, columns := compare(f, store.ObjectTable), compare(f, store.ObjectColumn)
 	for _, o := range tables.missing {
-		found = append(found, Fixable(wire.FindingCritical, object(o), "It is missing: nodes cannot work without it. Restore it from a backup.", ""))
+		found = append(found, NewFinding(wire.FindingCritical, object(o), "It is missing: nodes cannot work without it. Restore it from a backup.", ""))
 	}
 	for _, o := range tables.changed {
-		found = append(found, Fixable(wire.FindingWarning, object(o), "It is not as the migrations made it.", ""))
+		found = append(found, NewFinding(wire.FindingWarning, object(o), "It is not as the migrations made it.", ""))
 	}
 	for _, o := range columns.missing {
-		found = append(found, Fixable(wire.FindingCritical, object(o), "It is missing: nodes cannot work without it. It should be "+o.Definition+".", ""))
+		found = append(found, NewFinding(wire.FindingCritical, object(o), "It is missing: nodes cannot work without it. It should be "+o.Definition+".", ""))
 	}
 	for _, o := range columns.changed {
 		found = append(found, column(f, o))
@@ -232,7 +232,7 @@ func judgeColumns(in *Input) (found []FixableFinding) {
 // column is one that was changed. A default that is the only difference is put back.
 func column(f *store.Facts, want store.Object) FixableFinding {
 	got := f.Present[slices.IndexFunc(f.Present, func(o store.Object) bool { return o.Kind == want.Kind && o.Name == want.Name })]
-	found := Fixable(wire.FindingWarning, object(want), fmt.Sprintf("It is %q, and the migrations made it %q.", got.Definition, want.Definition), "")
+	found := NewFinding(wire.FindingWarning, object(want), fmt.Sprintf("It is %q, and the migrations made it %q.", got.Definition, want.Definition), "")
 	wantType, wantDefault, has := strings.Cut(want.Definition, " default ")
 	gotType, _, _ := strings.Cut(got.Definition, " default ")
 	if wantType != gotType || strings.Contains(want.Definition, " generated") {

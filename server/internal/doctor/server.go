@@ -11,6 +11,9 @@ import (
 	"github.com/recoup-dev/recoup/server/internal/wire"
 )
 
+// readOnlySetting is the setting under which every write is refused.
+const readOnlySetting = "default_transaction_read_only"
+
 // From where on a server is found wanting.
 const (
 	maxSkew         = 5 * time.Second
@@ -32,14 +35,14 @@ func judgeVacuum(in *Input) (found []FixableFinding) {
 	}
 	for _, name := range []string{"autovacuum", "track_counts"} {
 		if s.Settings[name] == "off" {
-			found = append(found, Fixable(wire.FindingWarning, name, "It is off: dead rows are never cleared away, and the queues slow down by the hour.",
+			found = append(found, NewFinding(wire.FindingWarning, name, "It is off: dead rows are never cleared away, and the queues slow down by the hour.",
 				SQLCommand(&in.Facts, "alter system set "+name+" = on", "select pg_reload_conf()")))
 		}
 	}
 	for _, t := range s.Tables {
 		if t.AutovacuumOff {
 			on := "alter table " + t.Name + " reset (autovacuum_enabled)"
-			found = append(found, Fixable(wire.FindingWarning, "table "+t.Name, "Autovacuum is off for it: its dead rows are never cleared away.", SQLCommand(&in.Facts, on)).
+			found = append(found, NewFinding(wire.FindingWarning, "table "+t.Name, "Autovacuum is off for it: its dead rows are never cleared away.", SQLCommand(&in.Facts, on)).
 				With(Fix{Statements: []string{on}}))
 		}
 		if t.Dead > manyDead && t.Dead > t.Live/deadShare && in.Now.Sub(t.Vacuumed) > time.Hour {
@@ -47,7 +50,7 @@ func judgeVacuum(in *Input) (found []FixableFinding) {
 			if !t.Vacuumed.IsZero() {
 				last = "last vacuumed " + span(in.Now.Sub(t.Vacuumed)) + " ago"
 			}
-			found = append(found, Fixable(wire.FindingWarning, "table "+t.Name, fmt.Sprintf("%d dead rows beside %d live ones, %s: it is bloated, and every scan pays for it.", t.Dead, t.Live, last),
+			found = append(found, NewFinding(wire.FindingWarning, "table "+t.Name, fmt.Sprintf("%d dead rows beside %d live ones, %s: it is bloated, and every scan pays for it.", t.Dead, t.Live, last),
 				SQLCommand(&in.Facts, "vacuum (analyze) "+t.Name)))
 		}
 	}
@@ -56,7 +59,7 @@ func judgeVacuum(in *Input) (found []FixableFinding) {
 		if s.FrozenAge > ancientIDs {
 			severity = wire.FindingCritical
 		}
-		found = append(found, Fixable(severity, "transaction ids", fmt.Sprintf("%d transactions since the oldest row that is not frozen: at 2 billion the database stops taking writes.", s.FrozenAge),
+		found = append(found, NewFinding(severity, "transaction ids", fmt.Sprintf("%d transactions since the oldest row that is not frozen: at 2 billion the database stops taking writes.", s.FrozenAge),
 			`vacuumdb --all --freeze`))
 	}
 	return found
@@ -90,7 +93,7 @@ func judgeLocks(in *Input) (found []FixableFinding) {
 		case l.Mode == "AccessShareLock":
 			severity, effect = wire.FindingNote, "old months cannot be dropped meanwhile, and migrations wait."
 		}
-		found = append(found, Fixable(severity, subject, fmt.Sprintf("It %s %s on %s, and %s for it: %s%s",
+		found = append(found, NewFinding(severity, subject, fmt.Sprintf("It %s %s on %s, and %s for it: %s%s",
 			does, l.Mode, l.On, waiting(l.Blocked), effect, since), SQLCommand(&in.Facts, l.End())))
 	}
 	return found
@@ -111,14 +114,14 @@ func judgeHolders(in *Input) (found []FixableFinding) {
 		subject := h.Kind + " " + h.Name
 		switch age := in.Facts.Clock.Sub(h.Since); {
 		case h.Kind == "replication slot":
-			found = append(found, Fixable(wire.FindingWarning, subject, "Nobody uses it, and it keeps "+size(h.Bytes)+" of the write-ahead log, which grows until the disk is full.",
+			found = append(found, NewFinding(wire.FindingWarning, subject, "Nobody uses it, and it keeps "+size(h.Bytes)+" of the write-ahead log, which grows until the disk is full.",
 				SQLCommand(&in.Facts, "select pg_drop_replication_slot("+literal(h.Name)+")")))
 		case h.Since.IsZero() || age < longTransaction:
 		case h.Kind == "prepared transaction":
-			found = append(found, Fixable(wire.FindingWarning, subject, "It has been prepared for "+span(age)+": no dead row since then can be cleared away.",
+			found = append(found, NewFinding(wire.FindingWarning, subject, "It has been prepared for "+span(age)+": no dead row since then can be cleared away.",
 				SQLCommand(&in.Facts, "rollback prepared "+literal(h.Name))))
 		default:
-			found = append(found, Fixable(wire.FindingWarning, subject, "It has been open for "+span(age)+": no dead row since then can be cleared away.",
+			found = append(found, NewFinding(wire.FindingWarning, subject, "It has been open for "+span(age)+": no dead row since then can be cleared away.",
 				SQLCommand(&in.Facts, "select pg_terminate_backend("+pid(h.Name)+")")))
 		}
 	}
@@ -142,7 +145,7 @@ func judgeClock(in *Input) []FixableFinding {
 	if in.Skew < 0 {
 		direction = "behind"
 	}
-	return []FixableFinding{Fixable(wire.FindingWarning, "clock of this machine", fmt.Sprintf("It is %s %s the database's: times that people see and clients send are wrong by that.", span(in.Skew.Abs()), direction),
+	return []FixableFinding{NewFinding(wire.FindingWarning, "clock of this machine", fmt.Sprintf("It is %s %s the database's: times that people see and clients send are wrong by that.", span(in.Skew.Abs()), direction),
 		"timedatectl set-ntp true")}
 }
 
@@ -152,7 +155,7 @@ func judgeConnections(in *Input) (found []FixableFinding) {
 		return nil
 	}
 	if free := s.Available - s.Sessions; s.Available > 0 && free < max(s.Available/fullShare, 1) {
-		found = append(found, Fixable(wire.FindingWarning, "max_connections", fmt.Sprintf("%d of %d sessions are in use: a node that starts may get none.", s.Sessions, s.Available),
+		found = append(found, NewFinding(wire.FindingWarning, "max_connections", fmt.Sprintf("%d of %d sessions are in use: a node that starts may get none.", s.Sessions, s.Available),
 			SQLCommand(&in.Facts, fmt.Sprintf("alter system set max_connections = %d", 2*s.Available))))
 	}
 	pool := poolSize
@@ -161,7 +164,7 @@ func judgeConnections(in *Input) (found []FixableFinding) {
 	}
 	for _, l := range s.Limits {
 		if l.Limit < pool+1 {
-			found = append(found, Fixable(wire.FindingWarning, l.Of, fmt.Sprintf("It may have %s, and one node takes up to %d.", count(l.Limit, "session"), pool+1),
+			found = append(found, NewFinding(wire.FindingWarning, l.Of, fmt.Sprintf("It may have %s, and one node takes up to %d.", count(l.Limit, "session"), pool+1),
 				SQLCommand(&in.Facts, "alter "+l.Of+" connection limit -1")))
 		}
 	}
@@ -172,7 +175,7 @@ func judgePooler(in *Input) []FixableFinding {
 	if in.Facts.Server == nil || !in.Facts.Server.Pooled {
 		return nil
 	}
-	return []FixableFinding{Fixable(wire.FindingNote, "pooler", "A connection pooler is in front of the database, and notifications do not get through: nodes poll for what other nodes commit.",
+	return []FixableFinding{NewFinding(wire.FindingNote, "pooler", "A connection pooler is in front of the database, and notifications do not get through: nodes poll for what other nodes commit.",
 		`recoup serve --database "$RECOUP_DATABASE" --database-direct postgres://…`)}
 }
 
@@ -197,7 +200,7 @@ func judgeDurability(in *Input) (found []FixableFinding) {
 			where = " for the " + of
 			fix = SQLCommand(&in.Facts, "alter "+of+" reset "+bad.name)
 		}
-		found = append(found, Fixable(wire.FindingCritical, bad.name, "It is "+bad.value+where+": "+bad.why+".", fix))
+		found = append(found, NewFinding(wire.FindingCritical, bad.name, "It is "+bad.value+where+": "+bad.why+".", fix))
 	}
 	return found
 }
@@ -208,15 +211,15 @@ func judgeSettings(in *Input) (found []FixableFinding) {
 		return nil
 	}
 	if pages, err := strconv.ParseInt(s.Settings["shared_buffers"], 10, 64); err == nil && pages <= fewBuffers && s.Size > largeDatabase {
-		found = append(found, Fixable(wire.FindingNote, "shared_buffers", fmt.Sprintf("It is %s for a database of %s: reads go to the disk that could be served from memory.", size(pages*8192), size(s.Size)),
+		found = append(found, NewFinding(wire.FindingNote, "shared_buffers", fmt.Sprintf("It is %s for a database of %s: reads go to the disk that could be served from memory.", size(pages*8192), size(s.Size)),
 			SQLCommand(&in.Facts, "alter system set shared_buffers = '1GB'")))
 	}
-	if s.Settings["default_transaction_read_only"] == "on" {
-		fix := SQLCommand(&in.Facts, "alter system reset default_transaction_read_only", "select pg_reload_conf()")
-		if of, ok := s.Sources["default_transaction_read_only"]; ok {
-			fix = SQLCommand(&in.Facts, "alter "+of+" reset default_transaction_read_only")
+	if s.Settings[readOnlySetting] == "on" {
+		fix := SQLCommand(&in.Facts, "alter system reset "+readOnlySetting, "select pg_reload_conf()")
+		if of, ok := s.Sources[readOnlySetting]; ok {
+			fix = SQLCommand(&in.Facts, "alter "+of+" reset "+readOnlySetting)
 		}
-		found = append(found, Fixable(wire.FindingCritical, "default_transaction_read_only", "It is on: every write is refused.", fix))
+		found = append(found, NewFinding(wire.FindingCritical, readOnlySetting, "It is on: every write is refused.", fix))
 	}
 	return found
 }
@@ -231,7 +234,7 @@ func judgeListener(in *Input) []FixableFinding {
 	if err != nil || host == "localhost" || ip != nil && ip.IsLoopback() {
 		return nil
 	}
-	return []FixableFinding{Fixable(wire.FindingWarning, "listener "+in.Node.Listen, "It is reachable from other machines without TLS, and no proxy is configured: API keys cross the network in the clear.",
+	return []FixableFinding{NewFinding(wire.FindingWarning, "listener "+in.Node.Listen, "It is reachable from other machines without TLS, and no proxy is configured: API keys cross the network in the clear.",
 		"recoup serve --listen "+Word(in.Node.Listen)+" --tls-cert tls.crt --tls-key tls.key")}
 }
 
@@ -246,7 +249,7 @@ func judgeUnseen(in *Input) (found []FixableFinding) {
 		case store.FactGrants:
 			severity = wire.FindingWarning
 		}
-		found = append(found, Fixable(severity, u.What, evidence, ""))
+		found = append(found, NewFinding(severity, u.What, evidence, ""))
 	}
 	return found
 }
@@ -256,6 +259,6 @@ func judgePolicy(in *Input) []FixableFinding {
 		return nil
 	}
 	shown := slices.Clone(in.Warnings[:min(len(in.Warnings), 1)])
-	return []FixableFinding{Fixable(wire.FindingNote, "policy "+in.Policy.Version, fmt.Sprintf("Its checker has %s. The first: %s", count(len(in.Warnings), "warning"), shown[0]),
+	return []FixableFinding{NewFinding(wire.FindingNote, "policy "+in.Policy.Version, fmt.Sprintf("Its checker has %s. The first: %s", count(len(in.Warnings), "warning"), shown[0]),
 		"recoup policy check")}
 }

@@ -132,32 +132,11 @@ func (e *Engine) CheckInput(in lifecycle.Input) error {
 // puts the caller's name on it.
 func (e *Engine) clean(c Caller, in lifecycle.Input) (lifecycle.Input, error) {
 	f := check.Fields{Redactor: e.Redactor}
-	why := func(s string) string { return f.RequiredText("reason", s, check.MaxReason) }
 	note := func(s string) string { return f.Text("reason", s, check.MaxReason) }
 	switch act := in.(type) {
-	case lifecycle.Park:
-		act.By, act.Reason = c.Name, recoup.ParkReason(why(string(act.Reason)))
-		in = act
-	case lifecycle.Unpark:
-		act.By, act.Reason = c.Name, why(act.Reason)
-		in = act
-	case lifecycle.Resolve:
-		act.By, act.Reason = c.Name, why(act.Reason)
-		in = act
-	case lifecycle.Escalate:
-		act.By, act.Reason = c.Name, why(act.Reason)
-		in = act
-	case lifecycle.ArchiveNow:
-		act.By, act.Reason = c.Name, why(act.Reason)
-		in = act
-	case lifecycle.Assign:
-		check.Normalize(&act.To)
-		f.RequiredIdentifier("to", act.To)
-		act.By, act.Reason = c.Name, note(act.Reason)
-		in = act
-	case lifecycle.Review:
-		act.By, act.Reason = c.Name, note(act.Reason)
-		in = act
+	case lifecycle.ActInput:
+		name, said := act.Act()
+		in = lifecycle.NewAct(name, c.Name, cleanAct(&f, name, said))
 	case lifecycle.Succeed:
 		act.Reason = note(act.Reason)
 		in = act
@@ -169,6 +148,21 @@ func (e *Engine) clean(c Caller, in lifecycle.Input) (lifecycle.Input, error) {
 		return nil, errors.New("engine: an input of the clock cannot be asked for")
 	}
 	return in, f.Err()
+}
+
+// cleanAct checks and cleans what a person says with an act.
+func cleanAct(f *check.Fields, name recoup.ActName, said recoup.Act) recoup.Act {
+	kind := name.Kind()
+	if kind.Owner {
+		check.Normalize(&said.To)
+		f.RequiredIdentifier("to", said.To)
+	}
+	if kind.Reason {
+		said.Reason = f.RequiredText("reason", said.Reason, check.MaxReason)
+	} else {
+		said.Reason = f.Text("reason", said.Reason, check.MaxReason)
+	}
+	return said
 }
 
 // Failure classifies what a worker says went wrong.

@@ -4,23 +4,19 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/recoup-dev/recoup"
 	"github.com/recoup-dev/recoup/fault"
 	"github.com/recoup-dev/recoup/server/internal/lifecycle"
-	"github.com/recoup-dev/recoup/server/internal/store"
-	"github.com/recoup-dev/recoup/server/internal/store/sqldb"
 )
 
-// Bulk is one act on everything that a filter selected in a preview, or on named
-// errors.
+// Bulk is one act on named errors. What a filter selects, an operation acts on.
 type Bulk struct {
-	Act     string       // its name, to which a preview's token is bound
-	Filter  store.Filter // of a preview
-	IDs     []recoup.ID  // instead of a filter
-	All     bool         // an empty filter is meant
-	Token   string       // of the preview whose set is meant, instead of both
-	Preview bool         // say what would happen, and do nothing
+	Act     string // its name, to which a preview's token is bound
+	IDs     []recoup.ID
+	Token   string // of the preview whose set is meant, instead of ids
+	Preview bool   // say what would happen, and do nothing
 	Input   lifecycle.Input
 	Reason  string // for the audit, where it is on several errors
 }
@@ -31,10 +27,9 @@ const MaxBulk = 10000
 // bulkChunk is how many errors one transaction of a bulk act changes.
 const bulkChunk = 200
 
-// Bulk applies an act to many errors: first the set is fixed, then each is
-// changed under its own lock, in chunks. A set that is larger than MaxBulk is
-// refused before anything is done; a member that has changed since its preview is
-// refused by itself. An act on several is audited, once, before it is done.
+// Bulk applies an act to many errors, each under its own lock, in chunks. A set that
+// is larger than MaxBulk is refused before anything is done; a member that has changed
+// since its preview is refused by itself. An act on several is audited, once, before it is done.
 func (e *Engine) Bulk(ctx context.Context, c Caller, b Bulk) (recoup.BulkResult, error) {
 	input, err := e.clean(c, b.Input)
 	if err != nil {
@@ -43,7 +38,7 @@ func (e *Engine) Bulk(ctx context.Context, c Caller, b Bulk) (recoup.BulkResult,
 	if err := b.Check(); err != nil {
 		return recoup.BulkResult{}, err
 	}
-	members, err := e.members(ctx, c, b)
+	members, err := b.members(e.Now())
 	if err != nil {
 		return recoup.BulkResult{}, err
 	}
@@ -73,22 +68,15 @@ func (e *Engine) Bulk(ctx context.Context, c Caller, b Bulk) (recoup.BulkResult,
 
 // Check says what is wrong with what an act is asked to be on.
 func (b *Bulk) Check() error {
-	f := b.Filter
-	empty := f.Table == "" && len(f.Tables) == 0 && f.State == "" && f.Entity == "" && f.Code == "" && f.AssignedTo == "" && f.Group.IsZero() && f.Text == "" &&
-		f.Tier == 0 && f.Blocking == nil && f.Parked == nil && f.Before.IsZero() && f.After.IsZero()
 	switch {
-	case b.Token != "" && (len(b.IDs) > 0 || !empty || b.All || b.Preview):
-		return badBulk("token", "a token stands for the set of its preview: give no filter and no ids beside it")
+	case b.Token != "" && (len(b.IDs) > 0 || b.Preview):
+		return badBulk("token", "a token stands for the set of its preview: give no ids beside it")
 	case b.Token != "":
 		return nil
-	case len(b.IDs) > 0 && !empty:
-		return badBulk("ids", "give a filter or ids, not both")
 	case len(b.IDs) > MaxBulk:
 		return badBulk("ids", fmt.Sprintf("one act takes at most %d errors", MaxBulk))
-	case len(b.IDs) == 0 && empty && !b.All:
-		return badBulk("filter", `an empty filter selects every error; say "all": true if that is meant`)
-	case len(b.IDs) == 0 && !b.Preview:
-		return badBulk("token", `preview the filter first ("preview": true), and act with the token of its answer`)
+	case len(b.IDs) == 0:
+		return badBulk("ids", fmt.Sprintf("ids is missing: name 1 to %d errors; to act on what a filter selects, use POST /v1/operations", MaxBulk))
 	}
 	return nil
 }
@@ -97,36 +85,17 @@ func badBulk(field, message string) error {
 	return fault.BadField(field, "bulk", "%s", message)
 }
 
-// members fixes the set.
-func (e *Engine) members(ctx context.Context, c Caller, b Bulk) ([]Member, error) {
-	var list []Member
+// members returns the errors that are meant.
+func (b *Bulk) members(now time.Time) ([]Member, error) {
 	if b.Token != "" {
-		f, err := ParsePreviewToken(b.Token, b.Act, e.Now())
+		f, err := ParsePreviewToken(b.Token, b.Act, now)
 		return f.Members, err
 	}
+	var list []Member
 	for _, id := range distinct(b.IDs) {
 		list = append(list, Member{ID: id})
 	}
-	if len(list) > 0 {
-		return list, nil
-	}
-	page := sqldb.Page{Limit: sqldb.MaxPage}
-	for {
-		found, next, err := e.Errors(ctx, c, b.Filter, page)
-		if err != nil {
-			return nil, err
-		}
-		for i := range found {
-			list = append(list, Member{ID: found[i].ID})
-		}
-		if len(list) > MaxBulk {
-			return nil, badBulk("filter", fmt.Sprintf("the filter selects more than %d errors: narrow it", MaxBulk))
-		}
-		if next.IsZero() {
-			return list, nil
-		}
-		page.Cursor = next
-	}
+	return list, nil
 }
 
 // distinct names each error once, in the order of the list.

@@ -42,13 +42,10 @@ func (e *Engine) Explain(ctx context.Context, c Caller, id recoup.ID) (recoup.Ex
 			x.Newer = current.Version
 		}
 	}
-	for _, try := range []lifecycle.Input{
-		lifecycle.Park{By: c.Name, Reason: "?"}, lifecycle.Unpark{By: c.Name}, lifecycle.Resolve{By: c.Name},
-		lifecycle.Escalate{By: c.Name}, lifecycle.Assign{By: c.Name, To: "?"}, lifecycle.Review{By: c.Name}, lifecycle.ArchiveNow{By: c.Name},
-	} {
-		_, effects, err := lifecycle.Step(p, &found, try, now)
-		if err == nil {
-			x.Exits = append(x.Exits, effects.History.Input)
+	for _, act := range lifecycle.Exits() {
+		try := lifecycle.NewAct(act.Name, c.Name, recoup.Act{Reason: "?", To: "?"})
+		if _, _, err := lifecycle.Step(p, &found, try, now); err == nil {
+			x.Exits = append(x.Exits, string(act.Name))
 		}
 	}
 	return x, nil

@@ -97,7 +97,7 @@ func (w *world) ownHub(filer engine.Caller, mine, parked recoup.Error) {
 	if err != nil || len(claimed) != 1 || claimed[0].ID != mine.ID {
 		w.Fatalf("claimed %d, %v", len(claimed), err)
 	}
-	r, err := w.previewed(filer, engine.Bulk{All: true, Input: lifecycle.ArchiveNow{Reason: "done"}})
+	r, err := w.previewed(filer, engine.Bulk{Input: lifecycle.ArchiveNow{Reason: "done"}})
 	if err != nil || r.Applied != 2 || r.Matched != 2 {
 		w.Errorf("bulk %+v, %v", r, err)
 	}

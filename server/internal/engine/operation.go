@@ -33,64 +33,51 @@ const (
 
 // NewOperation asks for an operation.
 type NewOperation struct {
-	Act    string
+	Act    recoup.ActName
 	Input  recoup.Act // what is left out can be said with the confirmation
 	Filter store.Filter
 	All    bool        // an empty filter is meant
 	Asked  recoup.JSON // the filter as it was asked for
 }
 
-// Acts returns the names of what people do with errors.
-func Acts() []string {
-	return []string{"park", "unpark", "resolve", "escalate", "archive", "assign", "review"}
-}
-
-// InputOf returns what a person does with an error as the state machine takes it; nil
-// for an act that is none.
-func InputOf(act string, a recoup.Act) lifecycle.Input {
-	switch act {
-	case "park":
-		return lifecycle.Park{Reason: recoup.ParkReason(a.Reason)}
-	case "unpark":
-		return lifecycle.Unpark{Reason: a.Reason}
-	case "resolve":
-		return lifecycle.Resolve{Reason: a.Reason}
-	case "escalate":
-		return lifecycle.Escalate{Reason: a.Reason, Tier: a.Tier}
-	case "archive":
-		return lifecycle.ArchiveNow{Reason: a.Reason}
-	case "assign":
-		return lifecycle.Assign{To: a.To, Reason: a.Reason}
-	case "review":
-		return lifecycle.Review{Reason: a.Reason}
+func actNames() (names []string) {
+	for _, act := range recoup.Acts() {
+		names = append(names, string(act.Name))
 	}
-	return nil
+	return names
 }
 
 // unsaid is what a preview says where nothing was said yet.
 const unsaid = "preview"
 
 // previewed is an input that is complete enough for a preview.
-func previewed(act string, a recoup.Act) lifecycle.Input {
+func previewed(act recoup.ActName, a recoup.Act) lifecycle.Input {
 	a.Reason, a.To = cmp.Or(a.Reason, unsaid), cmp.Or(a.To, unsaid)
-	return InputOf(act, a)
+	return lifecycle.NewAct(act, "", a)
 }
 
 // CheckOperation says everything that is wrong with a request for an operation.
 func (e *Engine) CheckOperation(in NewOperation) error {
 	var bad fault.FieldErrors
-	on := Bulk{Filter: in.Filter, All: in.All, Preview: true}
-	bad.Merge(on.Check())
-	if InputOf(in.Act, in.Input) == nil {
-		bad.Merge(fault.BadField("act", "enum", "act must be one of %s", strings.Join(Acts(), ", ")))
+	if !in.All && selectsAll(in.Filter) {
+		bad.Merge(badBulk("filter", `an empty filter selects every error; say "all": true if that is meant`))
+	}
+	if in.Act.Kind() == (recoup.ActKind{}) {
+		bad.Merge(fault.BadField("act", "enum", "act must be one of %s", strings.Join(actNames(), ", ")))
 	}
 	bad.Merge(e.CheckSaid(in.Input))
 	return bad.Err()
 }
 
+// selectsAll reports whether a filter has no condition.
+func selectsAll(f store.Filter) bool {
+	return f.Table == "" && len(f.Tables) == 0 && f.State == "" && f.Entity == "" && f.Code == "" && f.AssignedTo == "" && f.Group.IsZero() && f.Text == "" &&
+		f.Tier == 0 && f.Blocking == nil && f.Parked == nil && f.Before.IsZero() && f.After.IsZero()
+}
+
 // CheckSaid says everything that is wrong with what is said with an act, of which
 // nothing need be said yet.
-func (e *Engine) CheckSaid(a recoup.Act) error { return e.CheckInput(previewed("assign", a)) }
+func (e *Engine) CheckSaid(a recoup.Act) error { return e.CheckInput(previewed(recoup.ActAssign, a)) }
 
 // redacted is a filter as it is kept: what looks like a secret in it selects nothing.
 func (e *Engine) redacted(filter recoup.JSON) recoup.JSON {
@@ -117,7 +104,7 @@ func (e *Engine) Freeze(ctx context.Context, c Caller, in NewOperation) (recoup.
 	in.Input.Reason = text.Text("reason", in.Input.Reason, check.MaxReason)
 	now := e.Now()
 	o := recoup.Operation{
-		ID: e.IDs.New(now), State: recoup.OperationCollecting, Act: in.Act, Input: in.Input, Filter: e.redacted(in.Asked),
+		ID: e.IDs.New(now), State: recoup.OperationCollecting, Act: string(in.Act), Input: in.Input, Filter: e.redacted(in.Asked),
 		CreatedAt: now, CreatedBy: c.Name, CreatedKey: c.Key, StateAt: now, StateBy: c.Name, ExpiresAt: now.Add(PreviewLife),
 	}
 	err := e.Store.AddOperation(ctx, o, MaxUnconfirmed)

@@ -8,7 +8,6 @@ import (
 	"github.com/recoup-dev/recoup"
 	"github.com/recoup-dev/recoup/fault"
 	"github.com/recoup-dev/recoup/server/internal/check"
-	"github.com/recoup-dev/recoup/server/internal/lifecycle"
 	"github.com/recoup-dev/recoup/server/internal/store"
 	"github.com/recoup-dev/recoup/server/internal/store/sqldb"
 	"github.com/recoup-dev/recoup/server/internal/wire"
@@ -39,35 +38,14 @@ func (e *Engine) Confirm(ctx context.Context, c Caller, id recoup.ID, said recou
 			return o, nil, fault.New(fault.CodeBusinessRuleViolation, "The set was frozen more than %s ago and has expired: create the operation again.", PreviewLife)
 		}
 		o.Input = recoup.Act{Reason: cmp.Or(said.Reason, o.Input.Reason), To: cmp.Or(said.To, o.Input.To), Tier: cmp.Or(said.Tier, o.Input.Tier)}
-		input, err := e.clean(c, InputOf(o.Act, o.Input))
-		if err != nil {
+		f := check.Fields{Redactor: e.Redactor}
+		o.Input.Reason = cleanAct(&f, recoup.ActName(o.Act), o.Input).Reason
+		if err := f.Err(); err != nil {
 			return o, nil, err
 		}
-		o.Input.Reason = reasonOf(input)
 		o.State, o.StateAt, o.StateBy, o.ConfirmedAt, o.ConfirmedBy, o.ExpiresAt = recoup.OperationRunning, now, c.Name, now, c.Name, time.Time{}
 		return o, []wire.AuditEntry{c.Act(o.Input.Reason, now).On("errors."+o.Act, o.ID.String(), map[string]any{"errors": o.Pending()})}, nil
 	})
-}
-
-// reasonOf is the reason of an act, as it was cleaned.
-func reasonOf(in lifecycle.Input) string {
-	switch in := in.(type) {
-	case lifecycle.Park:
-		return string(in.Reason)
-	case lifecycle.Unpark:
-		return in.Reason
-	case lifecycle.Resolve:
-		return in.Reason
-	case lifecycle.Escalate:
-		return in.Reason
-	case lifecycle.ArchiveNow:
-		return in.Reason
-	case lifecycle.Assign:
-		return in.Reason
-	case lifecycle.Review:
-		return in.Reason
-	}
-	return ""
 }
 
 // ActOnOperation pauses, resumes or cancels an operation. It is idempotent.

@@ -64,7 +64,7 @@ func (by *carrier) Steps(o *recoup.Operation, next []recoup.OperationItem) []sto
 	if o.Hub != "" {
 		c.Hubs = []string{o.Hub}
 	}
-	input, bad := e.clean(c, InputOf(o.Act, o.Input))
+	input, bad := e.clean(c, lifecycle.NewAct(recoup.ActName(o.Act), c.Name, o.Input))
 	if bad == nil {
 		bad = by.refused
 	}

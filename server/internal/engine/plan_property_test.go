@@ -157,7 +157,7 @@ func (w *world) compare(t *rapid.T, got recoup.Error, x engine.Prediction) {
 
 // clear ends what can be ended, so that every draw costs the same.
 func (w *world) clear(t *rapid.T) {
-	if _, err := w.previewed(ada, engine.Bulk{All: true, Input: lifecycle.ArchiveNow{Reason: "next draw"}}); err != nil {
+	if _, err := w.previewed(ada, engine.Bulk{Input: lifecycle.ArchiveNow{Reason: "next draw"}}); err != nil {
 		t.Fatal(err)
 	}
 	left, _, err := w.DB.Errors(w.Context(), store.Filter{}, sqldb.Page{Limit: sqldb.MaxPage})

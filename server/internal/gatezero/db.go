@@ -88,7 +88,7 @@ func (k caseKey) load(tx sqldb.Tx, ids []recoup.ID) (*unit, error) {
 		select i.batch_id from cl.gate_zero_intake i left join cl.gate_zero_recovery r on r.intake_id = i.intake_id
 		where `+k.column+` = any ($1::uuid[]))) order by batch_id for share`, ids)
 	var found []Case
-	err := tx.Lock(cases.Select("", "where "+k.column+" = any ($1::uuid[])"+k.order, ids), sqldb.Into(&found, cases.Columns))
+	err := tx.Lock(cases.Select("", "where "+k.column+tx.Dialect().AnyID("$1")+k.order, ids), sqldb.Into(&found, cases.Columns))
 	return newUnit(tx.Now(), found...), err
 }
 
@@ -100,7 +100,7 @@ func (s *Store) ClaimEligible(ctx context.Context, claim RecoveryClaim) ([]Case,
 		return nil, nil
 	}
 	return sqldb.ActAt(ctx, s.db, "claim recoveries", claim.Now, func(tx sqldb.Tx) (leased []Case, err error) {
-		ids, err := pick(tx, tx.Query, eligible, claim.Limit, claim.Batch)
+		ids, err := pick(tx, tx.Query, eligible(tx.Dialect()), claim.Limit, claim.Batch)
 		if err != nil || len(ids) == 0 {
 			return nil, err
 		}
@@ -125,12 +125,12 @@ func (s *Store) ClaimPending(ctx context.Context, claim IntakeClaim) (taken []re
 		return nil, time.Time{}, nil
 	}
 	taken, err = sqldb.ActAt(ctx, s.db, "claim intakes", claim.Now, func(tx sqldb.Tx) ([]recoup.Intake, error) {
-		ids, err := pick(tx, tx.Lock, unverified, claim.Limit, claim.Batch)
+		ids, err := pick(tx, tx.Lock, unverified(tx.Dialect()), claim.Limit, claim.Batch)
 		if err != nil || len(ids) == 0 {
 			return nil, err
 		}
 		at = tx.Now()
-		busy, err := intakeLeases.Find(tx, "where intake_id = any ($1::uuid[]) and ends_at > $2", ids, at)
+		busy, err := intakeLeases.Find(tx, "where intake_id"+tx.Dialect().AnyID("$1")+" and ends_at > $2", ids, at)
 		if err != nil {
 			return nil, err
 		}
@@ -144,7 +144,7 @@ func (s *Store) ClaimPending(ctx context.Context, claim IntakeClaim) (taken []re
 		if err := intakeLeases.Upsert(tx, taking...); err != nil {
 			return nil, err
 		}
-		return intakes.Find(tx, "where intake_id = any ($1::uuid[]) and status = 'PENDING' order by intake_id", ids)
+		return intakes.Find(tx, "where intake_id"+tx.Dialect().AnyID("$1")+" and status = 'PENDING' order by intake_id", ids)
 	})
 	return taken, at, err
 }

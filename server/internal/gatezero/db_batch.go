@@ -34,7 +34,7 @@ func (s *Store) StepBatch(ctx context.Context, id string, decide DecideCase) (re
 			return current, nil, err
 		}
 		leased, err := cases.Find(tx, `where r.batch_id = $1
-			and r.recovery_id = any (array(select recovery_id from cl.gate_zero_lease where token is not null))`, id)
+			and r.recovery_id`+tx.Dialect().AnyOf("select recovery_id from cl.gate_zero_lease where token is not null"), id)
 		if err != nil {
 			return current, nil, err
 		}
@@ -56,8 +56,8 @@ func (s *Store) StepBatch(ctx context.Context, id string, decide DecideCase) (re
 // work on are left for the next time.
 func (s *Store) FreezeDue(ctx context.Context, now time.Time, limit int, decide DecideCase) (int, error) {
 	return sqldb.ActAt(ctx, s.db, "freeze batches", now, func(tx sqldb.Tx) (int, error) {
-		due, err := batches.Find(tx, `where frozen_at is null and batch_freeze_at <= `+sqldb.Due("$1")+`
-			order by batch_freeze_at limit $2 for no key update skip locked`, tx.Due(), maxFrozen)
+		due, err := batches.Find(tx, `where frozen_at is null and batch_freeze_at <= `+tx.Dialect().Due("$1")+`
+			order by batch_freeze_at limit $2`+tx.Dialect().ForUpdate("no key update skip locked"), tx.Due(), maxFrozen)
 		if err != nil || len(due) == 0 {
 			return 0, err
 		}
@@ -65,7 +65,7 @@ func (s *Store) FreezeDue(ctx context.Context, now time.Time, limit int, decide 
 		for i := range due {
 			names[i] = due[i].ID
 		}
-		ids, err := pick(tx, tx.Query, freezable, limit, names)
+		ids, err := pick(tx, tx.Query, freezable(tx.Dialect()), limit, names)
 		if err != nil {
 			return 0, err
 		}
@@ -83,7 +83,7 @@ func (s *Store) FreezeDue(ctx context.Context, now time.Time, limit int, decide 
 
 // endFreeze records the batches of which nothing is ACTIVE any more as frozen.
 func endFreeze(tx sqldb.Tx, due []recoup.IntakeBatch, names []string, decide DecideCase) error {
-	empty, err := batches.Find(tx, `b where batch_id = any ($1::text[]) and not exists (
+	empty, err := batches.Find(tx, `b where batch_id`+tx.Dialect().AnyText("$1")+` and not exists (
 		select 1 from cl.gate_zero_recovery r /*by gate_zero_recovery_claim_idx*/
 		where coalesce(r.batch_id, '') = b.batch_id and r.status = 'ACTIVE')`, names)
 	if err != nil {
@@ -104,27 +104,31 @@ func endFreeze(tx sqldb.Tx, due []recoup.IntakeBatch, names []string, decide Dec
 	return save(tx, w)
 }
 
-var statuses = sqldb.NewView(append(sqldb.Within("b.", batchTable.Columns, func(s *recoup.IntakeBatchSummary) *recoup.IntakeBatch { return &s.IntakeBatch }),
-	sqldb.Read(`(
-	select coalesce(jsonb_object_agg(status, n), '{}') from (
+var statuses = sqldb.PerDialect(func(d sqldb.Dialect) sqldb.Repository[recoup.IntakeBatchSummary] {
+	return sqldb.NewView(append(sqldb.Within("b.", batchTable.Columns, func(s *recoup.IntakeBatchSummary) *recoup.IntakeBatch { return &s.IntakeBatch }),
+		sqldb.Read(`(
+	select coalesce(`+d.JSONMap("status", "n")+`, '{}') from (
 		select status, sum(n) as n from cl.gate_zero_count c
 		where c.batch_id = b.batch_id group by 1 having sum(n) <> 0) s)`, func(s *recoup.IntakeBatchSummary) any { return (*batchCounts)(s) })),
-	"batch", " from cl.gate_zero_batch b")
+		"batch", " from cl.gate_zero_batch b")
+})
 
 // Batch returns a batch with its counts, else ErrNotFound.
 func (s *Store) Batch(ctx context.Context, id string) (recoup.IntakeBatchSummary, error) {
-	return statuses.Get(ctx, s.db, statuses.Select("read a batch", "where b.batch_id = $1", id), id)
+	view := statuses(s.db.Dialect())
+	return view.Get(ctx, s.db, view.Select("read a batch", "where b.batch_id = $1", id), id)
 }
 
 // Batches lists batches with their counts, newest first.
 func (s *Store) Batches(ctx context.Context, after BatchCursor, limit int) ([]recoup.IntakeBatchSummary, BatchCursor, error) {
 	size := sqldb.Page{Limit: limit}.Size()
-	q := statuses.Select("list batches", "where true")
+	view := statuses(s.db.Dialect())
+	q := view.Select("list batches", "where true")
 	if !after.IsZero() {
 		q.Add(" and (b.created_at, b.batch_id) < (" + q.Arg(after.At) + ", " + q.Arg(after.ID) + ")")
 	}
 	q.Add(" order by b.created_at desc, b.batch_id desc limit " + q.Arg(size))
-	list, err := statuses.List(ctx, s.db, q)
+	list, err := view.List(ctx, s.db, q)
 	return list, sqldb.Next(list, size, func(s *recoup.IntakeBatchSummary) BatchCursor {
 		return BatchCursor{At: s.CreatedAt, ID: s.ID}
 	}), err

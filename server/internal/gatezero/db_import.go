@@ -121,11 +121,11 @@ func imported(tx sqldb.Tx, batch string, list []recoup.Intake) (map[string]bool,
 		}
 	}
 	var known []recoup.ID
-	if err := tx.Query(sqldb.NewQuery("", "select intake_id from cl.gate_zero_intake where intake_id = any ($1::uuid[])", ids), sqldb.Into(&known, sqldb.IDColumn())); err != nil {
+	if err := tx.Query(sqldb.NewQuery("", "select intake_id from cl.gate_zero_intake where intake_id"+tx.Dialect().AnyID("$1"), ids), sqldb.Into(&known, sqldb.IDColumn())); err != nil {
 		return nil, err
 	}
 	found, err := textsOf(tx, `select import_key from cl.gate_zero_intake /*by gate_zero_intake_import_key*/
-		where coalesce(batch_id, '') = $1 and import_key = any ($2::text[])`, batch, keys)
+		where coalesce(batch_id, '') = $1 and import_key`+tx.Dialect().AnyText("$2"), batch, keys)
 	present := make(map[string]bool, len(list))
 	for _, id := range known {
 		present[id.String()] = true

@@ -37,9 +37,16 @@ type param struct {
 	rule     rule
 }
 
+// Instead is implemented by inputs that say, by name, what to do instead of members that
+// their body does not have.
+type Instead interface{ Instead() map[string]string }
+
 func newBinder(t reflect.Type) binder {
 	b := binder{body: -1}
 	b.collect(t, nil)
+	if in, ok := reflect.Zero(t).Interface().(Instead); ok {
+		b.shape.instead = in.Instead()
+	}
 	return b
 }
 

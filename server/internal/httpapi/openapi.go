@@ -23,6 +23,10 @@ type Set struct {
 	Areas  []Area
 	Routes []*Route
 
+	// After is the name of the route that these follow in the document, a route of a set before
+	// this one; empty: they come last.
+	After string
+
 	// Answers are example answers as JSON, by the name of the route: {"GET /v1/codes": {…}}.
 	// Routes without one have no example.
 	Answers []byte
@@ -35,7 +39,8 @@ type Area struct{ Name, Description string }
 type Info struct{ Title, Version, Description string }
 
 // Document makes the OpenAPI 3.1 document of sets of routes from the Go types that
-// they take and return. Areas and routes have the order of the sets.
+// they take and return. Areas have the order of the sets, and so have routes, unless a set says what
+// its own follow.
 func Document(about Info, sets ...Set) ([]byte, error) {
 	registry := huma.NewMapRegistry("#/components/schemas/", schemaName)
 	doc := &huma.OpenAPI{
@@ -62,20 +67,35 @@ func Document(about Info, sets ...Set) ([]byte, error) {
 			return nil, fmt.Errorf("the example answers: %w", err)
 		}
 	}
-	position := 0
-	for _, s := range sets {
-		for _, rt := range s.Routes {
-			op := rt.describe(registry, rt.doc, answers[rt.name()])
-			op.Extensions["x-position"] = position // paths have no order of their own
-			doc.AddOperation(op)
-			position++
-		}
+	routes, err := InOrder(sets)
+	if err != nil {
+		return nil, err
+	}
+	for position, rt := range routes {
+		op := rt.describe(registry, rt.doc, answers[rt.name()])
+		op.Extensions["x-position"] = position // paths have no order of their own
+		doc.AddOperation(op)
 	}
 	b, err := json.Marshal(doc)
 	if err != nil {
 		return nil, fmt.Errorf("the OpenAPI document: %w", err)
 	}
 	return b, nil
+}
+
+// InOrder returns the routes of sets in the order of the document.
+func InOrder(sets []Set) (list []*Route, err error) {
+	for _, s := range sets {
+		at := len(list)
+		if s.After != "" {
+			at = slices.IndexFunc(list, func(r *Route) bool { return r.name() == s.After }) + 1
+		}
+		if at == 0 && s.After != "" {
+			return nil, fmt.Errorf("the OpenAPI document: routes follow %s, which is no route of a set before them", s.After)
+		}
+		list = slices.Insert(list, at, s.Routes...)
+	}
+	return list, nil
 }
 
 // schemaName names a type by its own name, a generic one by its parts. A schema keeps its name

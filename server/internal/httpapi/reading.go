@@ -245,7 +245,12 @@ func (d *diagnosis) unknown(e *examiner, s *Shape, depth int) {
 		if !d.Brief() {
 			known = slices.Sorted(maps.Keys(s.members))
 		}
-		return unknown("field", e.where(depth+1), string(e.path[depth].name), known)
+		name := string(e.path[depth].name)
+		bad := unknown("field", e.where(depth+1), name, known)
+		if instead := s.instead[name]; instead != "" {
+			bad.Message = "there is no field " + bad.Field + ": " + instead
+		}
+		return bad
 	})
 }
 

@@ -28,6 +28,7 @@ type Shape struct {
 	leaf    reflect.Type      // of a value that the decoder is asked about; nil: anything will do
 	length  rule              // how many items there may be
 	tooMany func() error      // what more of them are answered; nil: VALIDATION_ERROR
+	instead map[string]string // what to do instead of a member that there is not
 }
 
 // form is what a shape is: a value that is read as a whole, a list, or an object

@@ -27,8 +27,10 @@ func NewBook(g GovernorOptions, o Options) (*Book, error) {
 		return nil, err
 	}
 	var err error
-	b.writer, err = NewWriter(o)
-	return b, err
+	if b.writer, err = NewWriter(o); err != nil {
+		return nil, err
+	}
+	return b, nil
 }
 
 // Follow makes the governor go by another registry or other rules.
@@ -59,6 +61,9 @@ func (b *Book) Keep(ctx context.Context, now time.Time, events []recoup.Event) (
 func (b *Book) Inspect(now time.Time, events []store.Event) error {
 	return b.governor.Load().Inspect(now, events)
 }
+
+// Transport is what carries events to those who write them; nil: they are written here.
+func (b *Book) Transport() Transport { return b.writer.o.Transport }
 
 // Append hands events to the writer.
 func (b *Book) Append(ctx context.Context, events []store.Event) (*Receipt, error) {

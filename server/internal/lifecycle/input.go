@@ -18,20 +18,21 @@ const (
 	Failed       Kind = "fail"
 	LeaseLapsed  Kind = "lapse"
 	WindowClosed Kind = "close_window"
-	Parking      Kind = "park"
-	Unparking    Kind = "unpark"
-	Resolving    Kind = "resolve"
-	Escalating   Kind = "escalate"
-	Assigning    Kind = "assign"
-	Reviewing    Kind = "review"
 	Reminding    Kind = "remind"
-	Archiving    Kind = "archive"
 	Expiring     Kind = "expire"
 	Rebasing     Kind = "rebase"
 	Replaying    Kind = "replay"
 	Returning    Kind = "return"
 	FailingAgain Kind = "fail_again"
 	Verifying    Kind = "verify"
+
+	Parking    = Kind(recoup.ActPark)
+	Unparking  = Kind(recoup.ActUnpark)
+	Resolving  = Kind(recoup.ActResolve)
+	Escalating = Kind(recoup.ActEscalate)
+	Assigning  = Kind(recoup.ActAssign)
+	Reviewing  = Kind(recoup.ActReview)
+	Archiving  = Kind(recoup.ActArchive)
 )
 
 // ofWorker reports whether k comes from the holder of a lease, for whom a state

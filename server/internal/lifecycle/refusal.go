@@ -75,8 +75,8 @@ func (s *step) exits() []Kind {
 		return nil
 	}
 	var exits []Kind
-	for _, k := range []Kind{Parking, Unparking, Resolving, Escalating, Assigning, Reviewing, Archiving} {
-		if k != s.kind && allowed(k, s.current.State) && permits(s.policy, table, s.current, k) {
+	for _, act := range Exits() {
+		if k := Kind(act.Name); k != s.kind && allowed(k, s.current.State) && permits(s.policy, table, s.current, k) {
 			exits = append(exits, k)
 		}
 	}

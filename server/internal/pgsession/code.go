@@ -10,14 +10,18 @@ const Membership = "case when pg_catalog.current_setting('server_version_num')::
 // a role when rows of a table or of its partitions are read or written: why, and what to do about it.
 // Source and runsAs are expressions for the oids of the table and the role. It returns nothing if the
 // role is not powerful: what such a role can do, its table's privileges decide. A powerful role is a superuser, has the rights of
-// nodes or of the owner of the schema recoup, or can take them: by files, by programs, or, before PostgreSQL 16, by CREATEROLE.
+// nodes or of the owner of the schema recoup, or can take them: by files, by programs, by what logical decoding shows, or, before
+// PostgreSQL 16, by CREATEROLE.
 //
 // That code is triggers that others may create, and functions and types that the table's columns,
 // constraints, indexes, policies and triggers use. The owner of a function can replace it. The owner
 // of a type can have a cast to text or to JSON run a function, and a check run one. The owner of a schema
 // can exchange the tables in it.
-func ForeignCode(source, runsAs string) string {
-	return strings.NewReplacer("$SOURCE", source, "$RUNS_AS", runsAs, "$MEMBERSHIP", Membership).Replace(foreignCode)
+//
+// Deletes is an expression that is true if rows are deleted too. Before PostgreSQL 18 the triggers of tables whose
+// rows a foreign key then deletes or changes run with the rights of whoever deletes.
+func ForeignCode(source, runsAs, deletes string) string {
+	return strings.NewReplacer("$SOURCE", source, "$RUNS_AS", runsAs, "$DELETES", deletes, "$MEMBERSHIP", Membership).Replace(foreignCode)
 }
 
 // foreignCode follows the dependencies of a table: to its parts (a, i), from these to what they use, and
@@ -27,13 +31,18 @@ func ForeignCode(source, runsAs string) string {
 const foreignCode = `
 	with recursive powerful (id) as (
 	  select $RUNS_AS where exists (select from pg_catalog.pg_roles r
-	     where (r.rolsuper or r.rolcreaterole and pg_catalog.current_setting('server_version_num')::int < 160000
+	     where (r.rolsuper or r.rolreplication or r.rolcreaterole and pg_catalog.current_setting('server_version_num')::int < 160000
 	         or r.rolname = any (array['recoup_app', 'pg_execute_server_program', 'pg_read_server_files', 'pg_write_server_files', 'pg_read_all_data', 'pg_write_all_data']) or r.oid = (select n.nspowner from pg_catalog.pg_namespace n where n.nspname = 'recoup'))
 	       and pg_catalog.pg_has_role($RUNS_AS, r.oid, 'member'))),
-	tables (id) as (
-	  select $SOURCE from powerful
+	cascades as (select from powerful where pg_catalog.current_setting('server_version_num')::int < 180000 and ($DELETES)),
+	tables (id, child) as (
+	  select $SOURCE, false from powerful
 	  union
-	  select i.inhrelid from tables t join pg_catalog.pg_inherits i on i.inhparent = t.id),
+	  select n.id, t.child or n.child from tables t cross join lateral (
+	    select i.inhrelid, false from pg_catalog.pg_inherits i where i.inhparent = t.id
+	    union all
+	    select f.conrelid, true from cascades, pg_catalog.pg_constraint f
+	     where f.confrelid = t.id and f.contype = 'f' and (f.confdeltype not in ('a', 'r') or f.confupdtype not in ('a', 'r'))) n (id, child)),
 	used (class, id) as (
 	  select 'pg_catalog.pg_class'::pg_catalog.regclass::pg_catalog.oid, t.id from tables t
 	  union
@@ -73,7 +82,20 @@ const foreignCode = `
 	  from tables t join pg_catalog.pg_class c on c.oid = t.id join pg_catalog.pg_namespace n on n.oid = c.relnamespace cross join powerful w
 	  join pg_catalog.pg_database d on d.datname = pg_catalog.current_database()
 	  join pg_catalog.pg_roles o on o.oid = n.nspowner join pg_catalog.pg_roles r on r.oid = case o.rolname when 'pg_database_owner' then d.datdba else o.oid end
-	 where not r.rolsuper and not pg_catalog.pg_has_role(r.oid, w.id, $MEMBERSHIP)
+	 where not t.child and not r.rolsuper and not pg_catalog.pg_has_role(r.oid, w.id, $MEMBERSHIP)
+	union
+	select pg_catalog.format('%s belongs to %s, whose triggers would run with the rights of %s when a foreign key changes its rows', c.oid::pg_catalog.regclass, r.rolname, pg_catalog.pg_get_userbyid(w.id)),
+	    pg_catalog.format('run ALTER TABLE %s OWNER TO %I, or drop its foreign key', c.oid::pg_catalog.regclass, pg_catalog.pg_get_userbyid(w.id))
+	  from tables t join pg_catalog.pg_class c on c.oid = t.id join pg_catalog.pg_roles r on r.oid = c.relowner cross join powerful w
+	 where t.child and not r.rolsuper and not pg_catalog.pg_has_role(r.oid, w.id, $MEMBERSHIP)
+	union
+	select pg_catalog.format('%s may create foreign keys to %s, and triggers behind them, which would run with the rights of %s when nodes delete its rows', g.name, c.oid::pg_catalog.regclass, pg_catalog.pg_get_userbyid(w.id)),
+	    pg_catalog.format('run REVOKE REFERENCES%s ON %s FROM %s', a.col, c.oid::pg_catalog.regclass, g.name)
+	  from cascades, tables t join pg_catalog.pg_class c on c.oid = t.id cross join powerful w
+	    cross join lateral (select c.relacl, '' union all select n.attacl, pg_catalog.format(' (%I)', n.attname) from pg_catalog.pg_attribute n where n.attrelid = c.oid and n.attacl is not null and not n.attisdropped) a (acl, col)
+	    cross join lateral pg_catalog.aclexplode(a.acl) x
+	    cross join lateral (select case x.grantee when 0 then 'PUBLIC' else pg_catalog.quote_ident(pg_catalog.pg_get_userbyid(x.grantee)) end) g (name)
+	 where x.privilege_type = 'REFERENCES' and not pg_catalog.pg_has_role(x.grantee, w.id, $MEMBERSHIP)
 	union
 	select pg_catalog.format('%s may create triggers on %s, which would run with the rights of %s whenever nodes write it', g.name, c.oid::pg_catalog.regclass, pg_catalog.pg_get_userbyid(w.id)),
 	    pg_catalog.format('run REVOKE TRIGGER ON %s FROM %s', c.oid::pg_catalog.regclass, g.name)

@@ -164,7 +164,13 @@ func (n *realNode) testActs(t *testing.T) {
 	if _, err := n.Errors.Park(ctx, one, recoup.Act{Reason: "late"}); !errors.Is(err, fault.New(fault.CodeInvalidTransition, "")) {
 		t.Errorf("parked what is resolved: %v", err)
 	}
-	all := recoup.BulkAct{Act: recoup.Act{Reason: "look at it"}, Filter: recoup.ErrorFilter{Table: actTable, State: recoup.RetryPending}, Preview: true}
+	all := recoup.BulkAct{Act: recoup.Act{Reason: "look at it"}, Preview: true}
+	for e, err := range n.Errors.All(ctx, recoup.ErrorFilter{Table: actTable, State: recoup.RetryPending}) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		all.IDs = append(all.IDs, e.ID)
+	}
 	preview := must(n.Errors.ActOnIDs(ctx, recoup.ActPark, all))(t)
 	if done := must(n.Errors.ActOnIDs(ctx, recoup.ActPark, recoup.BulkAct{Act: all.Act, Token: preview.Token}))(t); preview.Matched != 1 || done.Applied != 1 {
 		t.Errorf("previewed %+v, did %+v", preview, done)

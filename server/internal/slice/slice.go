@@ -1,8 +1,7 @@
 // Package slice registers what a feature adds to the program. A feature that owns its tables
 // is a package of its own, a slice. Its routes, pages, commands and settings are known without
 // a database. Its jobs, loops, metrics, checks and deliveries are added when a node opens it.
-// The node and the command line use what is registered. Event files and the bus are not slices
-// yet: package app makes them and registers what they add in the same way.
+// The node and the command line use what is registered.
 package slice
 
 import (
@@ -38,9 +37,19 @@ type Slice struct {
 	Routes    httpapi.Set // served by Running.Service
 	Pages     console.Section
 	Commands  func(stream.Streams) []*cobra.Command
+	Events    EventArchive // for 'recoup events --from-archive'
 	Settings  []config.Setting
 	Receivers []push.Kind
 	Secrets   []string // purposes of its platform keys: a master key that is missing keeps a node from starting
+
+	// CheckSettings says what is wrong with settings that do not go together. Nil: any do.
+	CheckSettings func(config.Values) error
+
+	// OpenTransport opens what carries events to the ledger; nil: the slice has no transport. It
+	// runs before the ledger is opened: of the core, engine, dead letters and ledger are not
+	// set. Without a transport it returns nil. The node closes the transport, also if its
+	// start fails later.
+	OpenTransport func(context.Context, Core) (ledger.Transport, error)
 
 	// IDs are the tables in which people find things by a part of their id. They are found
 	// by whoever may read the slice for all hubs.
@@ -75,6 +84,18 @@ type Slice struct {
 	Open func(context.Context, Core) (Running, error)
 }
 
+// EventArchive lists events that are stored outside of the database. The zero value is none.
+type EventArchive struct {
+	About, Example, Flag string // are added to the help of the command
+
+	// Open opens the archive at an address. An error of usage is one of package stream.
+	Open func(ctx context.Context, address string, now func() time.Time, f recoup.EventFilter) (EventPages, error)
+}
+
+// EventPages returns a page of events, newest first, and where the next one begins; empty: it is
+// the last.
+type EventPages func(ctx context.Context, cursor string, limit int) (list []recoup.StoredEvent, next string, err error)
+
 // Core is what a node offers to its slices.
 type Core struct {
 	DB          sqldb.DB
@@ -83,13 +104,18 @@ type Core struct {
 	Ledger      *ledger.Book
 	Audit       store.AuditWriter
 	Secrets     Secrets
-	Postgres    *postgres.Store       // for a slice that works on PostgreSQL alone; nil: the database is a file
-	Node        string                // the name of this process among all that share its database
+	Postgres    *postgres.Store        // for a slice that works on PostgreSQL alone; nil: the database is a file
+	Process     string                 // the name of this process among all that share its database
+	Batches     store.EventBatchWriter // nil: the store has none
+	Files       store.EventFiler
 	Policy      func() *policy.Policy // in force
 	Settings    config.Values
 	IDs         *recoup.IDSource
 	Random      io.Reader
 	Now         func() time.Time
+	Jitter      func() float64 // in [0, 1), to spread retries
+	Node        string         // the node's name, in logs
+	Standby     bool           // the node answers reads and changes nothing
 	Logger      *slog.Logger
 
 	// Cached returns a collector that reads figures at most every few seconds.
@@ -107,6 +133,7 @@ type Running struct {
 	Jobs       []scheduler.Job
 	Folds      []func(context.Context) error // replace appended deltas by their sums; part of the job counts
 	Loops      []Loop
+	Background []func(context.Context) // run until their context ends
 	Collectors []prometheus.Collector
 	Sources    map[string]push.OpenSource // by the names of the slice's receivers
 

@@ -104,7 +104,7 @@ func samples() (rows [][]store.Event) {
 	return rows
 }
 
-func newLedger(b *testing.B, s conformance.Ledger, line *bus.Bus) *ledger.Writer {
+func newLedger(b *testing.B, s conformance.Ledger, line *bus.Conn) *ledger.Writer {
 	o := ledger.Options{Store: s, Tally: ledger.NewTally(), Now: time.Now, Random: func() float64 { return 0 }, WaitLimit: time.Minute}
 	if line != nil {
 		o.Transport, o.Batches, o.IDs, o.Publishers = line, s.(store.EventBatchWriter), recoup.NewIDSource(rand.Reader), publishers

@@ -39,7 +39,7 @@ type chaosBus struct {
 	*testing.T
 	cluster *bustest.Cluster
 	ways    [][]*faultproxy.Proxy // of each node, to each server
-	watch   *bus.Bus              // the test's own
+	watch   *bus.Conn             // the test's own
 }
 
 func newChaosBus(t *testing.T) *chaosBus {

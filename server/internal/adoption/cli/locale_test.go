@@ -54,6 +54,9 @@ func TestTurkishDatabase(t *testing.T) {
 				var found struct{ Findings []wire.Finding }
 				clitest.Parse(t, out, &found)
 				for _, f := range found.Findings {
+					if f.Check == "public-schema" {
+						continue // what PostgreSQL 13 and 14 grant everybody there
+					}
 					if strings.Contains(f.Check, "schema") || strings.Contains(f.Check, "grant") || strings.Contains(f.Check, "roles") {
 						t.Errorf("the doctor finds %+v %s", f, stderr)
 					}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strconv"
 	"strings"
 
 	"github.com/jackc/pgx/v5"
@@ -155,10 +156,10 @@ func findSQL(ctx context.Context, tx pgx.Tx, path []string, name string) (oid ui
 	return oid, nil
 }
 
-// readForeign reads which code of other roles would run with the rights of a table's owner. A plan
-// reads rows of the table, so this is read first.
-func readForeign(ctx context.Context, tx pgx.Tx, oid uint32) ([]Refusal, error) {
-	rows, err := tx.Query(ctx, pgsession.ForeignCode("$1::pg_catalog.oid", "(select c.relowner from pg_catalog.pg_class c where c.oid = $1)"), oid)
+// readForeign reads which code of other roles would run with the rights of a table's owner when its rows are read and
+// written, and perhaps deleted. A plan reads rows of the table, so this is read first.
+func readForeign(ctx context.Context, tx pgx.Tx, oid uint32, deletes bool) ([]Refusal, error) {
+	rows, err := tx.Query(ctx, pgsession.ForeignCode("$1::pg_catalog.oid", "(select c.relowner from pg_catalog.pg_class c where c.oid = $1)", strconv.FormatBool(deletes)), oid)
 	if err != nil {
 		return nil, err
 	}

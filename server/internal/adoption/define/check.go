@@ -1,8 +1,11 @@
 package define
 
 import (
+	"context"
 	"fmt"
 	"strings"
+
+	"github.com/jackc/pgx/v5"
 
 	"github.com/recoup-dev/recoup/server/internal/adoption/preset"
 	"github.com/recoup-dev/recoup/server/internal/wire"
@@ -73,6 +76,17 @@ func (p *Plan) refuseOthers() {
 		}
 	}
 	p.Refusals = append(p.Refusals, p.foreign...)
+}
+
+// refuseDeletes says which code of other roles would run with the rights of the table's owner when rows are deleted, if
+// the policy has them deleted, or had when the table was adopted.
+func (p *Plan) refuseDeletes(ctx context.Context, tx pgx.Tx) error {
+	if !p.Table.Source.Removes() && (p.Adopted == nil || !p.Adopted.Agreed.Removes()) {
+		return nil
+	}
+	foreign, err := readForeign(ctx, tx, p.Facts.OID, true)
+	p.Refusals = append(p.Refusals, foreign...)
+	return err
 }
 
 // refuseTable says why a table of the policy cannot govern the source.

@@ -58,8 +58,8 @@ func (a *Adoption) count(ctx context.Context, conn *pgx.Conn, ttl time.Duration)
 	}
 	query := fmt.Sprintf(`select count(*) as rows, count(*) filter (where r.governed) as governed, count(*) filter (where r.governed and r.entity is null) as no_entity,
       count(*) filter (where r.governed and r.at < now() - %[6]f * interval '1 second' and %[6]f > 0) as expired, count(*) filter (where r.had and r.at is null) as no_time
-    from (select %[1]s as governed, %[2]s as entity, %[3]s as at, %[4]s as had from %[5]s) r`, a.governed(), a.entity("s"), at, had, from, ttl.Seconds())
-	if err := asOwner(ctx, conn, a.Source.Owner, selected(query), &c, before...); err != nil {
+    from (select %[1]s as governed, %[2]s as entity, %[3]s as at, %[4]s as had from %[5]s where %[7]s) r`, a.governed(), a.entity("s"), at, had, from, ttl.Seconds(), a.Source.here("s"))
+	if err := asOwner(ctx, conn, a.Source, selected(query), &c, before...); err != nil {
 		return c, fmt.Errorf("count the rows of %s: %w", a.Source, err)
 	}
 	for _, n := range []*int64{&c.Rows, &c.Governed, &c.NoEntity, &c.Expired, &c.NoTime} {

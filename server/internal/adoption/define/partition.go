@@ -65,7 +65,7 @@ begin
       order by t.level, t.relid::oid loop
     begin
       %[5]s
-      execute format('select exists (select from %%s)', found) into filled;
+      select coalesce(sum(pg_relation_size(p.relid)), 0) > 0 into filled from pg_partition_tree(found) p where p.isleaf;
       return next row(found::text, filled, null::text);
     exception when others then
       return next row(found::text, false, left(sqlerrm, 300));

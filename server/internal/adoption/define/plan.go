@@ -97,7 +97,7 @@ func MakePlan(ctx context.Context, conn *pgx.Conn, request Request) (*Plan, erro
 		if err := p.readLogins(ctx, tx); err != nil {
 			return err
 		}
-		if p.foreign, err = readForeign(ctx, tx, p.Facts.OID); err != nil {
+		if p.foreign, err = readForeign(ctx, tx, p.Facts.OID, false); err != nil {
 			return err
 		}
 		if p.refuseKind(); len(p.Refusals) > 0 {
@@ -124,6 +124,9 @@ func (p *Plan) make(ctx context.Context, tx pgx.Tx, request Request) error {
 		p.forgetKey()
 	}
 	if err := p.readTable(ctx, tx, name); err != nil {
+		return err
+	}
+	if err := p.refuseDeletes(ctx, tx); err != nil {
 		return err
 	}
 	if p.Adopted == nil && request.Preset != "" {

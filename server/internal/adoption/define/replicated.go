@@ -10,12 +10,14 @@ const replicated = "replicated"
 
 // onReplicated notes the one row of a row trigger. Logical replication fires row triggers only, and
 // gives them no transition tables. The row takes their place in the same statements as those of
-// statement triggers.
+// statement triggers. They read the view of the source too: if another role owned the source, its policies would run
+// with the rights of the function's owner. So nothing of such a table is noted.
 func (a *Adoption) onReplicated() Function {
 	gone := a.rows(a.noted()+" as k", oldRows)
 	return a.function(replicated, "", "", "trigger", a.stableText(), fmt.Sprintf(`declare
   names text;
 begin
+  %s
   if tg_op = 'INSERT' then
     %s
   elsif tg_op = 'UPDATE' then
@@ -24,7 +26,7 @@ begin
     %s
   end if;
   return null;
-end `, a.noteRow(a.rows(a.keyAndEntity(), newRows), a.namesEntities(), newRows), a.noteRow(a.changed(), a.namesEntities(), newRows, oldRows), a.noteRow(gone, false, oldRows)))
+end `, leaveForeign("true"), a.noteRow(a.rows(a.keyAndEntity(), newRows), a.namesEntities(), newRows), a.noteRow(a.changed(), a.namesEntities(), newRows, oldRows), a.noteRow(gone, false, oldRows)))
 }
 
 // noteRow writes the change of one row down. After a column was renamed, a plan that was made before

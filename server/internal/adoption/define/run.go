@@ -111,8 +111,8 @@ func (r *Runner) do(ctx context.Context, p *Plan, s Step) error {
 					return err
 				}
 			}
-			if s.Again {
-				return nil
+			if err := p.checkBound(ctx, tx); err != nil || s.Again {
+				return err
 			}
 			return r.note(ctx, tx, p, s.Name)
 		})

@@ -49,8 +49,8 @@ func readSample(ctx context.Context, conn *pgx.Conn, s *Source) (Sample, error) 
 		Rows   int   `json:"rows"`
 		Values []int `json:"found"`
 	}
-	query := fmt.Sprintf("select count(*) as rows, array[%s]::bigint[] as found from (select %s from %s t limit %d) s", strings.Join(list, ", "), strings.Join(inner, ", "), s.Quoted(), sampleRows)
-	if err := asOwner(ctx, conn, s.Owner, selected(query), &found); err != nil {
+	query := fmt.Sprintf("select count(*) as rows, array[%s]::bigint[] as found from (select %s from %s t where %s limit %d) s", strings.Join(list, ", "), strings.Join(inner, ", "), s.Quoted(), s.here("t"), sampleRows)
+	if err := asOwner(ctx, conn, s, selected(query), &found); err != nil {
 		return sample, fmt.Errorf("look at the first rows of %s: %w", s, err)
 	}
 	sample.Rows = found.Rows

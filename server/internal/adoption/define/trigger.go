@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/recoup-dev/recoup/server/internal/pgsession"
 )
 
 // changeKeys is how many keys a change has at most.
@@ -93,6 +95,7 @@ func (a *Adoption) note(rows string, entities bool, tables ...string) string {
 	return fmt.Sprintf(`declare
   names text;
 begin
+  %[9]s
   %[1]s
       from (select * from (%[2]s) r where r.k is not null and recoup.%[3]s() is null limit %[4]d + 1) r having count(*) between 1 and %[4]d;
   if not found then
@@ -104,7 +107,36 @@ begin
     end if;
   end if;
   return null;
-end `, into, rows, a.name("names"), changeKeys, tables[0], parts, strings.Join(renamed, ", "), literals(parts))
+end `, into, rows, a.name("names"), changeKeys, tables[0], parts, strings.Join(renamed, ", "), literals(parts), a.leaveForeignTypes(tables[0]))
+}
+
+// leaveForeignTypes ends a trigger function whose table belongs to another role now and has columns of types that are not
+// PostgreSQL's own. Casts of these types can run code of that role, also where a statement is planned and none of it is
+// executed. The source can have been given to that role, or a partition that was detached. Oids below 16384 are
+// those of built-in types. A transaction with an older snapshot does not see whose the table is now: there the types must be
+// those of the source, as statements find them, which do not look at a snapshot for that.
+func (a *Adoption) leaveForeignTypes(table string) string {
+	var names, differ []string
+	for _, name := range a.usedByTriggers() {
+		name = quote(name)
+		names, differ = append(names, name), append(differ, fmt.Sprintf("pg_typeof(s.%[1]s) <> pg_typeof(d.%[1]s)", name))
+	}
+	return leaveForeign("exists (select from pg_attribute t where t.attrelid = tg_relid and t.attnum > 0 and not t.attisdropped and t.atttypid >= 16384)") + fmt.Sprintf(`
+  if current_setting('transaction_isolation') <> 'read committed' then
+    if exists (select from (select (null::recoup.%s).*) d, lateral (select %s from %s limit 1) s where %s) then
+      return null;
+    end if;
+  end if;`, a.name(seen), strings.Join(names, ", "), table, strings.Join(differ, " or "))
+}
+
+// leaveForeign ends a trigger function whose table belongs to another role now, if a condition holds. What is asked of other
+// tables than those of the function's owner is in a statement of its own, so that these do not pay for it.
+func leaveForeign(condition string) string {
+	return fmt.Sprintf(`if (select pg_get_userbyid(c.relowner) from pg_class c where c.oid = tg_relid) is distinct from current_user then
+    if not exists (select from pg_class c where c.oid = tg_relid and pg_has_role(c.relowner, current_user, %s)) and %s then
+      return null;
+    end if;
+  end if;`, pgsession.Membership, condition)
 }
 
 // intoChange is the beginning of a statement that writes changes down.

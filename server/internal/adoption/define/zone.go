@@ -130,8 +130,8 @@ func (p *Plan) sampleTimes(ctx context.Context, conn *pgx.Conn) error {
 		Samples []TimeSample `json:"samples"`
 	}
 	query := fmt.Sprintf(`select coalesce(jsonb_agg(jsonb_build_object('value', left(r.raw, 60), 'utc', coalesce(to_char(r.at at time zone 'UTC', 'YYYY-MM-DD HH24:MI:SS'), ''))), '[]') as samples
-    from (select %s as raw, %s as at from %s s where %s is not null limit 3) r`, textual("s", c), at, a.Source.Quoted(), c.in("s"))
-	if err := asOwner(ctx, conn, a.Source.Owner, selected(query), &found, before...); err != nil {
+    from (select %s as raw, %s as at from %s s where %s and %s is not null limit 3) r`, textual("s", c), at, a.Source.Quoted(), a.Source.here("s"), c.in("s"))
+	if err := asOwner(ctx, conn, a.Source, selected(query), &found, before...); err != nil {
 		return fmt.Errorf("look at the times of %s: %w", a.Source, err)
 	}
 	p.Zone.Samples = append(p.Zone.Samples, found.Samples...)

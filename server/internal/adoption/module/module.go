@@ -34,7 +34,7 @@ func open(_ context.Context, core slice.Core) (slice.Running, error) {
 	}
 	service, err := adoption.New(adoption.Options{
 		Store: db, Engine: core.Engine, Key: adoption.FirstKey(core.Secrets, core.Random, core.Now), Letters: core.DeadLetters,
-		Node: core.Node, Now: core.Now, Logger: core.Logger,
+		Node: core.Process, Now: core.Now, Logger: core.Logger,
 	})
 	if err != nil {
 		return slice.Running{}, err

@@ -4,6 +4,9 @@
 package command
 
 import (
+	"slices"
+	"strings"
+
 	"github.com/spf13/cobra"
 
 	"github.com/recoup-dev/recoup/server/internal/cli/stream"
@@ -33,6 +36,24 @@ func Group(cmd *cobra.Command, subs ...*cobra.Command) *cobra.Command {
 	cmd.Args, cmd.RunE = NoArgs, Help
 	cmd.AddCommand(subs...)
 	return cmd
+}
+
+// Merge adds a command to another. If that holds one of the same name, as a slice's group export, what
+// is in the group is added to that one, with its examples, which are in the order of the commands.
+func Merge(to, cmd *cobra.Command) {
+	i := slices.IndexFunc(to.Commands(), func(c *cobra.Command) bool { return c.Name() == cmd.Name() })
+	if i < 0 {
+		to.AddCommand(cmd)
+		return
+	}
+	group := to.Commands()[i]
+	for _, sub := range cmd.Commands() {
+		cmd.RemoveCommand(sub)
+		Merge(group, sub)
+	}
+	examples := strings.Split(group.Example+"\n"+cmd.Example, "\n")
+	slices.Sort(examples)
+	group.Example = strings.Join(examples, "\n")
 }
 
 // Help is the action of a command that prints its help.

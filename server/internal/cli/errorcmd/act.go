@@ -12,53 +12,47 @@ import (
 	"github.com/recoup-dev/recoup/server/internal/cli/command"
 )
 
-// verb is an act as a command.
-type verb struct {
-	name  recoup.ActName
-	past  string
-	short string
-	need  bool // a reason must be given
-}
-
-var verbs = []verb{
-	{recoup.ActPark, "parked", "Park errors for a person", true},
-	{recoup.ActUnpark, "unparked", "Return parked errors to retries", true},
-	{recoup.ActResolve, "resolved", "Resolve errors by hand", true},
-	{recoup.ActEscalate, "escalated", "Escalate parked errors to the next tier", true},
-	{recoup.ActArchive, "archived", "Archive errors before they expire", true},
-	{recoup.ActAssign, "assigned", "Assign parked errors to a person or team", false},
-	{recoup.ActReview, "reviewed", "Mark parked errors as reviewed", false},
+// summaries describe the commands of acts.
+var summaries = map[recoup.ActName]string{
+	recoup.ActPark:     "Park errors for a person",
+	recoup.ActUnpark:   "Return parked errors to retries",
+	recoup.ActResolve:  "Resolve errors by hand",
+	recoup.ActEscalate: "Escalate parked errors to the next tier",
+	recoup.ActArchive:  "Archive errors before they expire",
+	recoup.ActAssign:   "Assign parked errors to a person or team",
+	recoup.ActReview:   "Mark parked errors as reviewed",
 }
 
 // act is an act as its flags describe it.
 type act struct {
-	verb
+	kind recoup.ActKind
 	recoup.Act
 	filter           filter
 	all, yes, dryRun bool
 }
 
-func (v verb) command(streams command.Streams) *cobra.Command {
-	ask := &act{verb: v}
+func actCommand(streams command.Streams, kind recoup.ActKind) *cobra.Command {
+	ask := &act{kind: kind}
 	more := ""
-	cmd := &cobra.Command{Use: string(v.name) + " [ID…]", Short: v.short}
-	switch v.name {
-	case recoup.ActEscalate:
+	cmd := &cobra.Command{Use: string(kind.Name) + " [ID…]", Short: summaries[kind.Name]}
+	if kind.Tier {
 		cmd.Flags().IntVar(&ask.Tier, "to-tier", 0, "tier `N`, 1 to 3 (default: the next)")
-	case recoup.ActAssign:
+	}
+	if kind.Owner {
 		cmd.Flags().StringVar(&ask.To, "to", "", "the new `OWNER`; required")
 		more += " --to ada"
 	}
-	if v.need {
+	if kind.Reason {
 		more += " --reason known"
 	}
-	cmd.Example = fmt.Sprintf("  recoup errors %s %s%s\n  recoup errors %s --code VALIDATION_ERROR%s --dry-run", v.name, command.AnID, more, v.name, more)
-	cmd.Long = v.short + `, given by their ids or by a filter. With a filter it previews what would change, and on a
-terminal asks for a confirmation.
+	cmd.Example = fmt.Sprintf("  recoup errors %s %s%s\n  recoup errors %s --code VALIDATION_ERROR%s --dry-run", kind.Name, command.AnID, more, kind.Name, more)
+	cmd.Long = cmd.Short + `, given by their ids or by a filter. With a filter it previews what would change, and on a
+terminal asks for a confirmation. The server then acts on exactly these errors, in an operation
+('recoup operations'), and the command waits for its end.
 
-The exit status is 1 if any of the errors could not be ` + v.past + `.`
+The exit status is 1 if any of the errors could not be ` + kind.Past + `.`
 	ask.filter.add(cmd)
-	command.ReasonFlag(cmd, &ask.Reason, v.need)
+	command.ReasonFlag(cmd, &ask.Reason, kind.Reason)
 	cmd.Flags().BoolVar(&ask.all, "all", false, "every open error, if no filter is given")
 	cmd.Flags().BoolVar(&ask.dryRun, "dry-run", false, "preview what would change, and change nothing")
 	command.YesFlag(cmd, &ask.yes)
@@ -97,9 +91,9 @@ func (a *act) read(s *command.Session, args []string) ([]recoup.ID, recoup.Error
 		return nil, f, command.Usagef("ids and a filter are given: expected one of the two")
 	case len(ids) == 0 && empty && !a.all:
 		return nil, f, command.Usagef("neither an id nor a filter is given: --all means every open error")
-	case a.name == recoup.ActAssign && a.To == "":
+	case a.kind.Owner && a.To == "":
 		return nil, f, command.Usagef("--to is missing: expected the new owner")
-	case a.need:
+	case a.kind.Reason:
 		err = command.NeedReason(a.Reason)
 	}
 	if err == nil {
@@ -110,77 +104,25 @@ func (a *act) read(s *command.Session, args []string) ([]recoup.ID, recoup.Error
 
 // one acts on a single error, whose refusal says most.
 func (a *act) one(ctx context.Context, s *command.Session, id recoup.ID) error {
-	done, err := s.Errors.Act(ctx, a.name, id, a.Act)
+	done, err := s.Errors.Act(ctx, a.kind.Name, id, a.Act)
 	switch {
 	case err != nil:
 		return err
 	case s.Machine():
 		return s.Print(done)
 	}
-	s.Sayf("%s %s: %s", done.Error.ID, a.past, standing(s.Streams, &done.Error))
+	s.Sayf("%s %s: %s", done.Error.ID, a.kind.Past, standing(s.Streams, &done.Error))
 	if done.Warning != "" {
 		s.Notef("Note: %s", command.Printable(command.Words(strings.ToLower(done.Warning))))
 	}
 	return nil
 }
 
-// filtered acts on the errors that a filter selects now. It looks the set up
-// once, so that what is done is done to exactly those that were shown, as they were
-// shown: what changes before the answer is given is left alone and reported.
-func (a *act) filtered(ctx context.Context, s *command.Session, f recoup.ErrorFilter) error {
-	if err := s.Askable(a.yes || a.dryRun); err != nil {
-		return err
-	}
-	ids, more, err := a.members(ctx, s, f)
-	if err != nil {
-		return err
-	}
-	if more {
-		return a.recorded(ctx, s, f)
-	}
-	if a.yes && !a.dryRun {
-		return a.show(s, a.many(ctx, s, inChunks(ids, false), len(ids)))
-	}
-	preview := a.many(ctx, s, inChunks(ids, true), len(ids))
-	if preview.err != nil || a.dryRun || len(ids) == 0 {
-		return a.show(s, preview)
-	}
-	a.print(s, preview.BulkResult)
-	if preview.Applied == 0 {
-		return command.ErrSilent
-	}
-	question := fmt.Sprintf("%s %s?", command.Capital(string(a.name)), command.Count(preview.Applied, "error"))
-	if err := s.Confirm(question, fmt.Sprint(preview.Applied)); err != nil {
-		return err
-	}
-	return a.show(s, a.many(ctx, s, preview.frozen, preview.Matched))
-}
-
-// maxActs is the most errors that are acted on from here; more are an operation of the
-// server.
-const maxActs = 10_000
-
-// members are the errors that a filter selects, unless there are more than maxActs.
-func (a *act) members(ctx context.Context, s *command.Session, f recoup.ErrorFilter) (ids []recoup.ID, more bool, err error) {
-	advance, end := s.ShowProgress("selecting")
-	defer end()
-	for e, err := range s.Errors.All(ctx, f) {
-		if err != nil {
-			return nil, false, err
-		}
-		if ids = append(ids, e.ID); len(ids) > maxActs {
-			return nil, true, nil
-		}
-		advance(len(ids), -1)
-	}
-	return ids, false, nil
-}
-
 // outcome is what became of many, as far as it went.
 type outcome struct {
 	recoup.BulkResult
-	frozen []recoup.BulkAct // of a preview: what to ask for to act on what it has shown
-	err    error
+	operation *recoup.Operation // that acted on them; nil: they were named
+	err       error
 }
 
 // ChunkSize is how many errors one request changes: few enough to see it go on.
@@ -195,7 +137,7 @@ func inChunks(ids []recoup.ID, preview bool) (chunks []recoup.BulkAct) {
 
 // many acts on errors chunk by chunk, or previews what would happen to them.
 func (a *act) many(ctx context.Context, s *command.Session, chunks []recoup.BulkAct, total int) outcome {
-	what, sum := string(a.name), outcome{}
+	what, sum := string(a.kind.Name), outcome{}
 	if len(chunks) > 0 && chunks[0].Preview {
 		what, sum.Preview = "previewing", true
 	}
@@ -203,16 +145,13 @@ func (a *act) many(ctx context.Context, s *command.Session, chunks []recoup.Bulk
 	defer end()
 	for _, chunk := range chunks {
 		chunk.Act = a.Act
-		done, err := s.Errors.ActOnIDs(ctx, a.name, chunk)
+		done, err := s.Errors.ActOnIDs(ctx, a.kind.Name, chunk)
 		if err != nil {
 			sum.err = err
 			break
 		}
 		sum.Matched, sum.Applied, sum.NotDone = sum.Matched+done.Matched, sum.Applied+done.Applied, sum.NotDone+done.NotDone
 		sum.Refused = append(sum.Refused, done.Refused...)
-		if done.Token != "" {
-			sum.frozen = append(sum.frozen, recoup.BulkAct{Token: done.Token})
-		}
 		advance(sum.Matched, total)
 	}
 	return sum

@@ -6,73 +6,119 @@ import (
 	"time"
 
 	"github.com/recoup-dev/recoup"
+	"github.com/recoup-dev/recoup/client"
 	"github.com/recoup-dev/recoup/retry"
 	"github.com/recoup-dev/recoup/server/internal/cli/command"
 )
 
-// watchEvery is how often an operation is looked at that somebody waits for.
-const watchEvery = 500 * time.Millisecond
+const (
+	// watchEvery is how often an operation is looked at that somebody waits for.
+	watchEvery = 500 * time.Millisecond
 
-// recorded acts on more errors than these commands take themselves: the server freezes the
-// set, and carries the act out once it is confirmed.
-func (a *act) recorded(ctx context.Context, s *command.Session, f recoup.ErrorFilter) error {
-	o, err := s.Operations.Create(ctx, recoup.NewOperation{Act: a.name, Filter: f, All: f == recoup.ErrorFilter{}, Input: a.Act})
+	// shownRefused is how many refused errors of an operation are fetched.
+	shownRefused = 100
+)
+
+// filtered acts on the errors that a filter selects now, by an operation: the server
+// freezes the set, and acts on exactly these errors once that is confirmed. What changes
+// before the act is left alone and reported.
+func (a *act) filtered(ctx context.Context, s *command.Session, f recoup.ErrorFilter) error {
+	if err := s.Askable(a.yes || a.dryRun); err != nil {
+		return err
+	}
+	first, err := s.Errors.List(ctx, f, client.Page{Limit: 1})
+	switch {
+	case err != nil:
+		return err
+	case len(first.Errors) == 0:
+		return a.show(s, outcome{BulkResult: recoup.BulkResult{Preview: a.dryRun}})
+	}
+	frozen, err := s.Operations.Create(ctx, recoup.NewOperation{Act: a.kind.Name, Filter: f, All: f == recoup.ErrorFilter{}, Input: a.Act})
 	if err != nil {
 		return err
 	}
-	question := fmt.Sprintf("%s %s?", command.Capital(string(a.name)), command.Count(o.Pending(), "error"))
-	if a.dryRun || o.Pending() == 0 {
-		frozen, err := s.Operations.Cancel(ctx, o.ID, "a preview")
-		if err != nil {
-			return err
-		}
-		return a.recordedEnd(s, &frozen)
-	}
-	if !a.yes {
-		s.Notef("%s %s", o.ID, operationLine(&o.Operation))
-		if err := s.Confirm(question, fmt.Sprint(o.Pending())); err != nil {
-			return err
-		}
-	}
-	if _, err := s.Operations.Confirm(ctx, o.ID, a.Act); err != nil {
+	agreed, err := a.agreed(ctx, s, &frozen.Operation)
+	if err != nil || !agreed {
 		return err
 	}
-	return a.watch(ctx, s, o.ID)
+	if _, err := s.Operations.Confirm(ctx, frozen.ID, a.Act); err != nil {
+		return err
+	}
+	o, err := a.watch(ctx, s, frozen.ID)
+	if err != nil {
+		return err
+	}
+	return a.show(s, a.outcomeOf(ctx, s, &o, false))
+}
+
+// agreed shows what an operation would change and reports whether it is to be carried out.
+// One that is not is cancelled.
+func (a *act) agreed(ctx context.Context, s *command.Session, o *recoup.Operation) (bool, error) {
+	preview := a.outcomeOf(ctx, s, o, true)
+	switch {
+	case preview.err != nil:
+		return false, preview.err
+	case a.dryRun:
+		return false, a.cancelled(ctx, s, o, "dry run", a.show(s, preview))
+	case o.Pending() == 0 && a.yes:
+		return false, a.cancelled(ctx, s, o, "applies to no error", a.show(s, a.outcomeOf(ctx, s, o, false)))
+	case a.yes:
+		return true, nil
+	}
+	a.print(s, preview.BulkResult)
+	if o.Pending() == 0 {
+		return false, a.cancelled(ctx, s, o, "applies to no error", command.ErrSilent)
+	}
+	question := fmt.Sprintf("%s %s?", command.Capital(string(a.kind.Name)), command.Count(o.Pending(), "error"))
+	if err := s.Confirm(question, fmt.Sprint(o.Pending())); err != nil {
+		return false, a.cancelled(ctx, s, o, "not confirmed", err)
+	}
+	return true, nil
+}
+
+// cancelled cancels an operation that nobody confirms, which expires if that fails, and
+// returns how the command ends.
+func (a *act) cancelled(ctx context.Context, s *command.Session, o *recoup.Operation, reason string, end error) error {
+	if _, err := s.Operations.Cancel(ctx, o.ID, reason); err != nil && end == nil {
+		return err
+	}
+	return end
 }
 
 // watch shows the progress of an operation until it has ended or is paused. Whoever stops
 // watching does not stop it.
-func (a *act) watch(ctx context.Context, s *command.Session, id recoup.ID) error {
-	advance, end := s.ShowProgress(string(a.name))
+func (a *act) watch(ctx context.Context, s *command.Session, id recoup.ID) (recoup.Operation, error) {
+	advance, end := s.ShowProgress(string(a.kind.Name))
 	defer end()
 	for {
 		o, err := s.Operations.Get(ctx, id)
-		if err != nil {
-			return err
-		}
-		if o.Over() || o.State == recoup.OperationPaused {
-			end()
-			return a.recordedEnd(s, &o)
+		if err != nil || o.Over() || o.State == recoup.OperationPaused {
+			return o, err
 		}
 		advance(o.Applied+o.Refused, o.Members)
 		if err := retry.Sleep(ctx, watchEvery); err != nil {
-			return fmt.Errorf("the operation goes on: recoup operations show %s: %w", id, err)
+			return o, fmt.Errorf("the operation goes on: recoup operations show %s: %w", id, err)
 		}
 	}
 }
 
-// recordedEnd says how an operation ended. The exit status is that of the same act on
-// fewer errors.
-func (a *act) recordedEnd(s *command.Session, o *recoup.Operation) error {
-	if s.Machine() {
-		if err := s.Print(o); err != nil {
-			return err
-		}
-	} else {
-		s.Sayf("%s %s", o.ID, operationLine(o))
+// outcomeOf is what became of the members of an operation, or what would, with the first
+// of those that were refused.
+func (a *act) outcomeOf(ctx context.Context, s *command.Session, o *recoup.Operation, preview bool) outcome {
+	sum := outcome{operation: o, BulkResult: recoup.BulkResult{Preview: preview, Matched: o.Members, Applied: o.Applied, NotDone: o.Refused}}
+	if preview {
+		sum.Applied = o.Pending()
 	}
-	if !a.dryRun && (o.State != recoup.OperationDone || o.Refused > 0) {
-		return command.ErrSilent
+	if o.Refused == 0 {
+		return sum
 	}
-	return nil
+	items, err := s.Operations.Items(ctx, o.ID, string(recoup.ResultRefused), 0, shownRefused)
+	if err != nil {
+		sum.err = err
+		return sum
+	}
+	for _, item := range items.Items {
+		sum.Refused = append(sum.Refused, recoup.Refused{ID: item.ErrorID, Reason: item.Reason})
+	}
+	return sum
 }

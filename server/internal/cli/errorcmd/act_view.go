@@ -7,33 +7,48 @@ import (
 	"github.com/recoup-dev/recoup/server/internal/cli/command"
 )
 
+// result is an outcome as programs read it.
+type result struct {
+	recoup.BulkResult
+	Operation recoup.ID             `json:"operation_id,omitzero"`
+	State     recoup.OperationState `json:"state,omitempty"` // of the operation
+}
+
 // show prints what became of many errors. What was done before a failure is said
 // before the failure is.
 func (a *act) show(s *command.Session, o outcome) error {
 	if o.err != nil {
 		if o.Applied > 0 && !o.Preview {
-			s.Notef("%s %s before it failed:", command.Count(o.Applied, "error"), a.past)
+			s.Notef("%s %s before it failed:", command.Count(o.Applied, "error"), a.kind.Past)
 		}
 		return o.err
 	}
+	all := result{BulkResult: o.BulkResult}
+	if o.operation != nil && !o.Preview {
+		all.Operation, all.State = o.operation.ID, o.operation.State
+	}
 	if s.Machine() {
-		if err := s.Print(o.BulkResult); err != nil {
+		if err := s.Print(all); err != nil {
 			return err
 		}
 	} else {
 		a.print(s, o.BulkResult)
 	}
-	if o.NotDone > 0 && !o.Preview {
-		return command.ErrSilent
+	stopped := all.State == recoup.OperationPaused || all.State == recoup.OperationCancelled
+	switch {
+	case o.Preview || !stopped && o.NotDone == 0:
+		return nil
+	case o.operation != nil:
+		s.Notef("%s %s", all.Operation, operationLine(o.operation))
 	}
-	return nil
+	return command.ErrSilent
 }
 
 // print says how many were done and why others were not. A preview that is
 // followed by the act itself is a message and not yet a result.
 func (a *act) print(s *command.Session, r recoup.BulkResult) {
 	w := s.Out
-	past, left := a.past, "were not"
+	past, left := a.kind.Past, "were not"
 	if r.Preview {
 		past, left = "would be "+past, "would not be"
 		if !a.dryRun {

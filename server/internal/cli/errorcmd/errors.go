@@ -26,8 +26,8 @@ a confirmation.`,
 		Example: `  recoup errors list --parked
   recoup errors resolve ` + command.AnID + ` --reason "invoice corrected"`,
 	}, list(streams), show(streams), explain(streams), history(streams))
-	for _, v := range verbs {
-		cmd.AddCommand(v.command(streams))
+	for _, kind := range recoup.Acts() {
+		cmd.AddCommand(actCommand(streams, kind))
 	}
 	imports := command.Group(&cobra.Command{
 		Use:     "import",

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"net/http"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -156,47 +155,45 @@ func TestErrorsRefused(t *testing.T) {
 // More errors than one request changes are changed all the same, in chunks.
 func TestErrorsInSteps(t *testing.T) {
 	t.Parallel()
-	open := 2*errorcmd.ChunkSize + 50
 	var steps []int
 	s := clitest.Stub(t, func(w http.ResponseWriter, r *http.Request) {
-		if r.Method == http.MethodGet {
-			_, _ = w.Write([]byte(`{"errors":[{}` + strings.Repeat(",{}", open-1) + "]}"))
-			return
-		}
 		var b recoup.BulkAct
 		if err := json.NewDecoder(r.Body).Decode(&b); err != nil || r.URL.Path != "/v1/errors/archive" {
 			t.Errorf("%s: %v", r.URL, err)
 		}
-		done := recoup.BulkResult{Preview: b.Preview, Matched: len(b.IDs), Applied: len(b.IDs), Token: strconv.Itoa(len(b.IDs))}
-		if !b.Preview { // what the preview has shown is named by its token
-			frozen, _ := strconv.Atoi(b.Token)
-			steps, done = append(steps, frozen), recoup.BulkResult{Matched: frozen, Applied: frozen}
-		}
-		_ = json.NewEncoder(w).Encode(done)
+		steps = append(steps, len(b.IDs))
+		_ = json.NewEncoder(w).Encode(recoup.BulkResult{Preview: b.Preview, Matched: len(b.IDs), Applied: len(b.IDs)})
 	})
 	var out, stderr bytes.Buffer
-	person := clitest.Typed("450\n")
-	person.Out, person.Err = &out, &stderr
-	status := cli.Run(t.Context(), []string{"errors", "archive", "--reason", "a test", "--code", "X", "--server", s.URL}, person)
+	args := []string{"errors", "archive", "--reason", "a test", "--server", s.URL}
+	for i := range 2*errorcmd.ChunkSize + 50 {
+		args = append(args, recoup.ID{1, byte(i >> 8), byte(i)}.String())
+	}
+	status := cli.Run(t.Context(), args, command.Streams{Out: &out, Err: &stderr})
 	if status != command.ExitDone || out.String() != "450 of 450 errors archived.\n" || !slices.Equal(steps, []int{errorcmd.ChunkSize, errorcmd.ChunkSize, 50}) {
 		t.Errorf("status %d in steps of %v, printed %q, said %q", status, steps, &out, &stderr)
 	}
 }
 
-// More errors than are acted on from here are an operation of the server, which is frozen,
-// confirmed by its number and waited for.
+// What a filter selects is an operation of the server, which is frozen, confirmed by its
+// number and waited for.
 func TestErrorsAsAnOperation(t *testing.T) {
 	t.Parallel()
-	id, many := recoup.ID{1}, errorcmd.MaxActs+1
+	id, many := recoup.ID{1}, 10_001
 	var asked []string
 	o := recoup.Operation{ID: id, State: recoup.OperationFrozen, Act: "archive", Members: many, Refused: 1}
 	s := clitest.Stub(t, func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == "/v1/errors" {
-			_, _ = w.Write([]byte(`{"errors":[{}` + strings.Repeat(",{}", many-1) + "]}"))
+			_, _ = w.Write([]byte(`{"errors":[{}]}`))
 			return
 		}
 		asked = append(asked, strings.ReplaceAll(r.Method+" "+r.URL.Path, id.String(), "ID"))
 		switch {
+		case strings.HasSuffix(r.URL.Path, "/items"):
+			_ = json.NewEncoder(w).Encode(recoup.OperationItems{Items: []recoup.OperationItem{{ErrorID: recoup.ID{2}, Reason: "its time has come"}}})
+			return
+		case strings.HasSuffix(r.URL.Path, "/cancel"):
+			o.State, o.EndedAt = recoup.OperationCancelled, clitest.Morning
 		case strings.HasSuffix(r.URL.Path, "/confirm"):
 			o.State = recoup.OperationRunning
 		case o.State == recoup.OperationRunning:
@@ -204,15 +201,32 @@ func TestErrorsAsAnOperation(t *testing.T) {
 		}
 		_ = json.NewEncoder(w).Encode(o)
 	})
-	var out, stderr bytes.Buffer
-	person := clitest.Typed("10000\n")
-	person.Out, person.Err = &out, &stderr
-	status := cli.Run(t.Context(), []string{"errors", "archive", "--reason", "a test", "--all", "--server", s.URL}, person)
-	if want := []string{"POST /v1/operations", "POST /v1/operations/ID/confirm", "GET /v1/operations/ID"}; !slices.Equal(asked, want) {
+	act := func(typed string) (status int, stdout, said string) {
+		asked = nil
+		var out, stderr bytes.Buffer
+		person := clitest.Typed(typed)
+		person.Out, person.Err = &out, &stderr
+		status = cli.Run(t.Context(), []string{"errors", "archive", "--reason", "a test", "--all", "--server", s.URL}, person)
+		return status, out.String(), stderr.String()
+	}
+
+	status, out, said := act("no\n")
+	if want := []string{"POST /v1/operations", "GET /v1/operations/ID/items", "POST /v1/operations/ID/cancel"}; !slices.Equal(asked, want) {
 		t.Errorf("asked %q, want %q", asked, want)
 	}
-	if want := id.String() + " done: archive 10001 errors, 10000 applied, 1 refused, 0 left\n"; status != command.ExitRefused || out.String() != want {
-		t.Errorf("status %d, printed %q, said %q", status, &out, &stderr)
+	if status != command.ExitRefused || out != "" || !strings.Contains(said, "not confirmed: nothing was changed") {
+		t.Errorf("status %d, printed %q, said %q", status, out, said)
+	}
+
+	o.State, o.EndedAt = recoup.OperationFrozen, time.Time{}
+	status, out, said = act("10000\n")
+	want := []string{"POST /v1/operations", "GET /v1/operations/ID/items", "POST /v1/operations/ID/confirm", "GET /v1/operations/ID", "GET /v1/operations/ID/items"}
+	if !slices.Equal(asked, want) {
+		t.Errorf("asked %q, want %q", asked, want)
+	}
+	if status != command.ExitRefused || out != "10000 of 10001 errors archived.\n" || !strings.Contains(said, "its time has come") ||
+		!strings.Contains(said, id.String()+" done: archive 10001 errors, 10000 applied, 1 refused, 0 left\n") {
+		t.Errorf("status %d, printed %q, said %q", status, out, said)
 	}
 }
 

@@ -1,6 +1,3 @@
 package errorcmd
 
-// What the tests look into.
-const MaxActs = maxActs
-
 var UpNext = upNext

@@ -17,8 +17,8 @@ func operations(streams command.Streams) *cobra.Command {
 		Use:   "operations",
 		Short: "Watch, pause and cancel bulk operations on errors",
 		Long: `An operation is one act on a set of errors that was frozen before anybody confirmed it. The
-server carries it out and keeps the result of each. The acts of 'recoup errors' begin one where
-a filter selects more than 10,000 errors.`,
+server carries it out and keeps the result of each. The acts of 'recoup errors' begin one when
+they are given a filter.`,
 		Example: `  recoup operations list --state RUNNING
   recoup operations show ` + command.AnID + ` --items REFUSED`,
 	}, operationsList(streams), operationsShow(streams), operationsConfirm(streams))

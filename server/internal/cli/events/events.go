@@ -12,11 +12,13 @@ import (
 	"github.com/recoup-dev/recoup"
 	"github.com/recoup-dev/recoup/client"
 	"github.com/recoup-dev/recoup/server/internal/cli/command"
+	"github.com/recoup-dev/recoup/server/internal/slice"
 )
 
 // Commands are those of this package.
-func Commands(streams command.Streams) []*cobra.Command {
-	return []*cobra.Command{list(streams), top(streams), export(streams)}
+// Archive, if there is one, has events that no server is needed for.
+func Commands(streams command.Streams, archive slice.EventArchive) []*cobra.Command {
+	return []*cobra.Command{list(streams, archive), top(streams), export(streams)}
 }
 
 // filter selects events of the ledger.
@@ -38,31 +40,35 @@ func (f *filter) read(now time.Time) (recoup.EventFilter, error) {
 	return out, err
 }
 
-func list(streams command.Streams) *cobra.Command {
+// added is a text behind another one, if there is one.
+func added(between, text string) string {
+	if text == "" {
+		return ""
+	}
+	return between + text
+}
+
+func list(streams command.Streams, archive slice.EventArchive) *cobra.Command {
 	var flags filter
 	var place string
 	cmd := &cobra.Command{
 		Use:   "events",
 		Short: "List the ledger: every failure that happened, newest first",
 		Long: `The ledger records that a failure happened, where and when, and nothing of what was in the
-request. This lists it, newest first. With --from-archive it lists the files that 'recoup export
-parquet' or a server with --event-files has written, and needs no server.
-
-For files in an object store set what AWS's own tools read: AWS_ACCESS_KEY_ID,
-AWS_SECRET_ACCESS_KEY and AWS_REGION, and AWS_ENDPOINT_URL_S3 for another server than AWS's.`,
-		Example: `  recoup events --service nightly-import --from 24h
-  recoup events --from-archive ./events --code DNS_TIMEOUT --from 2026-01-01
-  recoup events --from-archive s3://acme-events/recoup --from 2026-01-01
+request. This lists it, newest first.` + added(" ", archive.About),
+		Example: `  recoup events --service nightly-import --from 24h` + added("\n", archive.Example) + `
   recoup events --correlation-id ` + command.AnID + ` --json`,
 		Annotations: map[string]string{command.OwnUse: "recoup events [flags]"},
 	}
 	cmd.Flags().StringVar(&flags.correlation, "correlation-id", "", "only events that share this `ID`")
 	cmd.Flags().StringVar(&flags.tenant, "tenant", "", "only events of this `TENANT`, within 31 days")
-	cmd.Flags().StringVar(&place, "from-archive", "", "read the Parquet files in this `FOLDER`, or in s3://BUCKET/PREFIX, instead of a server")
+	if archive.Open != nil {
+		cmd.Flags().StringVar(&place, "from-archive", "", archive.Flag)
+	}
 	flags.addSpan(cmd)
 	cmd.AddCommand(send(streams))
 	var f recoup.EventFilter
-	var files *archivedEvents
+	var files slice.EventPages
 	return command.List[recoup.StoredEvent]{
 		Noun: "event", Key: "events",
 		Columns: []command.Column{
@@ -71,13 +77,13 @@ AWS_SECRET_ACCESS_KEY and AWS_REGION, and AWS_ENDPOINT_URL_S3 for another server
 		},
 		Read: func(s *command.Session, _ []string) (err error) {
 			if f, err = flags.read(s.Clock()); err == nil && place != "" {
-				files, err = openArchive(cmd.Context(), place, s.Clock, f)
+				files, err = archive.Open(cmd.Context(), place, s.Clock, f)
 			}
 			return err
 		},
 		Fetch: func(ctx context.Context, s *command.Session, p client.Page) ([]recoup.StoredEvent, string, error) {
 			if files != nil {
-				return files.page(ctx, p)
+				return files(ctx, p.Cursor, p.Limit)
 			}
 			page, err := s.Events.List(ctx, f, p)
 			return page.Events, page.Next, err

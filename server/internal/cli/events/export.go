@@ -19,9 +19,8 @@ func export(streams command.Streams) *cobra.Command {
 		Use:   "export",
 		Short: "Export the ledger, alert rules or a dashboard",
 		Example: `  recoup export events > counts.csv
-  recoup export parquet --to-dir events
   recoup export prometheus-rules > recoup.rules.yml`,
-	}, exportLedger(streams), exportParquet(streams), exportRules(streams), exportDashboard(streams))
+	}, exportLedger(streams), exportRules(streams), exportDashboard(streams))
 }
 
 func formats() []string { return []string{"csv", "json", "ndjson"} }

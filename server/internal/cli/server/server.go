@@ -21,7 +21,7 @@ import (
 
 // Commands are those of this package.
 func Commands(streams command.Streams) []*cobra.Command {
-	return []*cobra.Command{serve(streams), demoCommand(streams), configCommand(streams), migrate(streams), backup(streams), restore(streams), doctor(streams), jobs(streams), busCommand(streams), version(streams), healthcheck(streams)}
+	return []*cobra.Command{serve(streams), demoCommand(streams), configCommand(streams), migrate(streams), backup(streams), restore(streams), doctor(streams), jobs(streams), version(streams), healthcheck(streams)}
 }
 
 func serve(streams command.Streams) *cobra.Command {

@@ -59,7 +59,7 @@ func planned(name string, do func(sqlops.Ops)) Planned { return plannedAs(name, 
 
 // plannedAs returns one of the statements of a verb.
 func plannedAs(name string, n int, do func(sqlops.Ops)) Planned {
-	asked := queryrecorder.Of(do)[n]
+	asked := queryrecorder.Of(sqldb.PostgreSQL, do)[n]
 	return Planned{name, asked.SQL, parameters(asked.Args)}
 }
 
@@ -69,7 +69,7 @@ func PlannedIDParts(kind recoup.IDKind) (list []Planned) {
 	if place, ok := gatezero.Places()[kind]; ok {
 		find = func(v sqlops.Ops) { _, _ = sqldb.FindIDs(context.Background(), v.SQL(), "abcdef", 10, place) }
 	}
-	for _, asked := range queryrecorder.Of(find) {
+	for _, asked := range queryrecorder.Of(sqldb.PostgreSQL, find) {
 		list = append(list, Planned{string(kind), asked.SQL, parameters(asked.Args)})
 	}
 	return list

@@ -3,15 +3,10 @@ package postgres
 import (
 	"bytes"
 	"context"
-	"encoding/binary"
 	"slices"
-	"time"
-
-	"github.com/jackc/pgx/v5"
 
 	"github.com/recoup-dev/recoup"
 	"github.com/recoup-dev/recoup/server/internal/store"
-	"github.com/recoup-dev/recoup/server/internal/wire"
 )
 
 // WriteEventBatches adds the events of batches that were not written yet, and notes the
@@ -84,63 +79,4 @@ func (t *tx) noteSequences(stream string, batches []store.EventBatch) {
 	}
 	t.queue(`insert into recoup.bus_range (stream, first_seq, last_seq)
 		select $1, * from unnest($2::bigint[], $3::bigint[]) on conflict do nothing`, stream, first, last)
-}
-
-// foldRanges joins ranges that overlap or follow each other. What is written meanwhile is
-// left for the next time.
-const foldRanges = `
-with taken as (delete from recoup.bus_range returning *),
-marked as (
-  select *, case when first_seq <= 1 + max(last_seq) over (partition by stream order by first_seq, last_seq
-    rows between unbounded preceding and 1 preceding) then 0 else 1 end as begins from taken),
-numbered as (select *, sum(begins) over (partition by stream order by first_seq, last_seq) as island from marked)
-insert into recoup.bus_range (stream, first_seq, last_seq, written_at)
-select stream, min(first_seq), max(last_seq), min(written_at) from numbered group by stream, island on conflict do nothing`
-
-// forgetGaps deletes ranges below a gap that is older than a time.
-const forgetGaps = `
-delete from recoup.bus_range r where exists (select 1 from recoup.bus_range n
-  where n.stream = r.stream and n.first_seq > r.last_seq and n.written_at < $1)
-  or written_at < $1 and exists (select 1 from recoup.bus_range n where n.stream <> r.stream and n.written_at > r.written_at)`
-
-// FoldEventBatches joins ranges, and forgets what is older than a time.
-func (s *Store) FoldEventBatches(ctx context.Context, before time.Time, limit int) (forgotten int, err error) {
-	err = s.transact(ctx, "fold the batches of the bus", time.Time{}, func(t *tx) error {
-		t.queue(foldRanges)
-		t.queue(forgetGaps, before)
-		if err := t.send(ctx); err != nil {
-			return err
-		}
-		tag, err := t.conn.Exec(ctx, `delete from recoup.bus_batch where batch_id in
-			(select batch_id from recoup.bus_batch where batch_id < $1 order by batch_id limit $2)`, firstID(before), limit)
-		forgotten = int(tag.RowsAffected())
-		return err
-	})
-	return forgotten, err
-}
-
-// firstID is below every id that was made at a time or later.
-func firstID(at time.Time) []byte {
-	return append(binary.BigEndian.AppendUint64(nil, uint64(at.UnixMilli())<<16), make([]byte, 8)...)
-}
-
-// gapsQuery finds the gaps between ranges: a range that begins above all before it.
-const gapsQuery = `
-select stream, below + 1, first_seq - 1, written_at from (
-  select *, max(last_seq) over (partition by stream order by first_seq, last_seq
-    rows between unbounded preceding and 1 preceding) as below from recoup.bus_range) r
-where first_seq > below + 1 and written_at < $1 order by written_at, stream, first_seq limit $2`
-
-// BusGaps returns the gaps that have been known since before a time.
-func (s *Store) BusGaps(ctx context.Context, before time.Time, limit int) ([]wire.BusGap, error) {
-	rows, err := s.pool.Query(ctx, gapsQuery, before, limit)
-	if err != nil {
-		return nil, failure("list gaps of the bus", err)
-	}
-	list, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (g wire.BusGap, err error) {
-		err = row.Scan(&g.Stream, &g.First, &g.Last, &g.Since)
-		g.Since = g.Since.UTC()
-		return g, err
-	})
-	return list, failure("list gaps of the bus", err)
 }

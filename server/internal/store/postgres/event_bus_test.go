@@ -2,7 +2,6 @@ package postgres_test
 
 import (
 	"errors"
-	"fmt"
 	"slices"
 	"sync"
 	"testing"
@@ -10,6 +9,7 @@ import (
 
 	"github.com/recoup-dev/recoup"
 	"github.com/recoup-dev/recoup/fault"
+	"github.com/recoup-dev/recoup/server/internal/bus"
 	"github.com/recoup-dev/recoup/server/internal/store"
 	"github.com/recoup-dev/recoup/server/internal/store/postgres/pgtest"
 	"github.com/recoup-dev/recoup/server/internal/test/conformance"
@@ -54,7 +54,7 @@ func TestEventBatchesOnce(t *testing.T) {
 	if n := ask[int](app, "select count(*) from recoup.error_event"); n != 9 {
 		t.Errorf("%d events are stored", n)
 	}
-	_, err := s.FoldEventBatches(t.Context(), conformance.Epoch(), 10)
+	_, err := bus.Fold(t.Context(), s.SQL(), conformance.Epoch(), 10)
 	must(t, err)
 	if got := ask[string](app, "select string_agg(format('%s-%s', first_seq, last_seq), ' ') from recoup.bus_range"); got != "1-4" {
 		t.Errorf("the ranges are %s", got)
@@ -105,65 +105,5 @@ func TestEventBatchesTogether(t *testing.T) {
 	}
 	if n := ask[int](app, "select count(*) from recoup.error_event"); n != sum || n != 30 {
 		t.Errorf("%d events are stored, and %d were added", n, sum)
-	}
-}
-
-// A gap is seen until it is filled, or too old for what was in it to come back.
-func TestBusGaps(t *testing.T) {
-	t.Parallel()
-	_, url := pgtest.Migrated(t)
-	s, app := open(t, url), at(t, url)
-	write := func(sequences ...int64) {
-		t.Helper()
-		for _, n := range sequences {
-			_, err := s.WriteEventBatches(t.Context(), stream, []store.EventBatch{{Sequence: n}})
-			must(t, err)
-		}
-	}
-	gaps := func(before time.Time) (list []string) {
-		t.Helper()
-		found, err := s.BusGaps(t.Context(), before, 10)
-		must(t, err)
-		for _, g := range found {
-			if g.Stream != stream || g.Since.IsZero() {
-				t.Errorf("the gap is %+v", g)
-			}
-			list = append(list, fmt.Sprintf("%d-%d", g.First, g.Last))
-		}
-		return list
-	}
-	clock := time.Now // as the database's
-	past, future := clock().Add(-time.Hour), clock().Add(time.Hour)
-	for i, row := range []struct {
-		write []int64
-		want  []string
-	}{
-		{[]int64{3, 1, 2}, nil},
-		{[]int64{7, 9, 8, 8}, []string{"4-6"}},
-		{[]int64{12}, []string{"4-6", "10-11"}},
-		{[]int64{5}, []string{"10-11", "4-4", "6-6"}},
-		{[]int64{4, 6, 10, 11}, nil},
-	} {
-		write(row.write...)
-		if got := gaps(future); len(got) != len(row.want) {
-			t.Errorf("%d: the gaps are %v, want %v", i, got, row.want)
-		}
-		_, err := s.FoldEventBatches(t.Context(), past, 10)
-		must(t, err)
-		if got := gaps(future); len(got) != len(row.want) {
-			t.Errorf("%d: folded, the gaps are %v, want %v", i, got, row.want)
-		}
-		if got := gaps(past); got != nil {
-			t.Errorf("%d: %v is old already", i, got)
-		}
-	}
-	if n := ask[int](app, "select count(*) from recoup.bus_range"); n != 1 {
-		t.Errorf("%d ranges are left", n)
-	}
-	write(20)
-	_, err := s.FoldEventBatches(t.Context(), future, 10)
-	must(t, err)
-	if got := gaps(future.Add(time.Hour)); got != nil {
-		t.Errorf("%v is not forgotten", got)
 	}
 }

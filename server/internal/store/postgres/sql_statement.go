@@ -2,6 +2,7 @@ package postgres
 
 import (
 	"github.com/recoup-dev/recoup"
+	"github.com/recoup-dev/recoup/server/internal/store/sqldb"
 	"github.com/recoup-dev/recoup/server/internal/store/sqlops"
 )
 
@@ -20,7 +21,8 @@ type statements struct {
 
 func newStatements() statements {
 	s := statements{errors: currentColumns(), stored: errorColumns(), claimed: claimedColumns(), due: dueColumns(), archive: archiveColumns(), history: historyColumns()}
-	current := "select " + sqlops.Current.Names("") + " from " + sqlops.Current.Name
+	table := sqlops.Current(sqldb.PostgreSQL)
+	current := "select " + table.Names("") + " from " + table.Name
 
 	s.findKeys = `select o.error_id from unnest($1::text[], $2::text[], $3::text[]) as k (t, e, c)
 		join recoup.error o on coalesce(o.reported_table, o.table_name) = k.t and o.entity_id = k.e and o.code = k.c and o.replaceable`

@@ -14,8 +14,8 @@ import (
 // Place is a table in which ids are found by a part of them: by their end, of which the
 // table has an index, or by their beginning, by which its key is sorted.
 type Place struct {
-	rows         Repository[wire.FoundID]
-	ends, begins string
+	rows               Repository[wire.FoundID]
+	index, key, begins string
 }
 
 // NewPlace returns a place of a table: the index of the ends of ids, the column of the
@@ -29,7 +29,8 @@ func NewPlace(table, index, key, of, what, at string) Place {
 	}}
 	return Place{
 		rows:   NewRepository(t, "id"),
-		ends:   IndexedBy(index) + " where substr(uuid_send(" + key + "), 14) = $1 limit $2",
+		index:  index,
+		key:    key,
 		begins: "where " + key + " between $1 and $2 order by " + key + " desc limit $3",
 	}
 }
@@ -39,8 +40,9 @@ func NewPlace(table, index, key, of, what, at string) Place {
 func (p Place) Find(ctx context.Context, db Reader, part recoup.IDPart, limit int) (found []wire.FoundID, err error) {
 	const doing = "look for an id"
 	first, last := part.Span()
+	ends := IndexedBy(p.index) + " where substr(" + db.Dialect().IDBytes(p.key) + ", 14) = $1 limit $2"
 	for _, q := range []*Query{
-		p.rows.Select(doing, p.ends, part.End(), Clamp(limit)),
+		p.rows.Select(doing, ends, part.End(), Clamp(limit)),
 		p.rows.Select(doing, p.begins, first, last, Clamp(limit)),
 	} {
 		list, err := p.rows.List(ctx, db, q)

@@ -72,17 +72,17 @@ func (q *Query) Past(at, key string, c Cursor) {
 }
 
 // OneOf adds a condition that a column has one of some texts.
-func (q *Query) OneOf(column string, words []string) {
+func (q *Query) OneOf(d Dialect, column string, words []string) {
 	if len(words) == 1 && words[0] != "" { // an index then returns the rows in its order
 		q.Equal(column, words[0])
 		return
 	}
-	q.Add(" and " + column + " = any (" + q.Arg(words) + "::text[])")
+	q.Add(" and " + column + d.AnyText(q.Arg(words)))
 }
 
 // AnyOf adds a condition that a column has one of some ids.
-func (q *Query) AnyOf(column string, ids []recoup.ID) {
-	q.Add(" and " + column + " = any (" + q.Arg(ids) + "::uuid[])")
+func (q *Query) AnyOf(d Dialect, column string, ids []recoup.ID) {
+	q.Add(" and " + column + d.AnyID(q.Arg(ids)))
 }
 
 // Either adds one of two texts, or none if which is nil.
@@ -107,13 +107,6 @@ func Texts[T ~string](list []T) []string {
 
 // IndexedBy names the index that SQLite uses for the table before it.
 func IndexedBy(index string) string { return " /*by " + index + "*/" }
-
-// Due returns an expression for the time by which rows are due: a parameter, or the
-// database's clock if that is NULL. The clock is read once for each statement, so that
-// indexes can be used. [Tx.Due] returns the argument.
-func Due(parameter string) string {
-	return "(select coalesce(" + parameter + "::timestamptz, recoup.clock()))"
-}
 
 // IDColumn describes rows that consist of an id.
 func IDColumn() []Column[recoup.ID] {

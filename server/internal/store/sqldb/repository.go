@@ -75,7 +75,7 @@ func (t Repository[R]) Find(tx Tx, rest string, args ...any) ([]R, error) {
 // Lock locks the row with a key and returns it, or [ErrNotFound].
 func (t Repository[R]) Lock(tx Tx, key any, name string) (R, error) {
 	var list []R
-	q := t.Select("", "where "+t.Keys()[0]+" = $1 for no key update", key)
+	q := t.Select("", "where "+t.Keys()[0]+" = $1"+tx.Dialect().ForUpdate("no key update"), key)
 	err := tx.Lock(q, Into(&list, t.Columns))
 	return One(list, err, t.Label(name))
 }
@@ -142,5 +142,5 @@ func (t Repository[R]) Delete(tx Tx, keys []recoup.ID) error {
 	if len(keys) == 0 {
 		return nil
 	}
-	return tx.Do("delete from "+t.Name+" where "+t.Keys()[0]+" = any ($1::uuid[])", keys)
+	return tx.Do("delete from "+t.Name+" where "+t.Keys()[0]+""+tx.Dialect().AnyID("$1"), keys)
 }

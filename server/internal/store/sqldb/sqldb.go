@@ -1,7 +1,7 @@
 // Package sqldb gives packages with their own statements access to the database:
 // transactions, queries, and the columns of rows. One statement text serves both
-// databases. It is PostgreSQL's, restricted to what the SQLite store translates.
-// Where the two need different texts, [Dialect] selects one.
+// databases, written for PostgreSQL. Constructs that differ between the two are written by
+// methods of [Dialect], words that differ are translated by the SQLite store.
 //
 // A slice, such as adoption, archive or bus, gets a [DB] from either store and
 // declares its tables with [Table] and [NewRepository]. Package sqldb must not know
@@ -66,7 +66,8 @@ type Tx interface {
 	// Now returns the time of the act. It is known after the first Lock.
 	Now() time.Time
 
-	// LockRows locks rows that need not be read.
+	// LockRows locks rows that need not be read. SQLite, which has one writer, does
+	// nothing, so the text is PostgreSQL's.
 	LockRows(sql string, args ...any)
 
 	// Due returns the argument for the parameter of [Due].

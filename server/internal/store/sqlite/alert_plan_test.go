@@ -70,4 +70,6 @@ func TestAlertPlans(t *testing.T) {
 func asked(do func(sqlops.Ops)) string { return askedAs(0, do) }
 
 // askedAs returns one of the statements of a verb.
-func askedAs(n int, do func(sqlops.Ops)) string { return translateSQL(queryrecorder.Of(do)[n].SQL) }
+func askedAs(n int, do func(sqlops.Ops)) string {
+	return translateSQL(queryrecorder.Of(sqldb.SQLite, do)[n].SQL)
+}

@@ -24,7 +24,7 @@ func TestIDPartPlans(t *testing.T) {
 		if place, ok := gatezero.Places()[kind]; ok {
 			find = func(v sqlops.Ops) { _, _ = sqldb.FindIDs(t.Context(), v.SQL(), "abcdef", 10, place) }
 		}
-		asked := queryrecorder.Of(find)
+		asked := queryrecorder.Of(sqldb.SQLite, find)
 		if len(asked) == 0 {
 			t.Errorf("%s are not looked for", kind)
 		}

@@ -31,13 +31,13 @@ func (v Ops) Alert(ctx context.Context, id recoup.ID) (wire.Alert, error) {
 
 // Alerts lists alerts, newest first.
 func (v Ops) Alerts(ctx context.Context, f store.AlertFilter, p sqldb.Page) ([]wire.Alert, sqldb.Cursor, error) {
-	return alerts.Page(ctx, v.db, alertQuery(f, p), p, func(a *wire.Alert) sqldb.Cursor { return sqldb.Cursor{At: a.PendingAt, ID: a.ID} })
+	return alerts.Page(ctx, v.db, alertQuery(v.db.Dialect(), f, p), p, func(a *wire.Alert) sqldb.Cursor { return sqldb.Cursor{At: a.PendingAt, ID: a.ID} })
 }
 
 // alertQuery reads from the index that has the order for the most selective of the
 // filter's conditions, and says outright when only open alerts are asked for, so
 // that their index can serve.
-func alertQuery(f store.AlertFilter, p sqldb.Page) *sqldb.Query {
+func alertQuery(d sqldb.Dialect, f store.AlertFilter, p sqldb.Page) *sqldb.Query {
 	index := "list"
 	switch {
 	case f.Notified:
@@ -54,7 +54,7 @@ func alertQuery(f store.AlertFilter, p sqldb.Page) *sqldb.Query {
 		q.Add(" and state <> 'RESOLVED'")
 	}
 	if len(f.States) > 0 {
-		q.OneOf("state", sqldb.Texts(f.States))
+		q.OneOf(d, "state", sqldb.Texts(f.States))
 	}
 	if f.Notified {
 		q.Add(" and notified > 0 and rule = " + q.Arg(f.Rule) + " and coalesce(scope, '') = " + q.Arg(f.Scope))
@@ -92,7 +92,7 @@ func (v Ops) SaveAlerts(ctx context.Context, term store.Term, now time.Time, ver
 // holdTerm refuses a leader whose term is over. The term is held until the commit,
 // so that no other can begin meanwhile.
 func holdTerm(tx Tx, term store.Term) error {
-	held, err := terms.Find(tx, "where name = $1 and number = $2 and holder is not null for no key update", term.Name, term.Number)
+	held, err := terms.Find(tx, "where name = $1 and number = $2 and holder is not null"+tx.Dialect().ForUpdate("no key update"), term.Name, term.Number)
 	if err == nil && len(held) == 0 {
 		err = fmt.Errorf("%w: this term is over: somebody else leads", store.ErrRefused)
 	}
@@ -111,7 +111,7 @@ func saveAlerts(tx Tx, list []wire.Alert) error {
 	}
 	var known []recoup.ID
 	q := sqldb.NewQuery("", "select alert_id from recoup.alert where true")
-	q.AnyOf("alert_id", ids)
+	q.AnyOf(tx.Dialect(), "alert_id", ids)
 	if err := tx.Query(q, sqldb.Into(&known, sqldb.IDColumn())); err != nil {
 		return err
 	}

@@ -16,21 +16,26 @@ import (
 
 // joinLetter joins the parts of a dead letter, but for its error. The limit keeps
 // the planner from reading the items of all replays for every row.
-const joinLetter = `
-	left join lateral (select * from recoup.replay_item i where i.error_id = d.error_id and i.state in ('PENDING', 'RELEASED') limit 1) i on true
+func joinLetter(d sqldb.Dialect) string {
+	return d.Either(`
+	left join lateral (select * from recoup.replay_item i where i.error_id = d.error_id and i.state in ('PENDING', 'RELEASED') limit 1) i on true`, `
+	left join recoup.replay_item i on i.error_id = d.error_id and i.state in ('PENDING', 'RELEASED')`) + `
 	left join recoup.work w on w.work_id = d.work_id and d.closed_at is null`
+}
 
 // ofWorkOrError are the dead letters of the errors in $1, and the open ones of
 // the work in $2.
-const ofWorkOrError = ` = any (array(select unnest($1::uuid[])
-	union all select error_id from recoup.dead_letter where work_id = any ($2::uuid[]) and closed_at is null))`
+func ofWorkOrError(d sqldb.Dialect) string {
+	return d.AnyOf(d.SelectIDs("$1") + `
+	union all select error_id from recoup.dead_letter where work_id` + d.AnyID("$2") + ` and closed_at is null`)
+}
 
 var (
 	stored = sqldb.NewRepository(store.OpenErrors, "error")
 
 	deadLetters = sqldb.NewRepository(store.DeadLetters, "dead letter")
 	letterMoves = sqldb.NewRepository(store.DeadLetters.Only("error_id", "step", "cause", "held_expiry", "updated_at"), "dead letter")
-	letterParts = sqldb.NewView(store.LetterParts, "dead letter", " from recoup.dead_letter d"+joinLetter)
+	letterParts = sqldb.NewView(store.LetterParts, "dead letter", " from recoup.dead_letter d")
 
 	// letters are dead letters with the errors that are not archived.
 	letters = sqldb.NewView(slices.Concat(store.LetterParts,
@@ -81,8 +86,9 @@ func loadLetters(tx Tx, errors, works, tokens []recoup.ID) (*store.UnitOfWork, e
 			return nil, err
 		}
 	}
+	d := tx.Dialect()
 	for {
-		locked, err := stored.Find(tx, "where error_id"+ofWorkOrError+" order by error_id for update", errors, works)
+		locked, err := stored.Find(tx, "where error_id"+ofWorkOrError(d)+" order by error_id"+d.ForUpdate("update"), errors, works)
 		if err != nil {
 			return nil, err
 		}
@@ -111,7 +117,7 @@ func loadLetters(tx Tx, errors, works, tokens []recoup.ID) (*store.UnitOfWork, e
 // open dead letter with what it had before. Errors that are archived are added to
 // those that are locked.
 func readLetters(tx Tx, errors, works []recoup.ID, locked *[]recoup.Error) (found []store.StagedWork, queued []recoup.WorkItem, previous []recoup.DeadLetter, err error) {
-	ids := slices.Clone(errors)
+	d, ids := tx.Dialect(), slices.Clone(errors)
 	for i := range *locked {
 		ids = append(ids, (*locked)[i].ID)
 	}
@@ -120,18 +126,18 @@ func readLetters(tx Tx, errors, works []recoup.ID, locked *[]recoup.Error) (foun
 	if len(works) > 0 {
 		err = sqldb.InOrder(
 			func() error {
-				return queue.QueryLater(tx, &queued, `w where work_id = any ($1::uuid[])
+				return queue.QueryLater(tx, &queued, `w where work_id`+d.AnyID("$1")+`
 					and (select 1 from recoup.dead_letter d where d.work_id = w.work_id and d.closed_at is null limit 1) is null`, works)
 			},
 			func() error {
-				return deadLetters.QueryLater(tx, &previous, "where work_id = any ($1::uuid[]) and closed_at is not null order by work_id, created_at", works)
+				return deadLetters.QueryLater(tx, &previous, "where work_id"+d.AnyID("$1")+" and closed_at is not null order by work_id, created_at", works)
 			})
 	}
 	if err == nil && len(*locked) < len(errors) { // some are archived, or unknown
-		err = archived.QueryLater(tx, locked, "where error_id = any ($1::uuid[])", errors)
+		err = archived.QueryLater(tx, locked, "where error_id"+d.AnyID("$1"), errors)
 	}
 	if err == nil {
-		err = tx.Lock(letterParts.Select("", "where d.error_id"+ofWorkOrError, errors, works), sqldb.Into(&found, letterParts.Columns))
+		err = tx.Lock(letterParts.Select("", joinLetter(d)+" where d.error_id"+ofWorkOrError(d), errors, works), sqldb.Into(&found, letterParts.Columns))
 	}
 	return found, queued, previous, err
 }
@@ -157,7 +163,7 @@ const joinError = " left join recoup.error e on e.error_id = d.error_id"
 
 // DeadLetter returns a dead letter with its error and all that belongs to it.
 func (v Ops) DeadLetter(ctx context.Context, id recoup.ID) (store.StagedWork, error) {
-	q := letters.Select("read a dead letter", "recoup.dead_letter d"+joinLetter+joinError+" where d.error_id = $1", id)
+	q := letters.Select("read a dead letter", "recoup.dead_letter d"+joinLetter(v.db.Dialect())+joinError+" where d.error_id = $1", id)
 	l, err := letters.Get(ctx, v.db, q, "dead letter "+id.String())
 	if err == nil && l.Error.ID.IsZero() {
 		l.Error, err = archived.Get(ctx, v.db, archived.Select("read an error", "where error_id = $1", id), id.String())
@@ -179,14 +185,14 @@ func (v Ops) DeadLetters(ctx context.Context, f store.DeadLetterFilter, p sqldb.
 	if f.Within.None() {
 		return nil, sqldb.Cursor{}, nil
 	}
-	return letters.Page(ctx, v.db, lettersQuery(f, p), p, func(l *store.StagedWork) sqldb.Cursor {
+	return letters.Page(ctx, v.db, lettersQuery(v.db.Dialect(), f, p), p, func(l *store.StagedWork) sqldb.Cursor {
 		return sqldb.Cursor{At: l.Dead.CreatedAt, ID: l.Dead.ErrorID}
 	})
 }
 
 // lettersQuery picks the page, by the index of the rarest thing that is asked for,
 // before it is joined with anything. What is closed is in the index of workflow states alone.
-func lettersQuery(f store.DeadLetterFilter, p sqldb.Page) *sqldb.Query {
+func lettersQuery(d sqldb.Dialect, f store.DeadLetterFilter, p sqldb.Page) *sqldb.Query {
 	closed, index, byPipeline := f.Step == recoup.StepVerified, "list", "dead_letter_pipeline_idx"
 	conditions := []struct{ column, value, index string }{
 		{"step", string(f.Step), "step"}, {"pipeline", f.Pipeline, "pipeline"}, {"stage", f.Stage, "stage"}, {"error_class", string(f.Class), "class"},
@@ -203,7 +209,7 @@ func lettersQuery(f store.DeadLetterFilter, p sqldb.Page) *sqldb.Query {
 		byPipeline = ""
 	}
 	q := letters.Select("list dead letters", "")
-	pageOf(q, "recoup.dead_letter", "dead_letter_"+index+"_idx", byPipeline, " order by created_at desc, error_id desc", f.Within, p, func() {
+	pageOf(q, d, "recoup.dead_letter", "dead_letter_"+index+"_idx", byPipeline, " order by created_at desc, error_id desc", f.Within, p, func() {
 		if !closed {
 			q.Add(" and closed_at is null")
 		}
@@ -216,7 +222,7 @@ func lettersQuery(f store.DeadLetterFilter, p sqldb.Page) *sqldb.Query {
 		q.During("created_at", f.After, f.Before)
 		q.Past("created_at", "error_id", p.Cursor)
 	})
-	return q.Add(" d" + joinLetter + joinError + " order by d.created_at desc, d.error_id desc")
+	return q.Add(" d" + joinLetter(d) + joinError + " order by d.created_at desc, d.error_id desc")
 }
 
 // maxArms is of how many pipelines a page of each is read.
@@ -226,14 +232,14 @@ const maxArms = 50
 // the index of pipelines, and the newest of them are taken; of too many for a
 // statement, or all but some, or where there is no such index, the one that has the
 // order is read.
-func pageOf(q *sqldb.Query, from, index, byPipeline, order string, within *store.Pipelines, p sqldb.Page, conditions func()) {
+func pageOf(q *sqldb.Query, d sqldb.Dialect, from, index, byPipeline, order string, within *store.Pipelines, p sqldb.Page, conditions func()) {
 	limit := order + " limit " + q.Arg(p.Size())
 	if within == nil || within.Except || byPipeline == "" || len(within.Names) > maxArms {
 		if index != "" {
 			from += " /*by " + index + "*/"
 		}
 		q.Add("(select * from " + from + " where true")
-		among(q, within)
+		among(q, d, within)
 		conditions()
 		q.Add(limit + ")")
 		return
@@ -252,11 +258,11 @@ func pageOf(q *sqldb.Query, from, index, byPipeline, order string, within *store
 
 // among restricts to the pipelines that a caller sees, without the index of
 // pipelines: another has the order.
-func among(q *sqldb.Query, within *store.Pipelines) {
+func among(q *sqldb.Query, d sqldb.Dialect, within *store.Pipelines) {
 	if within == nil {
 		return
 	}
-	seen := "(pipeline || '') = any (" + q.Arg(within.Names) + "::text[])"
+	seen := "(pipeline || '')" + d.AnyText(q.Arg(within.Names))
 	if within.Except {
 		seen = "not (" + seen + ")"
 	}

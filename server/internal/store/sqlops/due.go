@@ -20,18 +20,23 @@ type deadline struct {
 
 // dueErrors repeats for each deadline of errors what lifecycle.Step asks of the input that
 // meets it.
-var dueErrors = map[store.Deadline]deadline{
-	store.DueExpiry:     {at: "expires_at", from: "recoup.error", where: "expires_at <= $1"},
-	store.DueWindow:     {at: "window_ends_at", from: "recoup.due", where: "lease_token is null and window_ends_at < $1"},
-	store.DueLapse:      {at: "lease_ends_at", from: leased, where: "ends_at <= $1 and lease_ends_at <= $1", order: "ends_at"},
-	store.DueEscalation: {at: "next_escalation_at", from: "recoup.error", where: "next_escalation_at <= $1"},
-	store.DueReminder:   {at: "next_reminder_at", from: "recoup.error", where: "next_reminder_at <= $1 and state <> 'RESOLVED'"},
-	store.DueResolved:   {at: "resolved_at", from: "recoup.resolved", where: "resolved_at <= $1"},
-}
+var dueErrors = sqldb.PerDialect(func(d sqldb.Dialect) map[store.Deadline]deadline {
+	return map[store.Deadline]deadline{
+		store.DueExpiry:     {at: "expires_at", from: "recoup.error", where: "expires_at <= $1"},
+		store.DueWindow:     {at: "window_ends_at", from: "recoup.due", where: "lease_token is null and window_ends_at < $1"},
+		store.DueLapse:      {at: "lease_ends_at", from: leased(d), where: "ends_at <= $1 and lease_ends_at <= $1", order: "ends_at"},
+		store.DueEscalation: {at: "next_escalation_at", from: "recoup.error", where: "next_escalation_at <= $1"},
+		store.DueReminder:   {at: "next_reminder_at", from: "recoup.error", where: "next_reminder_at <= $1 and state <> 'RESOLVED'"},
+		store.DueResolved:   {at: "resolved_at", from: "recoup.resolved", where: "resolved_at <= $1"},
+	}
+})
 
-// leased is what workers hold, by the claims that leased it.
-const leased = `recoup.lease l cross join lateral unnest(l.errors) as n (held) cross join lateral (
-	select * from recoup.due where error_id = n.held and leased_at = l.leased_at limit 1) d`
+// leased is what workers hold, by the claims that leased it. In SQLite's files each error
+// has its own lease.
+func leased(d sqldb.Dialect) string {
+	return d.Either(`recoup.lease l cross join lateral unnest(l.errors) as n (held) cross join lateral (
+	select * from recoup.due where error_id = n.held and leased_at = l.leased_at limit 1) d`, "recoup.lease")
+}
 
 const endedAt = "coalesce(delivered_at, given_up_at)"
 
@@ -47,7 +52,7 @@ var dueRest = map[store.Deadline]deadline{
 // Due returns ids of errors whose deadline has come, longest overdue first, without
 // the first of them.
 func (v Ops) Due(ctx context.Context, d store.Deadline, now time.Time, skip, limit int) ([]recoup.ID, error) {
-	of, known := dueErrors[d]
+	of, known := dueErrors(v.db.Dialect())[d]
 	if !known {
 		return nil, fmt.Errorf("there is no deadline %q", d)
 	}
@@ -60,7 +65,7 @@ var overdue = sqldb.Fields(func(o *store.Overdue) []any { return []any{&o.N, &o.
 // Overdue says how much of a kind has come at a time, at most limit, and since
 // when.
 func (v Ops) Overdue(ctx context.Context, d store.Deadline, at time.Time, limit int) (store.Overdue, error) {
-	of, known := dueErrors[d]
+	of, known := dueErrors(v.db.Dialect())[d]
 	if !known {
 		of, known = dueRest[d]
 	}

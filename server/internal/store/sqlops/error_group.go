@@ -19,7 +19,7 @@ func (v Ops) ErrorGroup(ctx context.Context, id recoup.ID) (recoup.ErrorGroup, e
 // ErrorGroups lists groups of errors in an order. As with errors a page of each table is
 // read from an index, and the first of them are taken.
 func (v Ops) ErrorGroups(ctx context.Context, f store.ErrorGroupFilter, p sqldb.Page) ([]recoup.ErrorGroup, sqldb.Cursor, error) {
-	return errorGroups.Page(ctx, v.db, errorGroupsQuery(f, p), p, func(g *recoup.ErrorGroup) sqldb.Cursor {
+	return errorGroups.Page(ctx, v.db, errorGroupsQuery(v.db.Dialect(), f, p), p, func(g *recoup.ErrorGroup) sqldb.Cursor {
 		if f.Order == recoup.GroupsBySeen {
 			return sqldb.Cursor{At: g.LastSeenAt, ID: g.ID}
 		}
@@ -27,7 +27,7 @@ func (v Ops) ErrorGroups(ctx context.Context, f store.ErrorGroupFilter, p sqldb.
 	})
 }
 
-func errorGroupsQuery(f store.ErrorGroupFilter, p sqldb.Page) *sqldb.Query {
+func errorGroupsQuery(d sqldb.Dialect, f store.ErrorGroupFilter, p sqldb.Page) *sqldb.Query {
 	by, index := "g.open", "open_idx"
 	if f.Order == recoup.GroupsBySeen {
 		by, index = "g.last_seen_at", "seen_idx"
@@ -35,8 +35,9 @@ func errorGroupsQuery(f store.ErrorGroupFilter, p sqldb.Page) *sqldb.Query {
 	if f.Code != "" {
 		index = "code_" + index
 	}
-	q := sqldb.NewQuery("list groups of errors", "select "+errorGroups.Names("g.")+" from "+eachTable+
-		"(select * from recoup.error_group g /*by error_group_"+index+"*/ where g.table_name = t.table_name")
+	begin, end := d.FirstOfEach("*", "recoup.error_group", "g", "rowid")
+	q := sqldb.NewQuery("list groups of errors", "select "+errorGroups.Names("g.")+" from "+eachTable+" "+begin+
+		" /*by error_group_"+index+"*/ where g.table_name = t.table_name")
 	q.Equal("g.code", string(f.Code))
 	hasState(q, f.State)
 	if c := p.Cursor; !c.IsZero() {
@@ -47,8 +48,8 @@ func errorGroupsQuery(f store.ErrorGroupFilter, p sqldb.Page) *sqldb.Query {
 		q.Add(" and (" + by + ", g.group_id) < (" + q.Arg(at) + ", " + q.Arg(c.ID) + ")")
 	}
 	order := " order by " + by + " desc, g.group_id desc limit " + q.Arg(p.Size())
-	q.Add(order + ") g where true")
-	inTables(q, "t.table_name", store.Filter{Table: f.Table, Tables: f.Tables})
+	q.Add(order + end + " where true")
+	inTables(q, d, "t.table_name", store.Filter{Table: f.Table, Tables: f.Tables})
 	return q.Add(order)
 }
 
@@ -74,7 +75,7 @@ var groupHours = sqldb.Fields(func(h *store.GroupHour) []any { return []any{&h.I
 // a time on, where there were any.
 func (v Ops) ErrorGroupHours(ctx context.Context, ids []recoup.ID, from time.Time) ([]store.GroupHour, error) {
 	return sqldb.Rows(ctx, v.db, sqldb.NewQuery("read the trend of groups", `select group_id, hour, n from recoup.error_group_hour
-		where group_id = any ($1::uuid[]) and hour >= $2`, ids, store.Hour(from)), groupHours...)
+		where group_id`+v.db.Dialect().AnyID("$1")+` and hour >= $2`, ids, store.Hour(from)), groupHours...)
 }
 
 // NoteErrorGroup changes the owner and the note of a group.
@@ -102,9 +103,9 @@ func (v Ops) NoteErrorGroup(ctx context.Context, id recoup.ID, owner, note strin
 // before a time, and as many of their hours.
 func (v Ops) PurgeErrorGroups(ctx context.Context, before time.Time, limit int) (int, error) {
 	return sqldb.Act(ctx, v.db, "purge groups of errors", func(tx Tx) (int, error) {
-		groups, err := tx.Change(`delete from recoup.error_group where group_id = any (array(select group_id from recoup.error_group
+		groups, err := tx.Change("delete from recoup.error_group where group_id"+tx.Dialect().AnyOf(`select group_id from recoup.error_group
 			/*by error_group_purge_idx*/ where active = 0 and retry_pending = 0 and parked = 0 and escalated = 0 and resolved = 0 and last_seen_at < $1
-			order by last_seen_at limit $2))`, []any{before, limit})
+			order by last_seen_at limit $2`), []any{before, limit})
 		if err != nil {
 			return 0, err
 		}

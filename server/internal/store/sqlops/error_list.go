@@ -13,16 +13,17 @@ import (
 // an entity, is read from an index, and the newest of them are taken: the cost does
 // not depend on how many there are.
 func (v Ops) Errors(ctx context.Context, f store.Filter, p sqldb.Page) ([]recoup.Error, sqldb.Cursor, error) {
-	return current.Page(ctx, v.db, errorsQuery(f, p), p, func(e *recoup.Error) sqldb.Cursor { return sqldb.Cursor{At: e.CreatedAt, ID: e.ID} })
+	d := v.db.Dialect()
+	return current(d).Page(ctx, v.db, errorsQuery(d, f, p), p, func(e *recoup.Error) sqldb.Cursor { return sqldb.Cursor{At: e.CreatedAt, ID: e.ID} })
 }
 
-func errorsQuery(f store.Filter, p sqldb.Page) *sqldb.Query {
-	from, index, where := "", "", "true"
+func errorsQuery(d sqldb.Dialect, f store.Filter, p sqldb.Page) *sqldb.Query {
+	each, index, where := "", "", "true"
 	switch {
 	case f.Entity != "":
 		index = sqldb.IndexedBy("error_entity_idx")
 	case len(f.Groups) > 0:
-		from, index, where = eachGroup, sqldb.IndexedBy("error_group_idx"), "e.group_id = t.group_id"
+		each, index, where = eachGroup, sqldb.IndexedBy("error_group_idx"), "e.group_id = t.group_id"
 	case !f.Group.IsZero():
 		index = sqldb.IndexedBy("error_group_idx")
 	case f.AssignedTo != "":
@@ -30,21 +31,22 @@ func errorsQuery(f store.Filter, p sqldb.Page) *sqldb.Query {
 	case f.State == recoup.Resolved: // few, because sweeps archive them
 		where = "e.error_id in (select r.error_id from recoup.resolved r)"
 	default:
-		from, index, where = eachTable, sqldb.IndexedBy(listIndex(f)), "e.table_name = t.table_name"
+		each, index, where = eachTable, sqldb.IndexedBy(listIndex(f)), "e.table_name = t.table_name"
 	}
-	q := sqldb.NewQuery("list errors", "select "+current.Names("")+" from "+from+"(select * from recoup.error e"+index+" where "+where)
-	if from == "" {
-		inTables(q, "e.table_name", f)
+	begin, end := pageOfErrors(d, each)
+	q := sqldb.NewQuery("list errors", "select "+current(d).Names("")+" from "+begin+index+" where "+where)
+	if each == "" {
+		inTables(q, d, "e.table_name", f)
 	}
-	errorsMatch(q, f, p.Cursor)
+	errorsMatch(q, d, f, p.Cursor)
 	order := " order by e.created_at desc, e.error_id desc limit " + q.Arg(p.Size())
-	q.Add(order + ") e" + leaseOf + " where true")
-	if from != "" {
-		inTables(q, "t.table_name", f)
+	q.Add(order + end + leaseOf(d) + " where true")
+	if each != "" {
+		inTables(q, d, "t.table_name", f)
 		haveSome(q, f)
 	}
-	if from == eachGroup {
-		q.AnyOf("t.group_id", f.Groups)
+	if each == eachGroup {
+		q.AnyOf(d, "t.group_id", f.Groups)
 	}
 	return q.Add(order)
 }
@@ -63,17 +65,27 @@ func listIndex(f store.Filter) string {
 	return "error_list_idx"
 }
 
-// eachTable comes before a page that is read of each table t.
-const eachTable = "recoup.error_table t cross join lateral "
+// A page is read of each table t, or of each of some groups t.
+const (
+	eachTable = "recoup.error_table t"
+	eachGroup = "recoup.error_group t"
+)
 
-// eachGroup comes before a page that is read of each of some groups t.
-const eachGroup = "recoup.error_group t cross join lateral "
+// pageOfErrors begins and ends the page of errors e that is read, of each row of a table
+// if one is named.
+func pageOfErrors(d sqldb.Dialect, each string) (begin, end string) {
+	if each == "" {
+		return "(select * from recoup.error e", ") e"
+	}
+	begin, end = d.FirstOfEach("*", "recoup.error", "e", "rowid")
+	return each + " " + begin, end
+}
 
 // inTables restricts to the tables of a filter.
-func inTables(q *sqldb.Query, column string, f store.Filter) {
+func inTables(q *sqldb.Query, d sqldb.Dialect, column string, f store.Filter) {
 	q.Equal(column, f.Table)
 	if len(f.Tables) > 0 {
-		q.Add(" and " + column + " = any (" + q.Arg(f.Tables) + "::text[])")
+		q.Add(" and " + column + d.AnyText(q.Arg(f.Tables)))
 	}
 }
 
@@ -81,7 +93,7 @@ func inTables(q *sqldb.Query, column string, f store.Filter) {
 const parked = " and e.parked_at is not null and e.state in ('PARKED', 'ESCALATED')"
 
 // errorsMatch adds the conditions of a filter on errors e, behind a cursor.
-func errorsMatch(q *sqldb.Query, f store.Filter, c sqldb.Cursor) {
+func errorsMatch(q *sqldb.Query, d sqldb.Dialect, f store.Filter, c sqldb.Cursor) {
 	stateIs(q, f.State)
 	q.Equal("e.entity_id", f.Entity)
 	q.Equal("e.code", string(f.Code))
@@ -93,7 +105,7 @@ func errorsMatch(q *sqldb.Query, f store.Filter, c sqldb.Cursor) {
 	case f.Text != "" && len(f.Groups) == 0:
 		q.Add(" and false")
 	case f.Entity != "" && len(f.Groups) > 0:
-		q.AnyOf("e.group_id", f.Groups)
+		q.AnyOf(d, "e.group_id", f.Groups)
 	}
 	if f.Tier > 0 {
 		q.Add(" and e.escalation_level > 0 and e.escalation_level = " + q.Arg(f.Tier)) // in the words of its index
@@ -136,13 +148,15 @@ func stateIs(q *sqldb.Query, state recoup.State) {
 // ParkQueue lists parked errors of the tables, or of all if none is named,
 // longest parked first.
 func (v Ops) ParkQueue(ctx context.Context, tables []string, p sqldb.Page) ([]recoup.Error, sqldb.Cursor, error) {
-	q := sqldb.NewQuery("list the park queue", "select "+current.Names("")+" from "+eachTable+
-		"(select * from recoup.error e /*by error_park_idx*/ where e.table_name = t.table_name"+parked)
+	d := v.db.Dialect()
+	begin, end := pageOfErrors(d, eachTable)
+	q := sqldb.NewQuery("list the park queue", "select "+current(d).Names("")+" from "+begin+
+		" /*by error_park_idx*/ where e.table_name = t.table_name"+parked)
 	if !p.Cursor.IsZero() {
 		q.Add(" and (e.parked_at, e.error_id) > (" + q.Arg(p.Cursor.At) + ", " + q.Arg(p.Cursor.ID) + ")")
 	}
 	order := " order by e.parked_at, e.error_id limit " + q.Arg(p.Size())
-	q.Add(order + ") e" + leaseOf + " where true")
-	inTables(q, "t.table_name", store.Filter{Tables: tables})
-	return current.Page(ctx, v.db, q.Add(order), p, func(e *recoup.Error) sqldb.Cursor { return sqldb.Cursor{At: e.ParkedAt, ID: e.ID} })
+	q.Add(order + end + leaseOf(d) + " where true")
+	inTables(q, d, "t.table_name", store.Filter{Tables: tables})
+	return current(d).Page(ctx, v.db, q.Add(order), p, func(e *recoup.Error) sqldb.Cursor { return sqldb.Cursor{At: e.ParkedAt, ID: e.ID} })
 }

@@ -70,7 +70,7 @@ func (v Ops) EventDaysSince(ctx context.Context, from, before time.Time) ([]stor
 // SaveEventFile records the file of a day.
 func (v Ops) SaveEventFile(ctx context.Context, f store.EventFile, by store.Act) error {
 	_, err := sqldb.Act(ctx, v.db, "record a file of events", func(tx Tx) (struct{}, error) {
-		if _, err := eventFilings.Find(tx, "for update"); err != nil { // one node at a time, also for a day that has no row
+		if _, err := eventFilings.Find(tx, tx.Dialect().ForUpdate("update")); err != nil { // one node at a time, also for a day that has no row
 			return struct{}{}, err
 		}
 		newer, err := eventFiles.Find(tx, "where day = $1 and place = $2 and version > $3 and events >= $4", f.Day, f.Place, f.Version, f.Rows)

@@ -23,7 +23,7 @@ func (v Ops) Events(ctx context.Context, f store.EventFilter, p sqldb.Page) ([]s
 	}
 	var list []store.Event
 	for _, span := range spans {
-		part, err := events.List(ctx, v.db, eventsQuery(f, span, sqldb.Page{Cursor: p.Cursor, Limit: p.Size() - len(list)}))
+		part, err := events.List(ctx, v.db, eventsQuery(v.db.Dialect(), f, span, sqldb.Page{Cursor: p.Cursor, Limit: p.Size() - len(list)}))
 		if err != nil {
 			return nil, sqldb.Cursor{}, err
 		}
@@ -36,7 +36,7 @@ func (v Ops) Events(ctx context.Context, f store.EventFilter, p sqldb.Page) ([]s
 
 // eventsQuery reads a page within a span. What PostgreSQL's index of a service or a
 // code needs is the day.
-func eventsQuery(f store.EventFilter, span store.Span, p sqldb.Page) *sqldb.Query {
+func eventsQuery(d sqldb.Dialect, f store.EventFilter, span store.Span, p sqldb.Page) *sqldb.Query {
 	q := within("list events", events.SelectText())
 	switch {
 	case !f.Correlation.IsZero():
@@ -50,7 +50,7 @@ func eventsQuery(f store.EventFilter, span store.Span, p sqldb.Page) *sqldb.Quer
 	}
 	q.Equal("service", f.Service)
 	if len(f.Tenants) > 0 {
-		q.OneOf("tenant_hash", f.Tenants)
+		q.OneOf(d, "tenant_hash", f.Tenants)
 	}
 	q.Equal("code", string(f.Code))
 	q.During("ts", span.From, span.To)

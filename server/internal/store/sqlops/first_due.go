@@ -5,6 +5,8 @@ import (
 	"maps"
 	"slices"
 	"strings"
+
+	"github.com/recoup-dev/recoup/server/internal/store/sqldb"
 )
 
 // firstOfRest is when other things than errors are due that do not wait for an hourly job.
@@ -20,12 +22,12 @@ var firstOfRest = []string{
 	"select created_at from recoup.work order by work_id limit 1",
 }
 
-// FirstDue is a statement that answers with a row for each kind of thing that is due at a
+// FirstDue is a statement for PostgreSQL that answers with a row for each kind of thing that is due at a
 // time: when the first of it is. $1 is the last time of all. Others add statements of their own.
 func FirstDue(also ...string) string {
-	first := slices.Concat(firstOfRest, also)
-	for _, d := range slices.Sorted(maps.Keys(dueErrors)) {
-		first = append(first, dueErrors[d].first())
+	first, kinds := slices.Concat(firstOfRest, also), dueErrors(sqldb.PostgreSQL)
+	for _, d := range slices.Sorted(maps.Keys(kinds)) {
+		first = append(first, kinds[d].first())
 	}
 	return "(" + strings.Join(first, ") union all (") + ")"
 }

@@ -51,14 +51,14 @@ func (v Ops) Groups(ctx context.Context, f store.GroupFilter, p sqldb.Page) ([]r
 	if f.Within.None() {
 		return nil, sqldb.Cursor{}, nil
 	}
-	return counted.Page(ctx, v.db, groupsQuery(f, p), p, func(g *recoup.DeadLetterGroup) sqldb.Cursor { return sqldb.Cursor{At: g.LastSeenAt, ID: g.ID} })
+	return counted.Page(ctx, v.db, groupsQuery(v.db.Dialect(), f, p), p, func(g *recoup.DeadLetterGroup) sqldb.Cursor { return sqldb.Cursor{At: g.LastSeenAt, ID: g.ID} })
 }
 
 // groupsQuery picks the page before its groups are counted.
-func groupsQuery(f store.GroupFilter, p sqldb.Page) *sqldb.Query {
+func groupsQuery(d sqldb.Dialect, f store.GroupFilter, p sqldb.Page) *sqldb.Query {
 	q := counted.Select("list groups", "")
 	const order = " order by last_seen_at desc, group_id desc"
-	pageOf(q, "recoup.dead_letter_group", "", "dead_letter_group_pipeline_idx", order, f.Within, p, func() {
+	pageOf(q, d, "recoup.dead_letter_group", "", "dead_letter_group_pipeline_idx", order, f.Within, p, func() {
 		q.Equal("pipeline", f.Pipeline)
 		q.Past("last_seen_at", "group_id", p.Cursor)
 	})
@@ -70,7 +70,7 @@ var groupDays = sqldb.Fields(func(d *recoup.GroupDay) []any { return []any{&d.Gr
 // GroupDays returns what groups have gained on each UTC day from a day on.
 func (v Ops) GroupDays(ctx context.Context, ids []recoup.ID, from time.Time) ([]recoup.GroupDay, error) {
 	return sqldb.Rows(ctx, v.db, sqldb.NewQuery("read the days of groups", `select group_id, day::timestamptz, sum(arrived)::bigint from recoup.dead_letter_count
-		where group_id = any ($1::uuid[]) and day >= $2::date group by group_id, day having sum(arrived) <> 0 order by day, group_id`,
+		where group_id`+v.db.Dialect().AnyID("$1")+` and day >= $2::date group by group_id, day having sum(arrived) <> 0 order by day, group_id`,
 		ids, store.Day(from)), groupDays...)
 }
 

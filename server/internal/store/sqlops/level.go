@@ -61,7 +61,7 @@ var activityHours = append([]sqldb.Column[store.Activity]{
 func (v Ops) ActivityHours(ctx context.Context, tables []string, span store.Span) ([]store.Activity, error) {
 	counts := activities.But("table_name").Names("")
 	q := within("sum up activity by the hour", "select hour, sum("+strings.ReplaceAll(counts, ", ", ")::bigint, sum(")+")::bigint from recoup.activity_hour where hour >= $1 and hour < $2", span.From, span.To)
-	inTables(q, "table_name", store.Filter{Tables: tables})
+	inTables(q, v.db.Dialect(), "table_name", store.Filter{Tables: tables})
 	return sqldb.Rows(ctx, v.db, q.Add(" group by 1 order by 1"), activityHours...)
 }
 

@@ -67,7 +67,7 @@ const maxMessages = 50
 // for it is taken, and the others belong to whoever has that one.
 func (v Ops) ClaimNotices(ctx context.Context, now time.Time, lease time.Duration, limit int) ([]wire.Notice, error) {
 	return sqldb.Act(ctx, v.db, "claim notices", func(tx Tx) ([]wire.Notice, error) {
-		list, err := claimed.Find(tx, "where due_at <= $1 and coalesce(message_id, notice_id) = notice_id order by due_at limit $2 for no key update skip locked", now, sqldb.Clamp(limit))
+		list, err := claimed.Find(tx, "where due_at <= $1 and coalesce(message_id, notice_id) = notice_id order by due_at limit $2"+tx.Dialect().ForUpdate("no key update skip locked"), now, sqldb.Clamp(limit))
 		if err != nil || len(list) == 0 {
 			return nil, err
 		}
@@ -86,10 +86,10 @@ func (v Ops) ClaimNotices(ctx context.Context, now time.Time, lease time.Duratio
 		}
 		slices.SortFunc(list, store.OlderNotice)
 		const take = "update recoup.outbox set due_at = $1, attempts = attempts + 1 where "
-		if _, err := tx.Change(take+"notice_id = any ($2::uuid[])", []any{now.Add(lease), ids}); err != nil || len(messages) == 0 {
+		if _, err := tx.Change(take+"notice_id"+tx.Dialect().AnyID("$2"), []any{now.Add(lease), ids}); err != nil || len(messages) == 0 {
 			return list, err
 		}
-		_, err = tx.Change(take+others+" = any ($2::uuid[])", []any{now.Add(lease), messages})
+		_, err = tx.Change(take+others+tx.Dialect().AnyID("$2"), []any{now.Add(lease), messages})
 		return list, err
 	})
 }
@@ -126,17 +126,17 @@ func (v Ops) SaveMessage(ctx context.Context, m store.Message) error {
 // WaitingNotices returns the notices of a kind that wait, oldest first: those of some
 // errors, or those that no error causes.
 func (v Ops) WaitingNotices(ctx context.Context, kind wire.NoticeKind, errors []recoup.ID) ([]wire.Notice, error) {
-	list, err := pending.List(ctx, v.db, waitingQuery(kind, errors))
+	list, err := pending.List(ctx, v.db, waitingQuery(v.db.Dialect(), kind, errors))
 	slices.SortFunc(list, store.OlderNotice)
 	return list, err
 }
 
 // waitingQuery names the kinds outright, so that their index can serve.
-func waitingQuery(kind wire.NoticeKind, errors []recoup.ID) *sqldb.Query {
+func waitingQuery(d sqldb.Dialect, kind wire.NoticeKind, errors []recoup.ID) *sqldb.Query {
 	q := pending.Select("read the outbox", `/*by outbox_span_idx*/
 		where due_at is not null and kind in ('PAGE', 'ALERT', 'JOB_LATE', 'JOB_RECOVERED') and kind = $1`, string(kind))
 	if len(errors) > 0 {
-		q.AnyOf("error_id", errors)
+		q.AnyOf(d, "error_id", errors)
 	} else {
 		q.Add(" and error_id is null")
 	}
@@ -155,7 +155,8 @@ func (v Ops) FinishNotices(ctx context.Context, now time.Time, deliveries []stor
 		ids[i] = deliveries[i].ID
 	}
 	return sqldb.Act(ctx, v.db, "finish notices", func(tx Tx) (int, error) {
-		list, err := pending.Find(tx, "where due_at is not null and coalesce(message_id, notice_id) = notice_id and notice_id = any ($1::uuid[]) order by notice_id for no key update", ids)
+		list, err := pending.Find(tx, "where due_at is not null and coalesce(message_id, notice_id) = notice_id and notice_id"+
+			tx.Dialect().AnyID("$1")+" order by notice_id"+tx.Dialect().ForUpdate("no key update"), ids)
 		if err != nil {
 			return 0, err
 		}
@@ -215,9 +216,10 @@ func null[T comparable](v T) any {
 // PurgeNotices deletes at most limit notices that were delivered or given up
 // before a time.
 func (v Ops) PurgeNotices(ctx context.Context, before time.Time, limit int) (int, error) {
-	return v.purge(ctx, "purge notices", `delete from recoup.outbox where notice_id = any (array(
+	d := v.db.Dialect()
+	return v.purge(ctx, "purge notices", "delete from recoup.outbox where notice_id"+d.AnyOf(`
 		select notice_id from recoup.outbox where due_at is null and coalesce(delivered_at, given_up_at) < $1
-		order by coalesce(delivered_at, given_up_at) limit $2 for update skip locked))`, before, sqldb.Clamp(limit))
+		order by coalesce(delivered_at, given_up_at) limit $2`+d.ForUpdate("update skip locked")), before, sqldb.Clamp(limit))
 }
 
 // purge runs one statement that deletes, and returns how many rows it deleted.
@@ -256,7 +258,7 @@ func (v Ops) ResendNotices(ctx context.Context, ids []recoup.ID, by store.Act) (
 	}
 	return sqldb.Act(ctx, v.db, "resend notices", func(tx Tx) (int, error) {
 		q := notices.Select("", "where given_up_at is not null")
-		q.AnyOf("notice_id", ids)
+		q.AnyOf(tx.Dialect(), "notice_id", ids)
 		var old, again []wire.Notice
 		if err := tx.Query(q.Add(" order by notice_id"), sqldb.Into(&old, notices.Columns)); err != nil || len(old) == 0 {
 			return 0, err

@@ -143,7 +143,7 @@ func (v Ops) Operations(ctx context.Context, f store.OperationFilter, p sqldb.Pa
 	q := operations.Select("list operations", "where true")
 	q.Equal("state", string(f.State))
 	if len(f.Hubs) > 0 {
-		q.OneOf("hub", f.Hubs)
+		q.OneOf(v.db.Dialect(), "hub", f.Hubs)
 	}
 	return operations.Page(ctx, v.db, q.Newest("created_at", "operation_id", p), p, func(o *recoup.Operation) sqldb.Cursor {
 		return sqldb.Cursor{At: o.CreatedAt, ID: o.ID}

@@ -84,7 +84,7 @@ func (v Ops) DeletePlatformKey(ctx context.Context, id string, by store.Act) err
 }
 
 func livePlatformKey(tx Tx, id string) (store.PlatformKey, error) {
-	list, err := platformKeys.Find(tx, "where key_id = $1 and deleted_at is null for no key update", id)
+	list, err := platformKeys.Find(tx, "where key_id = $1 and deleted_at is null"+tx.Dialect().ForUpdate("no key update"), id)
 	return sqldb.One(list, err, platformKeys.Label(id))
 }
 

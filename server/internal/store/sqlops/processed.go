@@ -72,7 +72,7 @@ func (v Ops) PurgeActivity(ctx context.Context, before time.Time, limit int) (in
 		return n, err
 	}
 	staged, err := v.purge(ctx, "purge sums", `delete from recoup.staged_minute where (minute, pipeline) in (select minute, pipeline from recoup.staged_minute
-		where minute < $1 order by minute limit $2 for update skip locked)`, store.Hour(before), max(limit, 0))
+		where minute < $1 order by minute limit $2`+v.db.Dialect().ForUpdate("update skip locked")+")", store.Hour(before), max(limit, 0))
 	return n + staged, err
 }
 
@@ -81,7 +81,7 @@ func (v Ops) purgeSums(ctx context.Context, of, key string, before time.Time, li
 		for _, unit := range []string{"minute", "hour"} {
 			table, key := "recoup."+of+"_"+unit, unit+", "+key
 			n, err := tx.Change("delete from "+table+" where ("+key+") in (select "+key+" from "+table+
-				" where "+unit+" < $1 order by "+unit+" limit $2 for update skip locked)", []any{store.Hour(before), max(limit, 0)})
+				" where "+unit+" < $1 order by "+unit+" limit $2"+tx.Dialect().ForUpdate("update skip locked")+")", []any{store.Hour(before), max(limit, 0)})
 			if err != nil {
 				return 0, err
 			}

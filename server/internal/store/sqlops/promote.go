@@ -47,7 +47,7 @@ func (v Ops) promote(ctx context.Context, p store.Promotion) (done store.Promote
 		if err := tx.Promote(p, &done); err != nil {
 			return err
 		}
-		err := current.QueryLater(tx, &blockers, "/*by error_entity_idx*/ where e.entity_id = $1 and e.blocking order by e.created_at, e.error_id limit $2",
+		err := current(tx.Dialect()).QueryLater(tx, &blockers, "/*by error_entity_idx*/ where e.entity_id = $1 and e.blocking order by e.created_at, e.error_id limit $2",
 			p.Entity, maxBlockers)
 		if err != nil || p.Receipt == nil {
 			return err

@@ -20,7 +20,7 @@ func FindReceipts(tx Tx, keys []store.ReceiptKey) (store.Receipts, error) {
 	for i, k := range keys {
 		scopes[i], names[i] = k.Scope, k.Key
 	}
-	found, err := receipts.Find(tx, "where scope = any ($1::text[]) and key = any ($2::text[])", scopes, names)
+	found, err := receipts.Find(tx, "where scope"+tx.Dialect().AnyText("$1")+" and key"+tx.Dialect().AnyText("$2"), scopes, names)
 	return store.NewReceipts(tx.Now(), found), err
 }
 
@@ -32,7 +32,7 @@ func (v Ops) PurgeReceipts(ctx context.Context, now time.Time, limit int) (int, 
 	if err != nil {
 		return 0, err
 	}
-	ids, err := v.purge(ctx, "purge event ids", `delete from recoup.event_known where event_id = any (array(
-		select event_id from recoup.event_known where seen_at <= $1 order by seen_at limit $2))`, now.Add(-store.EventIDsKept), sqldb.Clamp(limit))
+	ids, err := v.purge(ctx, "purge event ids", "delete from recoup.event_known where event_id"+v.db.Dialect().AnyOf(`
+		select event_id from recoup.event_known where seen_at <= $1 order by seen_at limit $2`), now.Add(-store.EventIDsKept), sqldb.Clamp(limit))
 	return gone + ids, err
 }

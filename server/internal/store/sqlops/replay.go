@@ -12,12 +12,14 @@ import (
 var items = sqldb.NewRepository(store.ReplayItems, "item")
 
 // replays are replays with their counts.
-var replays = sqldb.NewView(append(sqldb.Within("r.", store.Replays.Columns, func(s *store.ReplayStatus) *recoup.Replay { return &s.Replay }),
-	sqldb.Read(`(
-	select coalesce(json_agg(json_build_object('phase', phase, 'state', state, 'n', n) order by phase, state), '[]') from (
+var replays = sqldb.PerDialect(func(d sqldb.Dialect) sqldb.Repository[store.ReplayStatus] {
+	return sqldb.NewView(append(sqldb.Within("r.", store.Replays.Columns, func(s *store.ReplayStatus) *recoup.Replay { return &s.Replay }),
+		sqldb.Read(`(
+	select coalesce(`+d.JSONObjects("phase, state", "phase", "state", "n")+`, '[]') from (
 		select phase, state, sum(n) as n from recoup.replay_count k
 		where k.replay_id = r.replay_id group by 1, 2 having sum(n) <> 0) s)`, func(s *store.ReplayStatus) any { return &s.ByPhase })),
-	"replay", " from recoup.replay r")
+		"replay", " from recoup.replay r")
+})
 
 var replayRows = sqldb.NewRepository(store.Replays, "replay")
 
@@ -35,8 +37,9 @@ func (v Ops) CreateReplay(ctx context.Context, r recoup.Replay, said ...recoup.N
 func lockReplay(tx Tx, id recoup.ID) (store.ReplayStatus, error) {
 	tx.LockRows("select from recoup.replay where replay_id = $1 for update", id)
 	var found []store.ReplayStatus
-	err := tx.Lock(replays.Select("", "where r.replay_id = $1", id), sqldb.Into(&found, replays.Columns))
-	return sqldb.One(found, err, replays.Label(id.String()))
+	view := replays(tx.Dialect())
+	err := tx.Lock(view.Select("", "where r.replay_id = $1", id), sqldb.Into(&found, view.Columns))
+	return sqldb.One(found, err, view.Label(id.String()))
 }
 
 // AddMembers adds members to a replay and keeps the cursor.
@@ -93,20 +96,22 @@ func (v Ops) StepReplay(ctx context.Context, now time.Time, id recoup.ID, decide
 	})
 }
 
-const releaseItems = `update recoup.replay_item set state = 'RELEASED', phase = $3, released_at = $4
-	where replay_id = $1 and state = 'PENDING' and position = any (array(
-		select position from recoup.replay_item where replay_id = $1 and state = 'PENDING' order by position limit $2 for update skip locked))
+var releaseItems = sqldb.PerDialect(func(d sqldb.Dialect) string {
+	return `update recoup.replay_item set state = 'RELEASED', phase = $3, released_at = $4
+	where replay_id = $1 and state = 'PENDING' and position` + d.AnyOf(`
+		select position from recoup.replay_item where replay_id = $1 and state = 'PENDING' order by position limit $2`+d.ForUpdate("update skip locked")) + `
 	returning error_id`
+})
 
 // release puts the next items of a replay into the queue. What is archived at this
 // moment is left out.
 func release(tx Tx, r recoup.Replay, n int) error {
 	var ids []recoup.ID
-	err := tx.Query(sqldb.NewQuery("", releaseItems, r.ID, n, r.Phase, tx.Now()), sqldb.Into(&ids, sqldb.IDColumn()))
+	err := tx.Query(sqldb.NewQuery("", releaseItems(tx.Dialect()), r.ID, n, r.Phase, tx.Now()), sqldb.Into(&ids, sqldb.IDColumn()))
 	if err != nil || len(ids) == 0 {
 		return err
 	}
-	released, err := letters.Find(tx, "recoup.dead_letter d"+joinLetter+joinError+" where d.error_id = any ($1::uuid[])", ids)
+	released, err := letters.Find(tx, "recoup.dead_letter d"+joinLetter(tx.Dialect())+joinError+" where d.error_id"+tx.Dialect().AnyID("$1"), ids)
 	if err != nil {
 		return err
 	}
@@ -119,20 +124,22 @@ func release(tx Tx, r recoup.Replay, n int) error {
 }
 
 // endable are items that wait for their outcome and that nobody holds.
-var endable = `select error_id from (
+var endable = sqldb.PerDialect(func(d sqldb.Dialect) string {
+	return `select error_id from (
 		select * from (select i.error_id from recoup.replay_item i left join recoup.work w on w.work_id = i.work_id
-			where i.replay_id = $1 and i.state = 'RELEASED' and (w.lease_ends_at is null or w.lease_ends_at <= ` + sqldb.Due("$2") + `)
+			where i.replay_id = $1 and i.state = 'RELEASED' and (w.lease_ends_at is null or w.lease_ends_at <= ` + d.Due("$2") + `)
 			order by i.position limit $3) n
 		union all
 		select * from (select error_id from recoup.replay_item where replay_id = $1 and state = 'PENDING' order by position limit $3) n) i
 	limit $3`
+})
 
 // EndItems applies an input to items that wait for their outcome and that no
 // worker holds. Whether they still do is asked again when they are locked.
 func (v Ops) EndItems(ctx context.Context, now time.Time, id recoup.ID, limit int, decide store.DecideStaged) (int, error) {
 	return sqldb.ActAt(ctx, v.db, "end items of a replay", now, func(tx Tx) (int, error) {
 		var ids []recoup.ID
-		err := tx.Query(sqldb.NewQuery("", endable, id, tx.Due(), sqldb.Clamp(limit)), sqldb.Into(&ids, sqldb.IDColumn()))
+		err := tx.Query(sqldb.NewQuery("", endable(tx.Dialect()), id, tx.Due(), sqldb.Clamp(limit)), sqldb.Into(&ids, sqldb.IDColumn()))
 		if err != nil || len(ids) == 0 {
 			return 0, err
 		}
@@ -146,17 +153,19 @@ func (v Ops) EndItems(ctx context.Context, now time.Time, id recoup.ID, limit in
 
 // Replay returns a replay with its counts.
 func (v Ops) Replay(ctx context.Context, id recoup.ID) (store.ReplayStatus, error) {
-	return replays.Get(ctx, v.db, replays.Select("read a replay", "where r.replay_id = $1", id), id.String())
+	view := replays(v.db.Dialect())
+	return view.Get(ctx, v.db, view.Select("read a replay", "where r.replay_id = $1", id), id.String())
 }
 
 // Replays lists replays with their counts, newest first.
 func (v Ops) Replays(ctx context.Context, f store.ReplayFilter, p sqldb.Page) ([]store.ReplayStatus, sqldb.Cursor, error) {
-	q := replays.Select("list replays", "where true")
+	view := replays(v.db.Dialect())
+	q := view.Select("list replays", "where true")
 	q.Equal("r.state", string(f.State))
 	if len(f.Hubs) > 0 {
-		q.OneOf("r.hub", f.Hubs)
+		q.OneOf(v.db.Dialect(), "r.hub", f.Hubs)
 	}
-	return replays.Page(ctx, v.db, q.Newest("r.created_at", "r.replay_id", p), p, func(r *store.ReplayStatus) sqldb.Cursor {
+	return view.Page(ctx, v.db, q.Newest("r.created_at", "r.replay_id", p), p, func(r *store.ReplayStatus) sqldb.Cursor {
 		return sqldb.Cursor{At: r.CreatedAt, ID: r.ID}
 	})
 }

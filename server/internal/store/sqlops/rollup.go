@@ -106,7 +106,7 @@ var recentCounts = sqldb.Fields(func(c *store.RecentCount) []any { return []any{
 func (v Ops) RecentEvents(ctx context.Context, span store.Span, codes []recoup.Code) ([]store.RecentCount, error) {
 	return sqldb.Rows(ctx, v.db, within("count recent events", `
 		select code, external_service, count(*) from recoup.error_event /*by error_event_code_idx*/
-		where ts >= $1 and ts < $2 and code = any ($3::text[]) and day >= $4::date and day <= $5::date
+		where ts >= $1 and ts < $2 and code`+v.db.Dialect().AnyText("$3")+` and day >= $4::date and day <= $5::date
 		group by 1, 2 order by 1, coalesce(external_service, '')`,
 		span.From, span.To, sqldb.Texts(codes), store.Day(span.From), store.Day(span.To)), recentCounts...)
 }

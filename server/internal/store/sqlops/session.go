@@ -17,7 +17,7 @@ var sessions = sqldb.NewRepository(store.Sessions, "session")
 func (v Ops) AddSession(ctx context.Context, s store.Session) error {
 	_, err := sqldb.Act(ctx, v.db, "add a session", func(tx Tx) (int, error) {
 		var of []wire.Key
-		if err := tx.Lock(keys.Select("", "where key_hash = $1 for no key update", s.KeyHash), sqldb.Into(&of, keys.Columns)); err != nil {
+		if err := tx.Lock(keys.Select("", "where key_hash = $1"+tx.Dialect().ForUpdate("no key update"), s.KeyHash), sqldb.Into(&of, keys.Columns)); err != nil {
 			return 0, err
 		}
 		added, err := sessions.InsertNew(tx, s)

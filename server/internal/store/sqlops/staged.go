@@ -32,7 +32,7 @@ func (v Ops) LiftPause(ctx context.Context, p recoup.PauseScope) (bool, error) {
 // concerns all, and is for those who see all.
 func (v Ops) Pauses(ctx context.Context, now time.Time, within *store.Pipelines) ([]recoup.WorkPause, error) {
 	q := pauses.Select("read what is paused", "where (until is null or until > $1)", now)
-	if among(q, within); within != nil {
+	if among(q, v.db.Dialect(), within); within != nil {
 		q.Add(" and pipeline <> ''")
 	}
 	q.Add(" order by paused_at, pipeline, stage, error_class limit " + q.Arg(sqldb.MaxPage))
@@ -53,7 +53,7 @@ func (v Ops) Payload(ctx context.Context, work recoup.ID) (store.Payload, error)
 
 // Payloads returns the payloads of those pieces of work that have one.
 func (v Ops) Payloads(ctx context.Context, works []recoup.ID) ([]store.Payload, error) {
-	return payloads.List(ctx, v.db, payloads.Select("read payloads", "where work_id = any ($1::uuid[])", works))
+	return payloads.List(ctx, v.db, payloads.Select("read payloads", "where work_id"+v.db.Dialect().AnyID("$1"), works))
 }
 
 // SpentWork returns work that is not due any more, oldest first.

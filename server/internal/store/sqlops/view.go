@@ -15,17 +15,17 @@ var views = sqldb.NewRepository(store.Views, "view")
 // Views lists views, newest first. All that somebody can see are read: so many each owner
 // and hub has at most.
 func (v Ops) Views(ctx context.Context, key recoup.ID, hubs []string, p sqldb.Page) ([]wire.View, sqldb.Cursor, error) {
-	return views.Page(ctx, v.db, viewsQuery(key, hubs, p), p, func(v *wire.View) sqldb.Cursor { return sqldb.Cursor{At: v.CreatedAt, ID: v.ID} })
+	return views.Page(ctx, v.db, viewsQuery(v.db.Dialect(), key, hubs, p), p, func(v *wire.View) sqldb.Cursor { return sqldb.Cursor{At: v.CreatedAt, ID: v.ID} })
 }
 
-func viewsQuery(key recoup.ID, hubs []string, p sqldb.Page) *sqldb.Query {
+func viewsQuery(d sqldb.Dialect, key recoup.ID, hubs []string, p sqldb.Page) *sqldb.Query {
 	q := sqldb.NewQuery("list views", "with recursive "+rotations+" select "+views.Names("")+" from (select * from recoup.saved_view where owner_key in (select key_id from rotation)", key)
 	if key.IsZero() {
 		q = sqldb.NewQuery("list views", "select "+views.Names("")+" from (select * from recoup.saved_view where owner_key is null and hub is null")
 	}
 	q.Add(" union all select * from recoup.saved_view where hub is not null")
 	if len(hubs) > 0 {
-		q.OneOf("hub", hubs)
+		q.OneOf(d, "hub", hubs)
 	}
 	return q.Add(") v where true").Newest("created_at", "view_id", p)
 }

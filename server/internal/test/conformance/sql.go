@@ -102,6 +102,7 @@ func RunSQL(t *testing.T, db sqldb.DB, dialect sqldb.Dialect) {
 	t.Run("write", func(t *testing.T) { sqlWrite(t, db) })
 	t.Run("read", func(t *testing.T) { sqlRead(t, db) })
 	t.Run("refusal", func(t *testing.T) { sqlRefusal(t, db) })
+	t.Run("dialect", func(t *testing.T) { sqlDialect(t, db) })
 }
 
 // A copy writes every kind of column, zero values included.
@@ -221,8 +222,8 @@ func sqlRead(t *testing.T, db sqldb.DB) {
 	ask := func() *sqldb.Query { return pairs.Select("read a pair", "", want.id, want.name) }
 
 	q := ask()
-	q.AnyOf("part_id", []recoup.ID{{6}, want.id})
-	q.OneOf("name", []string{"six", want.name})
+	q.AnyOf(db.Dialect(), "part_id", []recoup.ID{{6}, want.id})
+	q.OneOf(db.Dialect(), "name", []string{"six", want.name})
 	if got, err := pairs.Get(t.Context(), db, q, "7"); err != nil || got != want {
 		t.Errorf("got %v, want %v: %v", got, want, err)
 	}

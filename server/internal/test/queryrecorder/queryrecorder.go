@@ -19,16 +19,19 @@ type Asked struct {
 	Args []any
 }
 
-// Of returns the statements of an operation, in order.
-func Of(do func(sqlops.Ops)) []Asked {
-	var n notes
+// Of returns the statements of an operation in a dialect, in order.
+func Of(d sqldb.Dialect, do func(sqlops.Ops)) []Asked {
+	n := notes{dialect: d}
 	do(sqlops.New(&n))
-	return n
+	return n.asked
 }
 
-type notes []Asked
+type notes struct {
+	dialect sqldb.Dialect
+	asked   []Asked
+}
 
-func (n *notes) note(sql string, args []any) { *n = append(*n, Asked{sql, args}) }
+func (n *notes) note(sql string, args []any) { n.asked = append(n.asked, Asked{sql, args}) }
 
 func (n *notes) Act(_ context.Context, _ string, at time.Time, do func(sqlops.Tx) error) error {
 	return do(transaction{n, at})
@@ -44,7 +47,7 @@ func (n *notes) Snapshot(ctx context.Context, _ string, do func(func(*sqldb.Quer
 	return do(func(q *sqldb.Query, into sqldb.Answer) error { return n.Read(ctx, q, into) })
 }
 
-func (*notes) Dialect() sqldb.Dialect { return sqldb.PostgreSQL }
+func (n *notes) Dialect() sqldb.Dialect { return n.dialect }
 
 func (n *notes) Lanes(context.Context, int) ([]recoup.Lane, error) { return nil, nil }
 

@@ -1,22 +1,25 @@
-package doctor
+package bus
 
 import (
+	"cmp"
+	"context"
 	"fmt"
 	"time"
 
+	"github.com/recoup-dev/recoup/server/internal/doctor"
 	"github.com/recoup-dev/recoup/server/internal/wire"
 )
 
-// Bus is what the doctor knows of the bus of a node.
-type Bus struct {
-	wire.Bus
+// facts are what the doctor judges.
+type facts struct {
+	Bus
 	Single    bool // one replica was allowed
 	Monitored bool // it is known where the servers' monitoring is
-	Servers   []BusServer
+	Servers   []serverFacts
 }
 
-// BusServer is what the monitoring of a server says.
-type BusServer struct {
+// serverFacts are what the monitoring of a server says.
+type serverFacts struct {
 	Name       string // or where its monitoring is
 	Version    string
 	TooOld     bool
@@ -30,13 +33,39 @@ const fullBus = 0.8
 // syncFix is how a server is made to sync always.
 const syncFix = "set jetstream { sync_interval: always } in the server's configuration, and restart the servers one by one"
 
-func judgeBus(in *Input) (found []FixableFinding) {
-	b := in.Bus
+// Check reads the state of the bus, and returns the doctor's check of it. Without a bus it finds
+// nothing.
+func (s *Service) Check(ctx context.Context) doctor.Check {
+	known := s.examine(ctx)
+	return doctor.Check{
+		Name: "bus", About: "a bus that is away, may lose acknowledged events, is almost full, or whose batches cannot be written",
+		Judge: func(*doctor.Input) []doctor.FixableFinding { return diagnose(known) },
+	}
+}
+
+// examine is what the doctor is to know of the bus; nil: there is none.
+func (s *Service) examine(ctx context.Context) *facts {
+	if !s.Enabled() {
+		return nil
+	}
+	status, _ := s.Status(ctx) // what cannot be read is not known
+	f := &facts{Bus: status, Single: s.Bus.o.Single, Monitored: len(s.Bus.o.Monitors) > 0}
+	for _, server := range s.Bus.Servers(ctx) {
+		seen := serverFacts{Name: cmp.Or(server.Name, server.Monitor), Version: server.Version, TooOld: Older(server.Version, MinVersion), SyncAlways: server.SyncAlways}
+		if server.Err != nil {
+			seen.Problem = server.Err.Error()
+		}
+		f.Servers = append(f.Servers, seen)
+	}
+	return f
+}
+
+func diagnose(b *facts) (found []doctor.FixableFinding) {
 	if b == nil {
 		return nil
 	}
 	add := func(severity wire.FindingSeverity, subject, fix, evidence string, args ...any) {
-		found = append(found, Fixable(severity, subject, fmt.Sprintf(evidence, args...), fix))
+		found = append(found, doctor.NewFinding(severity, subject, fmt.Sprintf(evidence, args...), fix))
 	}
 	if !b.Up {
 		add(wire.FindingWarning, "bus", "recoup bus status", "It takes no events, which go to the database directly: %s.", b.Cause)
@@ -61,24 +90,24 @@ func judgeBus(in *Input) (found []FixableFinding) {
 		add(wire.FindingCritical, gap.Stream, "compare the bus's replicas; the gap is forgotten after 8 days", "The batches %d to %d were never written, though later ones were at %s: the bus has lost them.",
 			gap.First, gap.Last, gap.Since.UTC().Format(time.RFC3339))
 	}
-	return append(found, judgeBusServers(b)...)
+	return append(found, diagnoseServers(b)...)
 }
 
-// judgeBusServers judges what monitoring says. By default servers write to disk every two
+// diagnoseServers judges what monitoring says. By default servers write to disk every two
 // minutes, which has lost acknowledged messages in Jepsen's tests.
-func judgeBusServers(b *Bus) (found []FixableFinding) {
+func diagnoseServers(b *facts) (found []doctor.FixableFinding) {
 	if !b.Monitored {
-		return []FixableFinding{Fixable(wire.FindingNote, "sync", "It is not known whether the servers sync always: by default they do so every two minutes, and a power cut loses what was acknowledged since.",
+		return []doctor.FixableFinding{doctor.NewFinding(wire.FindingNote, "sync", "It is not known whether the servers sync always: by default they do so every two minutes, and a power cut loses what was acknowledged since.",
 			"recoup serve --bus-monitor http://HOST:8222,…")}
 	}
 	for _, s := range b.Servers {
 		switch {
 		case s.Problem != "":
-			found = append(found, Fixable(wire.FindingWarning, s.Name, "Its monitoring cannot be read: "+s.Problem+".", "curl "+Word(s.Name+"/varz")))
+			found = append(found, doctor.NewFinding(wire.FindingWarning, s.Name, "Its monitoring cannot be read: "+s.Problem+".", "curl "+doctor.Word(s.Name+"/varz")))
 		case s.TooOld:
-			found = append(found, Fixable(wire.FindingCritical, s.Name, "It is version "+s.Version+", which can lose whole streams when it is killed.", "upgrade the server"))
+			found = append(found, doctor.NewFinding(wire.FindingCritical, s.Name, "It is version "+s.Version+", which can lose whole streams when it is killed.", "upgrade the server"))
 		case !s.SyncAlways:
-			found = append(found, Fixable(wire.FindingCritical, s.Name, "It does not sync always: by default it does so every two minutes, and a power cut loses what was acknowledged since.", syncFix))
+			found = append(found, doctor.NewFinding(wire.FindingCritical, s.Name, "It does not sync always: by default it does so every two minutes, and a power cut loses what was acknowledged since.", syncFix))
 		}
 	}
 	return found

@@ -1,9 +1,11 @@
-package events
+package cli
 
 import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -58,13 +60,34 @@ AWS_REGION, and AWS_ENDPOINT_URL_S3 for another server than AWS's.`,
 		}
 		options.Now = streams.Now
 		advance, stop := s.ShowProgress("exporting")
-		files, err := app.ExportEventFiles(ctx, options, app.EventExport{From: begin, To: end, Place: place, Progress: func(done, total int64) { advance(int(done), int(total)) }})
+		files, err := export(ctx, options, place, archive.Export{From: begin, To: end, Progress: func(done, total int64) { advance(int(done), int(total)) }})
 		stop()
 		if err != nil && len(files) == 0 {
 			return explainExport(err, 0)
 		}
 		return errors.Join(printFiles(s, files), explainExport(err, len(files)))
 	})
+}
+
+// export writes days from the database of the options. An object store that is away is found out when
+// it is written to.
+func export(ctx context.Context, o app.Options, address string, e archive.Export) (files []archive.Filed, err error) {
+	clock := o.Now
+	if clock == nil {
+		clock = time.Now
+	}
+	if e.Place, err = archive.OpenPlace(archive.PlaceOptions{Address: address, Create: true, Getenv: os.Getenv, Now: clock}); err != nil {
+		return nil, err
+	}
+	if err := app.MustExist(o.Database); err != nil {
+		return nil, err
+	}
+	off, err := app.OpenOffline(ctx, o)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, off.Close()) }()
+	return archive.Exporter{Store: off.Core.Files, Audit: off.Core.Audit, Act: off.Act(""), Now: off.Core.Now}.Export(ctx, e)
 }
 
 // explainExport says what a failed export has left.

@@ -1,4 +1,5 @@
-package server
+// Package cli is 'recoup bus'.
+package cli
 
 import (
 	"context"
@@ -9,13 +10,14 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/recoup-dev/recoup/client"
-	"github.com/recoup-dev/recoup/server/internal/admin"
+	"github.com/recoup-dev/recoup/server/internal/bus"
+	"github.com/recoup-dev/recoup/server/internal/bus/web"
 	"github.com/recoup-dev/recoup/server/internal/cli/command"
-	"github.com/recoup-dev/recoup/server/internal/wire"
 )
 
-func busCommand(streams command.Streams) *cobra.Command {
-	return command.Group(&cobra.Command{
+// Commands are those of the bus.
+func Commands(streams command.Streams) []*cobra.Command {
+	return []*cobra.Command{command.Group(&cobra.Command{
 		Use:   "bus",
 		Short: "Show the bus of events, and its quarantine",
 		Long: `With 'recoup serve --bus nats://…' events travel over NATS JetStream: nodes publish what clients
@@ -23,29 +25,29 @@ send, and write it to the ledger from there. Events are taken while the database
 to the database directly while the bus is.`,
 		Example: `  recoup bus status
   recoup bus quarantine list`,
-	}, busStatus(streams), command.Group(&cobra.Command{
+	}, status(streams), command.Group(&cobra.Command{
 		Use:   "quarantine",
 		Short: "List, retry and drop batches of events that could not be written",
 		Long: `A batch that the database has refused five times, or that cannot be read, is put in quarantine,
 and the platform team is notified. It stays there until it is retried or dropped.`,
 		Example: `  recoup bus quarantine list
   recoup bus quarantine retry 3`,
-	}, quarantineList(streams), quarantineRetry(streams), quarantineDrop(streams)))
+	}, list(streams), retry(streams), drop(streams)))}
 }
 
-func busStatus(streams command.Streams) *cobra.Command {
+func status(streams command.Streams) *cobra.Command {
 	return command.Show(streams, &cobra.Command{
 		Use:   "status",
 		Short: "Show whether the bus takes events, and what waits on it",
 		Example: `  recoup bus status
   recoup bus status --json`,
 		Args: command.NoArgs,
-	}, func(ctx context.Context, s *command.Session, _ []string) (wire.Bus, error) {
-		return admin.New(s.Client).Bus.Status(ctx)
-	}, describeBus)
+	}, func(ctx context.Context, s *command.Session, _ []string) (bus.Bus, error) {
+		return web.Calls{Client: s.Client}.Status(ctx)
+	}, describe)
 }
 
-func describeBus(s *command.Session, p *command.Page, b *wire.Bus) {
+func describe(s *command.Session, p *command.Page, b *bus.Bus) {
 	if !b.Enabled {
 		p.Text("The node has no bus: events go to the database directly. 'recoup serve --bus nats://…' gives it one.")
 		return
@@ -79,7 +81,7 @@ func describeBus(s *command.Session, p *command.Page, b *wire.Bus) {
 	}
 }
 
-func replicas(b *wire.BusStream) string {
+func replicas(b *bus.BusStream) string {
 	text := strconv.Itoa(b.Replicas)
 	if b.Leader != "" {
 		text += ", led by " + command.Printable(b.Leader)
@@ -95,15 +97,15 @@ func replicas(b *wire.BusStream) string {
 	return text
 }
 
-func quarantineList(streams command.Streams) *cobra.Command {
-	return command.List[wire.QuarantinedBatch]{
+func list(streams command.Streams) *cobra.Command {
+	return command.List[bus.QuarantinedBatch]{
 		Noun: "batch", Key: "batches", Empty: "No batch is in quarantine.",
 		Columns: []command.Column{{Name: "NUMBER"}, {Name: "EVENTS"}, {Name: "SINCE"}, {Name: "REASON", Wrap: true}, {Name: "SEQUENCE", Drop: 1}, {Name: "BATCH", Drop: 2}},
-		Fetch: func(ctx context.Context, s *command.Session, p client.Page) ([]wire.QuarantinedBatch, string, error) {
-			page, err := admin.New(s.Client).Bus.Quarantine(ctx, p.Cursor)
+		Fetch: func(ctx context.Context, s *command.Session, p client.Page) ([]bus.QuarantinedBatch, string, error) {
+			page, err := web.Calls{Client: s.Client}.Quarantine(ctx, p.Cursor)
 			return page.Batches, page.Next, err
 		},
-		Row: func(_ *command.Session, q *wire.QuarantinedBatch) command.Cells {
+		Row: func(_ *command.Session, q *bus.QuarantinedBatch) command.Cells {
 			events := strconv.Itoa(q.Events)
 			if !q.Readable {
 				events = "unreadable"
@@ -118,16 +120,16 @@ func quarantineList(streams command.Streams) *cobra.Command {
 	})
 }
 
-func quarantineRetry(streams command.Streams) *cobra.Command {
-	var act wire.QuarantineAct
-	return command.Act[wire.QuarantineDone]{
+func retry(streams command.Streams) *cobra.Command {
+	var act bus.QuarantineAct
+	return command.Act[bus.QuarantineDone]{
 		Reason: &act.Reason,
 		Check:  func(_ *command.Session, args []string) (err error) { act.Numbers, err = batchNumbers(args); return err },
-		Call: func(ctx context.Context, s *command.Session, _ []string) (wire.QuarantineDone, error) {
-			return admin.New(s.Client).Bus.RetryQuarantined(ctx, act)
+		Call: func(ctx context.Context, s *command.Session, _ []string) (bus.QuarantineDone, error) {
+			return web.Calls{Client: s.Client}.RetryQuarantined(ctx, act)
 		},
-		Say:    sayQuarantine(&act, "written"),
-		Failed: func(done wire.QuarantineDone) bool { return len(done.Batches) < len(act.Numbers) },
+		Say:    say(&act, "written"),
+		Failed: func(done bus.QuarantineDone) bool { return len(done.Batches) < len(act.Numbers) },
 	}.Command(streams, &cobra.Command{
 		Use:     "retry NUMBER…",
 		Short:   "Write batches in quarantine to the ledger",
@@ -136,19 +138,19 @@ func quarantineRetry(streams command.Streams) *cobra.Command {
 	})
 }
 
-func quarantineDrop(streams command.Streams) *cobra.Command {
-	var act wire.QuarantineAct
-	return command.Act[wire.QuarantineDone]{
+func drop(streams command.Streams) *cobra.Command {
+	var act bus.QuarantineAct
+	return command.Act[bus.QuarantineDone]{
 		Reason: &act.Reason, Need: true,
 		Check: func(_ *command.Session, args []string) (err error) { act.Numbers, err = batchNumbers(args); return err },
 		Ask: func(args []string) (question, answer string) {
 			return "Delete " + command.Count(len(args), "batch") + " and their events for good?", strconv.Itoa(len(args))
 		},
-		Call: func(ctx context.Context, s *command.Session, _ []string) (wire.QuarantineDone, error) {
-			return admin.New(s.Client).Bus.DropQuarantined(ctx, act)
+		Call: func(ctx context.Context, s *command.Session, _ []string) (bus.QuarantineDone, error) {
+			return web.Calls{Client: s.Client}.DropQuarantined(ctx, act)
 		},
-		Say:    sayQuarantine(&act, "dropped"),
-		Failed: func(done wire.QuarantineDone) bool { return len(done.Batches) < len(act.Numbers) },
+		Say:    say(&act, "dropped"),
+		Failed: func(done bus.QuarantineDone) bool { return len(done.Batches) < len(act.Numbers) },
 	}.Command(streams, &cobra.Command{
 		Use:     "drop NUMBER…",
 		Short:   "Delete batches in quarantine, and their events",
@@ -157,14 +159,14 @@ func quarantineDrop(streams command.Streams) *cobra.Command {
 	})
 }
 
-// sayQuarantine says what was done to batches, and which are not there.
-func sayQuarantine(act *wire.QuarantineAct, past string) func(*command.Session, wire.QuarantineDone) {
-	return func(s *command.Session, done wire.QuarantineDone) {
+// say says what was done to batches, and which are not there.
+func say(act *bus.QuarantineAct, past string) func(*command.Session, bus.QuarantineDone) {
+	return func(s *command.Session, done bus.QuarantineDone) {
 		for _, q := range done.Batches {
 			s.Sayf("batch %d %s: %s", q.Number, past, command.Count(q.Events, "event"))
 		}
 		for _, n := range act.Numbers {
-			if !slices.ContainsFunc(done.Batches, func(q wire.QuarantinedBatch) bool { return q.Number == int64(n) }) {
+			if !slices.ContainsFunc(done.Batches, func(q bus.QuarantinedBatch) bool { return q.Number == int64(n) }) {
 				s.Notef("batch %d is not in quarantine; 'recoup bus quarantine list' shows those that are", n)
 			}
 		}

@@ -1,4 +1,4 @@
-package app
+package slice
 
 import (
 	"sync"
@@ -7,9 +7,9 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// figuresLife is for how long figures are cached: many may scrape a node, and the
+// FiguresLife is for how long figures are cached: many may scrape a node, and the
 // figures do not change by the second.
-const figuresLife = 5 * time.Second
+const FiguresLife = 5 * time.Second
 
 // cachedCollector reports what was read last, and reads it anew once that is old. What
 // cannot be read is not reported: an old value would look like a present one.
@@ -22,8 +22,9 @@ type cachedCollector struct {
 	until time.Time
 }
 
-func (n *Node) cached(read func(now time.Time) []prometheus.Metric) prometheus.Collector {
-	return &cachedCollector{now: n.o.Now, read: read}
+// Cached makes a collector of metrics that are costly to read.
+func Cached(now func() time.Time, read func(now time.Time) []prometheus.Metric) prometheus.Collector {
+	return &cachedCollector{now: now, read: read}
 }
 
 // Describe sends nothing: which series there are depends on the policy and the data.
@@ -34,7 +35,7 @@ func (c *cachedCollector) Collect(out chan<- prometheus.Metric) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if now := c.now(); !now.Before(c.until) {
-		c.known, c.until = c.read(now), now.Add(figuresLife)
+		c.known, c.until = c.read(now), now.Add(FiguresLife)
 	}
 	for _, m := range c.known {
 		out <- m

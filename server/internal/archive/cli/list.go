@@ -1,4 +1,4 @@
-package events
+package cli
 
 import (
 	"context"
@@ -8,10 +8,10 @@ import (
 	"time"
 
 	"github.com/recoup-dev/recoup"
-	"github.com/recoup-dev/recoup/client"
 	"github.com/recoup-dev/recoup/fault"
 	"github.com/recoup-dev/recoup/server/internal/archive"
 	"github.com/recoup-dev/recoup/server/internal/cli/command"
+	"github.com/recoup-dev/recoup/server/internal/slice"
 	"github.com/recoup-dev/recoup/server/internal/store"
 	"github.com/recoup-dev/recoup/server/internal/store/sqldb"
 )
@@ -22,7 +22,8 @@ type archivedEvents struct {
 	filter store.EventFilter
 }
 
-func openArchive(ctx context.Context, address string, now func() time.Time, f recoup.EventFilter) (*archivedEvents, error) {
+// open opens the files of a place.
+func open(ctx context.Context, address string, now func() time.Time, f recoup.EventFilter) (slice.EventPages, error) {
 	if f.Tenant != "" {
 		return nil, command.Usagef("--tenant cannot be used with --from-archive: the files have hashes of tenants, and the server alone has the keys")
 	}
@@ -39,16 +40,19 @@ func openArchive(ctx context.Context, address string, now func() time.Time, f re
 		return nil, err
 	}
 	a, err := archive.OpenArchive(ctx, place)
-	return &archivedEvents{a, filter}, err
+	if err != nil {
+		return nil, err
+	}
+	return (&archivedEvents{a, filter}).page, nil
 }
 
 // page reads a page. Its cursor is the time and the id of the last event.
-func (a *archivedEvents) page(ctx context.Context, p client.Page) ([]recoup.StoredEvent, string, error) {
-	at, err := readCursor(p.Cursor)
+func (a *archivedEvents) page(ctx context.Context, cursor string, limit int) ([]recoup.StoredEvent, string, error) {
+	at, err := readCursor(cursor)
 	if err != nil {
 		return nil, "", err
 	}
-	list, next, err := a.Events(ctx, a.filter, sqldb.Page{Cursor: at, Limit: p.Limit})
+	list, next, err := a.Events(ctx, a.filter, sqldb.Page{Cursor: at, Limit: limit})
 	if err != nil || next.IsZero() {
 		return list, "", errors.Join(err, a.Close()) // it was the last page
 	}
