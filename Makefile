@@ -151,7 +151,7 @@ bus-outage: setup ## take the database away for OUTAGE=10m while OUTAGE_RATE=100
 
 # Nightly rather than with every change: some minutes for each version.
 .PHONY: postgres-matrix
-postgres-matrix: setup ## run the tests of the store and of adoption on PostgreSQL 13 to 18: make postgres-matrix VERSIONS="13 18" PACKAGES=./server/internal/adopt RUN=Alter
+postgres-matrix: setup ## run the tests of the store and of adoption on PostgreSQL 13 to 18: make postgres-matrix VERSIONS="13 18" PACKAGES=./server/internal/adoption/define RUN=Alter
 	@VERSIONS="$(VERSIONS)" PACKAGES="$(PACKAGES)" RUN="$(RUN)" scripts/postgres-matrix
 
 # Weekly, by .ci/weekly: it installs a Debian of its own.

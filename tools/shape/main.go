@@ -27,7 +27,7 @@ var productSlices = []struct {
 	folders []string
 }{
 	{"gatezero", []string{"server/internal/gatezero"}},
-	{"adoption", []string{"server/internal/adoption", "server/internal/adopt"}},
+	{"adoption", []string{"server/internal/adoption"}},
 	{"archive", []string{"server/internal/archive"}},
 	{"bus", []string{"server/internal/bus"}},
 }

@@ -13,7 +13,7 @@ import (
 
 // Calls are the calls of administrators, by what they are about.
 type Calls struct {
-	Adoption      Adoption
+	AdoptedTables AdoptedTables
 	Alerts        Alerts
 	Audit         Audit
 	Jobs          Jobs
@@ -30,7 +30,7 @@ type Calls struct {
 // New returns the calls of administrators over a client.
 func New(c *client.Client) Calls {
 	return Calls{
-		Adoption: Adoption{c}, Alerts: Alerts{c}, Audit: Audit{c}, Jobs: Jobs{c}, Keys: Keys{c},
+		AdoptedTables: AdoptedTables{c}, Alerts: Alerts{c}, Audit: Audit{c}, Jobs: Jobs{c}, Keys: Keys{c},
 		Notifications: Notifications{c}, PayloadKeys: PayloadKeys{c}, Policy: Policy{c}, Providers: Providers{c},
 		System: System{c}, TenantKeys: TenantKeys{c}, Views: Views{c},
 	}

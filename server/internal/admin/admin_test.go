@@ -104,7 +104,7 @@ func TestRequests(t *testing.T) {
 		`POST ` + k1 + `/rotate {"hours":2}`: func(c *client.Client, x ctx) (any, error) {
 			return admin.New(c).Keys.Rotate(x, id(1), wire.KeyRotation{Hours: new(2)})
 		},
-		`GET /v1/adoptions`: func(c *client.Client, x ctx) (any, error) { return admin.New(c).Adoption.List(x) },
+		`GET /v1/adoptions`: func(c *client.Client, x ctx) (any, error) { return admin.New(c).AdoptedTables.List(x) },
 		`GET /v1/jobs`:      func(c *client.Client, x ctx) (any, error) { return admin.New(c).Jobs.List(x) },
 		`GET /v1/doctor`:    func(c *client.Client, x ctx) (any, error) { return admin.New(c).System.Doctor(x) },
 		`GET /v1/receivers`: func(c *client.Client, x ctx) (any, error) { return admin.New(c).Notifications.Receivers(x) },

@@ -7,10 +7,10 @@ import (
 	"github.com/recoup-dev/recoup/server/internal/wire"
 )
 
-// Adoption reads adopted tables, which Recoup governs where they are.
-type Adoption struct{ c *client.Client }
+// AdoptedTables reads adopted tables, which Recoup governs where they are.
+type AdoptedTables struct{ c *client.Client }
 
 // List lists the adopted tables, and how far nodes are with them.
-func (s Adoption) List(ctx context.Context, options ...client.CallOption) (wire.Adoptions, error) {
+func (s AdoptedTables) List(ctx context.Context, options ...client.CallOption) (wire.Adoptions, error) {
 	return Get[wire.Adoptions](ctx, s.c, "/v1/adoptions", nil, options)
 }

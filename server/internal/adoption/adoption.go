@@ -5,7 +5,7 @@
 // do what a table of rules says (verdict.go). So order and repetition do not matter, and a
 // backfill is the same act on keys that come from a scan.
 //
-// What is made in the database for an adoption is package adopt's. Decisions about errors
+// What is made in the database for an adoption is package define's. Decisions about errors
 // are the engine's.
 package adoption
 
@@ -54,16 +54,9 @@ const (
 // By is who reports and resolves the errors of source rows.
 const By = "source"
 
-// Store is where adoptions are.
-type Store interface {
-	store.Adopter
-	store.AuditWriter
-	store.NoticeWriter
-}
-
 // Options are what a service is made of.
 type Options struct {
-	Store    Store
+	Store    *DB
 	Engine   *engine.Engine
 	Key      func(context.Context) ([]byte, error) // digests of source rows are made with it
 	Letters  *deadletter.Service                   // has the dead letters of jobs; its keys encrypt what errors keep of their rows
@@ -83,6 +76,7 @@ type Service struct {
 	served  int64 // how many turns have ended
 	working sync.WaitGroup
 	indexes atomic.Bool // index is running
+	adopted atomic.Bool // there was an adopted table when it was last looked
 	counted Counts
 	key     []byte
 }
@@ -168,8 +162,12 @@ func (s *Service) count(add func(*Counts)) {
 // adoption whose source is locked holds up no other.
 func (s *Service) Run(ctx context.Context) error {
 	list, err := s.Store.Adoptions(ctx)
-	if err != nil || len(list) == 0 {
+	if err != nil {
 		return err
+	}
+	s.adopted.Store(len(list) > 0)
+	if len(list) == 0 {
+		return nil
 	}
 	if err := s.begun(ctx); err != nil {
 		return err
@@ -184,9 +182,12 @@ func (s *Service) Run(ctx context.Context) error {
 	return nil
 }
 
+// Silent reports whether something is adopted: writers of its table notify no node.
+func (s *Service) Silent() bool { return s.adopted.Load() }
+
 // begin returns the state of an adoption at which there is something to do; nil if there
 // is not, or somebody is at it.
-func (s *Service) begin(a *store.Adoption) *state {
+func (s *Service) begin(a *Target) *state {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	st := s.state(a.ID)
@@ -206,7 +207,7 @@ func (s *Service) state(adoption int) *state {
 }
 
 // pending reports whether there is something to do at an adoption.
-func (s *Service) pending(a *store.Adoption, st *state) bool {
+func (s *Service) pending(a *Target, st *state) bool {
 	switch a.State {
 	case wire.AdoptionReleasing:
 		return true
@@ -227,7 +228,7 @@ func (s *Service) end(st *state) {
 
 // pursue works at an adoption until there is nothing more to do, or the time of its turn is
 // over. A rest of the backfill is waited for: the next run may come much later.
-func (s *Service) pursue(ctx context.Context, a *store.Adoption, st *state) {
+func (s *Service) pursue(ctx context.Context, a *Target, st *state) {
 	for range maxPasses {
 		if s.spent(st) {
 			return
@@ -244,7 +245,7 @@ func (s *Service) pursue(ctx context.Context, a *store.Adoption, st *state) {
 
 // failed notes how it went. A failure is logged once until it is over; what the database
 // quotes of a row is redacted.
-func (s *Service) failed(ctx context.Context, a *store.Adoption, st *state, err error) bool {
+func (s *Service) failed(ctx context.Context, a *Target, st *state, err error) bool {
 	switch {
 	case err == nil:
 		if st.failing {
@@ -312,6 +313,7 @@ func (s *Service) Settle(ctx context.Context) error {
 // the turns.
 func (s *Service) Close(ctx context.Context) error {
 	s.working.Wait()
+	s.Store.sources.closeAll()
 	if s.key == nil {
 		return nil // it never had one
 	}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"testing"
 
+	"github.com/recoup-dev/recoup/server/internal/adoption"
 	"github.com/recoup-dev/recoup/server/internal/store"
 )
 
@@ -22,14 +23,14 @@ func TestAlteredTablesAreFacts(t *testing.T) {
 		w.exec(c.sql)
 		facts, err := w.db.Inspect(w.Context(), store.Inspection{})
 		w.Must(err)
-		if a := facts.Adoptions[0]; fmt.Sprint(a.Lost, " ", a.Renamed, " ", a.Given) != c.want {
+		if a := adoption.FactsOf(&facts)[0]; fmt.Sprint(a.Lost, " ", a.Renamed, " ", a.Given) != c.want {
 			t.Errorf("%s: %v, %q, %t; want %s", c.sql, a.Lost, a.Renamed, a.Given, c.want)
 		}
 	}
 	w.exec("create role restored; grant restored to recoup_owner; grant create on schema recoup to restored; alter function recoup.adopted_1_insert owner to restored; revoke create on schema recoup from restored")
 	facts, err := w.db.Inspect(w.Context(), store.Inspection{})
 	w.Must(err)
-	if a := facts.Adoptions[0]; a.Noter != "restored" || fmt.Sprint(a.Lacks) != "[usage on schema recoup insert (adoption_id, keys, numbers, uuids, entities) on recoup.adopted_change]" {
+	if a := adoption.FactsOf(&facts)[0]; a.Noter != "restored" || fmt.Sprint(a.Lacks) != "[usage on schema recoup insert (adoption_id, keys, numbers, uuids, entities) on recoup.adopted_change]" {
 		t.Errorf("%s lacks %q", a.Noter, a.Lacks)
 	}
 	w.exec("drop owned by restored cascade; drop role restored")

@@ -9,7 +9,8 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/recoup-dev/recoup/retry"
-	"github.com/recoup-dev/recoup/server/internal/adopt"
+	"github.com/recoup-dev/recoup/server/internal/adoption"
+	"github.com/recoup-dev/recoup/server/internal/adoption/define"
 	"github.com/recoup-dev/recoup/server/internal/store"
 	"github.com/recoup-dev/recoup/server/internal/store/postgres/pgtest"
 	"github.com/recoup-dev/recoup/server/internal/test/node"
@@ -137,7 +138,7 @@ func TestOwnersFunctionsReachNothing(t *testing.T) {
 			w.harmless()
 			facts, err := w.db.Inspect(t.Context(), store.Inspection{})
 			w.Must(err)
-			if got := fmt.Sprint(facts.Adoptions[0].Altered); got != "[adopted_1_read]" {
+			if got := fmt.Sprint(adoption.FactsOf(&facts)[0].Altered); got != "[adopted_1_read]" {
 				t.Errorf("altered: %s", got)
 			}
 		})
@@ -148,7 +149,7 @@ func TestOwnersFunctionsReachNothing(t *testing.T) {
 func (w *world) other() string {
 	w.Helper()
 	w.exec(`create schema other; create table other.failures (id bigint primary key, order_id text, kind text); insert into other.failures values (1, 'secret', 'X')`)
-	plan, err := adopt.MakePlan(w.Context(), w.owner, adopt.Request{
+	plan, err := define.MakePlan(w.Context(), w.owner, define.Request{
 		Source: "other.failures", As: w.ask("select min(table_name) from recoup.error_table where table_name <> 'outreach.dol_errors' and not retired and not dead_letter"),
 		Mapping: wire.Mapping{Entity: "order_id", Disposition: "disposition", ArchivedAt: "archived_at"},
 	})
@@ -211,19 +212,19 @@ func TestOwnersStopOnlyTheirOwnAdoption(t *testing.T) {
 			'local all postgres,recoup_owner,recoup_app trust', 'local all all scram-sha-256', current_setting('hba_file'));
 		perform pg_reload_conf(); end $d$`)
 	mine := w.ask("select adoption_id from recoup.adoption where source = 'shop.failures'")
-	await := func(adoption string, reached bool) {
+	await := func(id string, reached bool) {
 		t.Helper()
 		for range 100 {
 			facts, err := w.db.Inspect(t.Context(), store.Inspection{})
 			w.Must(err)
-			for _, a := range facts.Adoptions {
-				if fmt.Sprint(a.ID) == adoption && (a.Unreachable == "") == reached {
+			for _, a := range adoption.FactsOf(&facts) {
+				if fmt.Sprint(a.ID) == id && (a.Unreachable == "") == reached {
 					return
 				}
 			}
 			w.Must(retry.Sleep(t.Context(), 50*time.Millisecond))
 		}
-		t.Fatalf("adoption %s: reached is never %v", adoption, reached)
+		t.Fatalf("adoption %s: reached is never %v", id, reached)
 	}
 	settle := func() { // fails at the table whose owner has damaged its role
 		for range 3 {
@@ -276,7 +277,7 @@ func TestAdopterHasNothing(t *testing.T) {
 		facts, err := w.db.Inspect(t.Context(), store.Inspection{})
 		w.Must(err)
 		found := map[string]string{}
-		for _, a := range facts.Adoptions {
+		for _, a := range adoption.FactsOf(&facts) {
 			found[a.Source] = a.Unlimited
 		}
 		if repair := map[string]string{"-1": "alter role " + role + " connection limit 5"}[limit]; found["shop.failures"] != repair || found["other.failures"] != "" {

@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/recoup-dev/recoup"
-	"github.com/recoup-dev/recoup/server/internal/store"
 	"github.com/recoup-dev/recoup/server/internal/wire"
 )
 
@@ -25,7 +24,7 @@ const (
 // behind it. While a standby is behind it waits. It goes to the key that was the last one
 // when it began, after the triggers were there: what is written meanwhile is theirs, however
 // fast it comes.
-func (s *Service) backfill(ctx context.Context, a *store.Adoption, turn store.Turn, st *state) (more bool, err error) {
+func (s *Service) backfill(ctx context.Context, a *Target, turn Lease, st *state) (more bool, err error) {
 	begun := s.Now()
 	if waits, err := s.waits(ctx, st); waits || err != nil {
 		return false, err
@@ -65,7 +64,7 @@ func (s *Service) backfill(ctx context.Context, a *store.Adoption, turn store.Tu
 // announce notifies the owner of a table's errors, once, of what became of the rows that were there:
 // nobody is notified of any of them. A table that is read again, because its triggers were repaired
 // or it moved to another table of the policy, was announced before.
-func (s *Service) announce(ctx context.Context, a *store.Adoption) error {
+func (s *Service) announce(ctx context.Context, a *Target) error {
 	if !a.GovernedAt.IsZero() {
 		return nil
 	}

@@ -52,7 +52,7 @@ func TestBackfillEndsWhileOthersWrite(t *testing.T) {
 func (w *world) fill(rest func(time.Duration)) {
 	w.Helper()
 	s, err := adoption.New(adoption.Options{
-		Store: w.db, Engine: w.Engine, Letters: w.Letters, Key: func(context.Context) ([]byte, error) { return []byte("for digests"), nil }, Node: "a", Logger: slog.New(slog.NewTextHandler(w.log, nil)),
+		Store: w.rows, Engine: w.Engine, Letters: w.Letters, Key: func(context.Context) ([]byte, error) { return []byte("for digests"), nil }, Node: "a", Logger: slog.New(slog.NewTextHandler(w.log, nil)),
 		Now:   func() time.Time { w.Wait(time.Millisecond); return w.Now() },
 		Sleep: func(_ context.Context, d time.Duration) error { rest(d); w.Wait(d); return nil },
 	})

@@ -6,7 +6,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/recoup-dev/recoup/server/internal/adopt"
+	"github.com/recoup-dev/recoup/server/internal/adoption"
+	"github.com/recoup-dev/recoup/server/internal/adoption/define"
 	"github.com/recoup-dev/recoup/server/internal/store"
 )
 
@@ -53,11 +54,11 @@ func TestForeignKeysOfOtherRoles(t *testing.T) {
 			w.Wait(11 * time.Minute)
 			refuse := func(why string) {
 				t.Helper()
-				plan, err := adopt.MakePlan(t.Context(), w.owner, adopt.Request{Source: "shop.failures"})
+				plan, err := define.MakePlan(t.Context(), w.owner, define.Request{Source: "shop.failures"})
 				w.Must(err)
 				facts, err := w.db.Inspect(t.Context(), store.Inspection{})
 				w.Must(err)
-				doctor := facts.Adoptions[0].Foreign + ": " + facts.Adoptions[0].ForeignWay
+				doctor := adoption.FactsOf(&facts)[0].Foreign + ": " + adoption.FactsOf(&facts)[0].ForeignWay
 				if plan := fmt.Sprint(plan.Refusals); !safe && (!strings.Contains(plan, why) || !strings.Contains(plan, doctor[:30])) || safe && plan+doctor != "[]: " {
 					t.Errorf("the plan says %s, the doctor %q", plan, doctor)
 				}

@@ -3,17 +3,15 @@ package adoption
 import (
 	"cmp"
 	"slices"
-
-	"github.com/recoup-dev/recoup/server/internal/store"
 )
 
 // choose returns the adoptions to work at now, and marks them as busy. Those that were served
 // least recently come first. An owner gets a second slot only if no other owner waits, and never
 // the last slot while tables of other owners are adopted: a source can be slow on purpose.
-func (s *Service) choose(list []store.Adoption) map[*store.Adoption]*state {
+func (s *Service) choose(list []Target) map[*Target]*state {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	var ready []*store.Adoption
+	var ready []*Target
 	owners := map[string]bool{}
 	for i := range list {
 		a := &list[i]
@@ -21,7 +19,7 @@ func (s *Service) choose(list []store.Adoption) map[*store.Adoption]*state {
 			ready = append(ready, a)
 		}
 	}
-	slices.SortStableFunc(ready, func(a, b *store.Adoption) int { return cmp.Compare(s.state(a.ID).served, s.state(b.ID).served) })
+	slices.SortStableFunc(ready, func(a, b *Target) int { return cmp.Compare(s.state(a.ID).served, s.state(b.ID).served) })
 	slots := map[string]int{}
 	for _, st := range s.states {
 		if st.busy {
@@ -32,7 +30,7 @@ func (s *Service) choose(list []store.Adoption) map[*store.Adoption]*state {
 	if len(owners) > 1 {
 		most--
 	}
-	chosen := map[*store.Adoption]*state{}
+	chosen := map[*Target]*state{}
 	for _, limit := range []int{1, most} {
 		for _, a := range ready {
 			st := s.state(a.ID)
@@ -57,7 +55,7 @@ func total(slots map[string]int) (n int) {
 
 // ready reports whether there is something to do at an adoption and no one is at it. The caller
 // holds the lock.
-func (s *Service) ready(a *store.Adoption, st *state) bool {
+func (s *Service) ready(a *Target, st *state) bool {
 	return !st.busy && s.pending(a, st) && !s.Now().Before(st.rest)
 }
 

@@ -8,8 +8,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/recoup-dev/recoup/server/internal/adopt"
 	"github.com/recoup-dev/recoup/server/internal/adoption"
+	"github.com/recoup-dev/recoup/server/internal/adoption/define"
 	"github.com/recoup-dev/recoup/server/internal/wire"
 )
 
@@ -17,7 +17,7 @@ import (
 func (w *world) more(table, owner string) {
 	w.Helper()
 	w.exec(fmt.Sprintf("create table %[1]s (id bigint primary key, order_id text); alter table %[1]s owner to %[2]s", table, owner))
-	plan, err := adopt.MakePlan(w.Context(), w.owner, adopt.Request{
+	plan, err := define.MakePlan(w.Context(), w.owner, define.Request{
 		Source: table, As: w.ask(`select min(table_name) from recoup.error_table t where table_name <> 'outreach.dol_errors' and not retired and not dead_letter
 			and not exists (select from recoup.adoption a where a.table_name = t.table_name)`),
 		Mapping: wire.Mapping{Entity: "order_id"}, NoMirror: true,
@@ -69,7 +69,7 @@ func TestTurnsEndInTime(t *testing.T) {
 			w.settle()
 			w.exec(fmt.Sprintf("insert into shop.failures (order_id, kind, status) select 'o' || n, 'TIMEOUT', '%s' from generate_series(1, %s) n", row.status, row.looked))
 			s, err := adoption.New(adoption.Options{
-				Store: w.db, Engine: w.Engine, Letters: w.Letters, Key: func(context.Context) ([]byte, error) { return []byte("for digests"), nil }, Node: "a", Logger: slog.New(slog.NewTextHandler(w.log, nil)),
+				Store: w.rows, Engine: w.Engine, Letters: w.Letters, Key: func(context.Context) ([]byte, error) { return []byte("for digests"), nil }, Node: "a", Logger: slog.New(slog.NewTextHandler(w.log, nil)),
 				Now:   func() time.Time { w.Wait(2 * time.Second); return w.Now() },
 				Sleep: func(context.Context, time.Duration) error { return nil },
 			})

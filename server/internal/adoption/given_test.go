@@ -10,7 +10,8 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/recoup-dev/recoup/retry"
-	"github.com/recoup-dev/recoup/server/internal/adopt"
+	"github.com/recoup-dev/recoup/server/internal/adoption"
+	"github.com/recoup-dev/recoup/server/internal/adoption/define"
 	"github.com/recoup-dev/recoup/server/internal/store"
 	"github.com/recoup-dev/recoup/server/internal/store/postgres/pgtest"
 	"github.com/recoup-dev/recoup/server/internal/test/node"
@@ -45,7 +46,7 @@ func TestTablesOfNewOwners(t *testing.T) {
 			w.want("select * from trap.ran", "")
 			facts, err := w.db.Inspect(t.Context(), store.Inspection{})
 			w.Must(err)
-			if !facts.Adoptions[0].Given {
+			if !adoption.FactsOf(&facts)[0].Given {
 				t.Error("the doctor is not told that another role owns it")
 			}
 		})
@@ -60,7 +61,7 @@ func TestTriggersOfOtherRoles(t *testing.T) {
 	w.exec("do 'begin create role mallory; exception when duplicate_object or unique_violation then null; end'; grant usage on schema shop to mallory; grant all on shop.failures to mallory")
 	plan := func() string {
 		t.Helper()
-		plan, err := adopt.MakePlan(t.Context(), w.owner, adopt.Request{Source: "shop.failures", As: "outreach.dol_errors", Mapping: mapping})
+		plan, err := define.MakePlan(t.Context(), w.owner, define.Request{Source: "shop.failures", As: "outreach.dol_errors", Mapping: mapping})
 		w.Must(err)
 		return fmt.Sprint(plan.Refusals)
 	}
@@ -119,7 +120,7 @@ func TestCodeOfOtherRoles(t *testing.T) {
 			intrude(w, code.as)
 			w.exec(code.ddl)
 			w.exec("insert into shop.failures (order_id, kind, note) select 'o1', null, 'x'; set role mallory;" + code.after + "; reset role")
-			plan, err := adopt.MakePlan(t.Context(), w.owner, adopt.Request{Source: "shop.failures", As: "outreach.dol_errors", Mapping: mapping})
+			plan, err := define.MakePlan(t.Context(), w.owner, define.Request{Source: "shop.failures", As: "outreach.dol_errors", Mapping: mapping})
 			w.Must(err)
 			if refused := fmt.Sprint(plan.Refusals); !strings.Contains(refused, code.refused) {
 				t.Errorf("refused: %s", refused)
@@ -154,7 +155,7 @@ func TestTriggersGrantedAfterAnAdoption(t *testing.T) {
 	w.want("select * from trap.ran", "")
 	facts, err := w.db.Inspect(t.Context(), store.Inspection{})
 	w.Must(err)
-	if a := facts.Adoptions[0]; !strings.Contains(a.Foreign, why) || a.ForeignWay != "run REVOKE TRIGGER ON shop.failures FROM mallory" {
+	if a := adoption.FactsOf(&facts)[0]; !strings.Contains(a.Foreign, why) || a.ForeignWay != "run REVOKE TRIGGER ON shop.failures FROM mallory" {
 		t.Errorf("the doctor is told %q, %q", a.Foreign, a.ForeignWay)
 	}
 	w.exec("revoke trigger on shop.failures from mallory")
@@ -205,7 +206,7 @@ func TestSchemasOfOtherRoles(t *testing.T) {
 	w := newWorld(t)
 	intrude(w, "")
 	w.exec("grant create on schema shop to recoup_owner; alter schema shop owner to mallory; grant all on schema shop to recoup_owner")
-	plan, err := adopt.MakePlan(t.Context(), w.owner, adopt.Request{Source: "shop.failures", As: "outreach.dol_errors", Mapping: mapping})
+	plan, err := define.MakePlan(t.Context(), w.owner, define.Request{Source: "shop.failures", As: "outreach.dol_errors", Mapping: mapping})
 	w.Must(err)
 	if refused := fmt.Sprint(plan.Refusals); !strings.Contains(refused, "the schema shop belongs to mallory, who can drop tables of recoup_owner in it") {
 		t.Errorf("refused: %s", refused)
@@ -297,7 +298,7 @@ func TestMembersWithoutRights(t *testing.T) {
 	defer func() { _ = admin.Close(context.WithoutCancel(t.Context())) }()
 	_, err = admin.Exec(t.Context(), "create role outsider; alter type trap.kind owner to outsider; "+grant, pgx.QueryExecModeSimpleProtocol)
 	w.Must(err)
-	plan, err := adopt.MakePlan(t.Context(), w.owner, adopt.Request{Source: "shop.failures", As: "outreach.dol_errors", Mapping: mapping})
+	plan, err := define.MakePlan(t.Context(), w.owner, define.Request{Source: "shop.failures", As: "outreach.dol_errors", Mapping: mapping})
 	w.Must(err)
 	if strings.Contains(fmt.Sprint(plan.Refusals), "the type trap.kind belongs to outsider") != refused {
 		t.Errorf("refused: %s", plan.Refusals)
@@ -321,7 +322,7 @@ func TestPowerfulOwners(t *testing.T) {
 		{"alter role keeper replication", "alter role keeper noreplication"},
 	} {
 		server.Admin(t, rights.give)
-		plan, err := adopt.MakePlan(t.Context(), w.owner, adopt.Request{Source: "shop.failures", As: "outreach.dol_errors", Mapping: mapping})
+		plan, err := define.MakePlan(t.Context(), w.owner, define.Request{Source: "shop.failures", As: "outreach.dol_errors", Mapping: mapping})
 		w.Must(err)
 		if strings.Contains(fmt.Sprint(plan.Refusals), "the type trap.kind belongs to mallory") != (rights.take != "") {
 			t.Errorf("%s: refused: %s", rights.give, plan.Refusals)

@@ -20,7 +20,7 @@ const (
 // index indexes the entities of changes that have waited for a while, so that the gate need not
 // read them one by one. It reads no source: an adoption whose source is slow, locked or out of
 // reach is indexed all the same. It runs in the background, once at a time.
-func (s *Service) index(ctx context.Context, list []store.Adoption) {
+func (s *Service) index(ctx context.Context, list []Target) {
 	late := s.late(list)
 	if len(late) == 0 && len(list) < 2 || !s.indexes.CompareAndSwap(false, true) {
 		return
@@ -34,7 +34,7 @@ func (s *Service) index(ctx context.Context, list []store.Adoption) {
 }
 
 // late returns the adoptions whose changes have waited for a while.
-func (s *Service) late(list []store.Adoption) (late []int) {
+func (s *Service) late(list []Target) (late []int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	now := s.Now()

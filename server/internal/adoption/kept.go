@@ -11,7 +11,6 @@ import (
 	"github.com/recoup-dev/recoup"
 	"github.com/recoup-dev/recoup/server/internal/check"
 	"github.com/recoup-dev/recoup/server/internal/engine"
-	"github.com/recoup-dev/recoup/server/internal/store"
 	"github.com/recoup-dev/recoup/server/internal/store/sqldb"
 	"github.com/recoup-dev/recoup/server/internal/wire"
 )
@@ -27,7 +26,7 @@ const maxReason = 2000
 
 // rules are what the policy in force says of the rows of an adoption. What their owner has
 // not agreed to, the source does not give.
-func (s *Service) rules(a *store.Adoption) wire.SourceRules {
+func (s *Service) rules(a *Target) wire.SourceRules {
 	t, ok := s.Engine.Policies.Current().Table(a.Table)
 	if !ok {
 		return wire.SourceRules{}
@@ -36,12 +35,12 @@ func (s *Service) rules(a *store.Adoption) wire.SourceRules {
 }
 
 // kept is what the error of a row keeps of it: details redacted, the rest encrypted.
-func (s *Service) kept(id recoup.ID, r *store.SourceRow) (k store.Kept, err error) {
+func (s *Service) kept(id recoup.ID, r *SourceRow) (k Kept, err error) {
 	if r == nil {
 		return k, nil
 	}
 	if k.Details, err = s.details(r.Details); err != nil {
-		return store.Kept{}, err
+		return Kept{}, err
 	}
 	if r.Encrypted != nil {
 		k.SealedBy, k.Sealed, err = s.Letters.Keys.EncryptBeside(id, columnsPlace, r.Encrypted)
@@ -71,13 +70,13 @@ func (s *Service) Source(ctx context.Context, c engine.Caller, id recoup.ID) (re
 }
 
 // detail is what is stored, if the caller may see the error; most errors keep nothing.
-func (s *Service) detail(ctx context.Context, c engine.Caller, id recoup.ID) (store.SourceDetail, error) {
+func (s *Service) detail(ctx context.Context, c engine.Caller, id recoup.ID) (SourceDetail, error) {
 	if _, err := s.Engine.Error(ctx, c, id); err != nil {
-		return store.SourceDetail{}, err
+		return SourceDetail{}, err
 	}
 	d, err := s.Store.SourceDetail(ctx, id)
 	if errors.Is(err, sqldb.ErrNotFound) {
-		return store.SourceDetail{}, nil
+		return SourceDetail{}, nil
 	}
 	return d, err
 }

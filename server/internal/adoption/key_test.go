@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"testing"
 
-	"github.com/recoup-dev/recoup/server/internal/adopt"
+	"github.com/recoup-dev/recoup/server/internal/adoption/define"
 	"github.com/recoup-dev/recoup/server/internal/wire"
 )
 
@@ -19,7 +19,7 @@ func keyed(t *testing.T, kind, rows string) *world {
 func (w *world) adoptKeyed(kind, rows string) {
 	w.Helper()
 	w.exec("create table shop.named (id " + kind + " primary key, order_id text, kind text); insert into shop.named " + rows)
-	plan, err := adopt.MakePlan(w.Context(), w.owner, adopt.Request{Source: "shop.named", As: "outreach.dol_errors", Mapping: wire.Mapping{Entity: "order_id", Code: "kind"}})
+	plan, err := define.MakePlan(w.Context(), w.owner, define.Request{Source: "shop.named", As: "outreach.dol_errors", Mapping: wire.Mapping{Entity: "order_id", Code: "kind"}})
 	w.Must(err)
 	w.Must(w.runner().Apply(w.Context(), plan))
 	w.settle()

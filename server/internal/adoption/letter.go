@@ -13,7 +13,6 @@ import (
 	"github.com/recoup-dev/recoup/server/internal/deadletter"
 	"github.com/recoup-dev/recoup/server/internal/engine"
 	"github.com/recoup-dev/recoup/server/internal/lifecycle"
-	"github.com/recoup-dev/recoup/server/internal/store"
 )
 
 const (
@@ -28,7 +27,7 @@ const (
 // takeOver makes dead letters of a batch of jobs whose errors the policy has parked, if it
 // says so, and reports whether there may be more (decision 0086). A job that is no failure
 // at the moment, or is about something else by now, is left to who looks at its change.
-func (s *Service) takeOver(ctx context.Context, a *store.Adoption, turn store.Turn, st *state) (more bool, err error) {
+func (s *Service) takeOver(ctx context.Context, a *Target, turn Lease, st *state) (more bool, err error) {
 	if !s.rules(a).DeadLetters {
 		return false, nil
 	}
@@ -47,7 +46,7 @@ func (s *Service) takeOver(ctx context.Context, a *store.Adoption, turn store.Tu
 	if read.keys < len(keys) {
 		last = st.parked // the rest is read in another turn
 	}
-	there := make(map[string]*store.SourceRow, len(read.rows))
+	there := make(map[string]*SourceRow, len(read.rows))
 	for i := range read.rows {
 		there[read.rows[i].Key] = &read.rows[i]
 	}
@@ -69,7 +68,7 @@ func (s *Service) takeOver(ctx context.Context, a *store.Adoption, turn store.Tu
 }
 
 // letterOf is the dead letter of a job.
-func (s *Service) letterOf(a *store.Adoption, turn store.Turn, p *store.ParkedRow, r *store.SourceRow, row *cleaned) (deadletter.TakenOver, error) {
+func (s *Service) letterOf(a *Target, turn Lease, p *ParkedRow, r *SourceRow, row *cleaned) (deadletter.TakenOver, error) {
 	stage := s.name(r.Stage, "job")
 	failure := s.stageFailure(stage, row)
 	failure.WorkID, failure.EntityID, failure.Exhausted, failure.Final = p.ErrorID, p.EntityID, p.Exhausted, true
@@ -78,12 +77,12 @@ func (s *Service) letterOf(a *store.Adoption, turn store.Turn, p *store.ParkedRo
 	failure.Context = map[string]any{"attempts": map[string]any{stage: p.RetryCount + 1}}
 	id := s.Engine.IDs.New(s.Now())
 	kept, err := s.kept(id, r)
-	return deadletter.TakenOver{ID: id, Failure: failure, Pair: &store.Pair{Turn: turn, Key: p.Key, Digest: row.digest, Kept: kept}}, err
+	return deadletter.TakenOver{ID: id, Failure: failure, Attach: Pair{Turn: turn, Key: p.Key, Digest: row.digest, Kept: kept}.Attachment()}, err
 }
 
 // recordLetters has dead letters recorded. What is refused has an error that a person has
 // taken up meanwhile, and keeps it.
-func (s *Service) recordLetters(ctx context.Context, a *store.Adoption, list []deadletter.TakenOver) error {
+func (s *Service) recordLetters(ctx context.Context, a *Target, list []deadletter.TakenOver) error {
 	if len(list) == 0 {
 		return nil
 	}
@@ -99,7 +98,7 @@ func (s *Service) recordLetters(ctx context.Context, a *store.Adoption, list []d
 			return err
 		default:
 			cause, _ := s.Redactor.String(err.Error())
-			s.Logger.Warn("job of an adopted table does not become a dead letter", "table", a.Source, "key", list[i].Pair.Key, "cause", cause)
+			s.Logger.Warn("job of an adopted table does not become a dead letter", "table", a.Source, "key", pairIn(list[i].Attach).Key, "cause", cause)
 		}
 	}
 	return nil
@@ -107,7 +106,7 @@ func (s *Service) recordLetters(ctx context.Context, a *store.Adoption, list []d
 
 // replays sets the jobs off whose dead letters are replayed. Replayed work waits in lanes
 // that only jobs of this source have; who claims it holds it as any worker does.
-func (s *Service) replays(ctx context.Context, a *store.Adoption, turn store.Turn, st *state) error {
+func (s *Service) replays(ctx context.Context, a *Target, turn Lease, st *state) error {
 	lanes, err := s.Store.LanesOf(ctx, s.pipeline(a, ""), st.lane, maxLanes)
 	if st.lane = (recoup.Lane{}); err != nil || len(lanes) == 0 {
 		return err
@@ -127,12 +126,12 @@ func (s *Service) replays(ctx context.Context, a *store.Adoption, turn store.Tur
 	if err != nil {
 		return err
 	}
-	var due []store.DueRow
+	var due []DueRow
 	var rest []recoup.WorkResult
 	for i := range work {
 		w := &work[i].WorkItem
 		if key, ok := keys[w.ErrorID]; ok {
-			due = append(due, store.DueRow{Key: key, ErrorID: w.ErrorID, Token: w.LeaseToken, WorkID: w.WorkID, Stage: w.Stage})
+			due = append(due, DueRow{Key: key, ErrorID: w.ErrorID, Token: w.LeaseToken, WorkID: w.WorkID, Stage: w.Stage})
 		} else {
 			rest = append(rest, s.homeless(a, w))
 		}
@@ -147,7 +146,7 @@ func (s *Service) replays(ctx context.Context, a *store.Adoption, turn store.Tur
 }
 
 // giveBack lets work be claimed again whose jobs could not be set off for now.
-func (s *Service) giveBack(ctx context.Context, list []store.DueRow) error {
+func (s *Service) giveBack(ctx context.Context, list []DueRow) error {
 	back := make([]recoup.WorkResult, len(list))
 	for i, d := range list {
 		back[i] = recoup.WorkResult{WorkID: d.WorkID, LeaseToken: d.Token, Outcome: deadletter.Released}
@@ -157,7 +156,7 @@ func (s *Service) giveBack(ctx context.Context, list []store.DueRow) error {
 
 // homeless is what is said of work without a job: that of a dead letter of this source has
 // lost it, anything else is somebody else's.
-func (s *Service) homeless(a *store.Adoption, w *recoup.WorkItem) recoup.WorkResult {
+func (s *Service) homeless(a *Target, w *recoup.WorkItem) recoup.WorkResult {
 	if w.ErrorID.IsZero() || !strings.HasPrefix(w.PayloadRef, a.Source+"/") {
 		return recoup.WorkResult{WorkID: w.WorkID, LeaseToken: w.LeaseToken, Outcome: deadletter.Released}
 	}
@@ -170,7 +169,7 @@ func lost() *cleaned {
 }
 
 // letterResult is the result of a replayed job; nil: there is nothing to say.
-func (s *Service) letterResult(r result, pair *store.AdoptedRow, row *cleaned) *recoup.WorkResult {
+func (s *Service) letterResult(r result, pair *Row, row *cleaned) *recoup.WorkResult {
 	said := recoup.WorkResult{WorkID: pair.WorkID, LeaseToken: pair.Attempt}
 	switch r {
 	case succeeded:
@@ -227,7 +226,7 @@ func (s *Service) results(ctx context.Context, list []recoup.WorkResult) error {
 
 // ending is how the error of a row ends that is over for its owner. A dead letter has no
 // other way out but its workflow.
-func ending(pair *store.AdoptedRow, reason string) engine.Act {
+func ending(pair *Row, reason string) engine.Act {
 	if !pair.WorkID.IsZero() {
 		return engine.Act{ID: pair.ErrorID, Input: lifecycle.ArchiveNow{Reason: reason}}
 	}
@@ -236,7 +235,7 @@ func ending(pair *store.AdoptedRow, reason string) engine.Act {
 
 // pipeline is the name of a queue: that of its table, so that no other work has it, and
 // behind a colon its own.
-func (s *Service) pipeline(a *store.Adoption, queue string) string {
+func (s *Service) pipeline(a *Target, queue string) string {
 	name := plain(a.Source)
 	name = s.name(name[max(0, len(name)-maxSource):], a.Preset)
 	if queue == "" {
@@ -268,7 +267,7 @@ func plain(text string) string {
 }
 
 // reference is where the work of a job is: in its table, under its key.
-func (s *Service) reference(a *store.Adoption, key string) string {
+func (s *Service) reference(a *Target, key string) string {
 	ref := a.Source + "/" + key
 	if s.Redactor.CheckIdentifier(ref, check.MaxIdentifier) != nil {
 		return a.Source + "/"

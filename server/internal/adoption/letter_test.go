@@ -8,8 +8,8 @@ import (
 
 	"github.com/recoup-dev/recoup"
 	"github.com/recoup-dev/recoup/fault"
-	"github.com/recoup-dev/recoup/server/internal/adopt/preset/presettest"
 	"github.com/recoup-dev/recoup/server/internal/adoption"
+	"github.com/recoup-dev/recoup/server/internal/adoption/preset/presettest"
 	"github.com/recoup-dev/recoup/server/internal/deadletter"
 	"github.com/recoup-dev/recoup/server/internal/engine"
 	"github.com/recoup-dev/recoup/server/internal/lifecycle"
@@ -199,14 +199,14 @@ func TestTakingOverIsOneAct(t *testing.T) {
 	t.Parallel()
 	w := newQueueOf(t, presettest.Queues[0], "CONSTRAINT_VIOLATION")
 	was := w.one(2)
-	turn, held, err := w.db.TakeTurn(t.Context(), 1, "a", time.Minute)
+	turn, held, err := w.rows.TakeTurn(t.Context(), 1, "a", time.Minute)
 	if w.Must(err); !held {
 		t.Fatal("it is not its turn")
 	}
-	take := func(turn store.Turn) error {
+	take := func(turn adoption.Lease) error {
 		now := w.Now()
 		done, err := w.Letters.TakeOver(t.Context(), engine.Caller{Name: adoption.By}, []deadletter.TakenOver{{
-			ID: w.ID(), Pair: &store.Pair{Turn: turn, Key: "2", Digest: []byte{1}},
+			ID: w.ID(), Attach: adoption.Pair{Turn: turn, Key: "2", Digest: []byte{1}}.Attachment(),
 			Failure: recoup.StageFailure{
 				WorkID: was.ID, EntityID: "o2", Pipeline: "shop.river_job:default", Stage: "charge", Class: was.Code, LastStack: "none",
 				FirstFailureAt: now, LastFailureAt: now, Context: map[string]any{"attempts": map[string]any{"charge": 1}},
@@ -219,7 +219,7 @@ func TestTakingOverIsOneAct(t *testing.T) {
 			return done[0].Err
 		}())
 	}
-	if err := take(store.Turn{Adoption: 1, Number: turn.Number - 1}); !errors.Is(err, store.ErrOutOfTurn) {
+	if err := take(adoption.Lease{Adoption: 1, Number: turn.Number - 1}); !errors.Is(err, store.ErrOutOfTurn) {
 		t.Errorf("out of turn: %v", err)
 	}
 	w.want("select (select count(*) from recoup.dead_letter), (select state from recoup.error)", "0 PARKED")
@@ -242,14 +242,14 @@ func TestReplaysSurviveNodes(t *testing.T) {
 	if w.Must(err); len(claimed) != 1 {
 		t.Fatalf("claimed %v", claimed)
 	}
-	w.Must(w.db.EndTurns(t.Context(), "a"))
+	w.Must(w.rows.EndTurns(t.Context(), "a"))
 	w.service = w.another("b", w.db)
 	w.later(time.Second)
 	w.want("select attempts from shop._private_jobs where id = 2", "3")
 	w.later(6 * time.Minute)
 	w.want("select attempts from shop._private_jobs where id = 2", "2")
 	w.exec(q.Start)
-	w.Must(w.db.EndTurns(t.Context(), "b"))
+	w.Must(w.rows.EndTurns(t.Context(), "b"))
 	w.service = w.another("c", w.db)
 	w.exec(q.Done)
 	w.later(time.Second)

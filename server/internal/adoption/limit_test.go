@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/recoup-dev/recoup/server/internal/adopt"
+	"github.com/recoup-dev/recoup/server/internal/adoption/define"
 	"github.com/recoup-dev/recoup/server/internal/wire"
 )
 
@@ -21,7 +21,7 @@ func cast(t *testing.T, body string) *world {
 			return format('%s', $1); end $f$;
 		create cast (shop.level as text) with function shop.level_text(shop.level) as assignment;
 		create table shop.named (id shop.level primary key, order_id text, kind text); insert into shop.named values ('low', 'o1', 'TIMEOUT')`)
-	plan, err := adopt.MakePlan(w.Context(), w.owner, adopt.Request{Source: "shop.named", As: "outreach.dol_errors", Mapping: wire.Mapping{Entity: "order_id", Code: "kind"}})
+	plan, err := define.MakePlan(w.Context(), w.owner, define.Request{Source: "shop.named", As: "outreach.dol_errors", Mapping: wire.Mapping{Entity: "order_id", Code: "kind"}})
 	w.Must(err)
 	w.Must(w.runner().Apply(w.Context(), plan))
 	return w

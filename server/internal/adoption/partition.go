@@ -4,7 +4,6 @@ import (
 	"context"
 	"time"
 
-	"github.com/recoup-dev/recoup/server/internal/store"
 	"github.com/recoup-dev/recoup/server/internal/wire"
 )
 
@@ -12,12 +11,12 @@ import (
 const tendEvery = 15 * time.Second
 
 // tends reports whether it is time to look at the partitions of a source.
-func (s *Service) tends(a *store.Adoption, st *state) bool {
+func (s *Service) tends(a *Target, st *state) bool {
 	return a.Partitioned && a.State != wire.AdoptionReleasing && s.Now().Sub(st.tended) >= tendEvery
 }
 
 // tend adds triggers to partitions that were created or attached since the last look.
-func (s *Service) tend(ctx context.Context, a *store.Adoption, turn store.Turn, st *state) error {
+func (s *Service) tend(ctx context.Context, a *Target, turn Lease, st *state) error {
 	if !s.tends(a, st) {
 		return nil
 	}

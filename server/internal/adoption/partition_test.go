@@ -7,7 +7,8 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"github.com/recoup-dev/recoup/server/internal/adopt"
+	"github.com/recoup-dev/recoup/server/internal/adoption"
+	"github.com/recoup-dev/recoup/server/internal/adoption/define"
 	"github.com/recoup-dev/recoup/server/internal/store"
 	"github.com/recoup-dev/recoup/server/internal/test/node"
 	"github.com/recoup-dev/recoup/server/internal/wire"
@@ -40,14 +41,14 @@ func (w *world) look() {
 }
 
 // inspected is what the doctor reads of the adoption.
-func (w *world) inspected() store.AdoptionFact {
+func (w *world) inspected() adoption.Fact {
 	w.Helper()
 	f, err := w.db.Inspect(w.Context(), store.Inspection{})
 	w.Must(err)
-	if len(f.Adoptions) != 1 {
-		w.Fatalf("adoptions: %+v, unseen: %+v", f.Adoptions, f.Unseen)
+	if len(adoption.FactsOf(&f)) != 1 {
+		w.Fatalf("adoptions: %+v, unseen: %+v", adoption.FactsOf(&f), f.Unseen)
 	}
-	return f.Adoptions[0]
+	return adoption.FactsOf(&f)[0]
 }
 
 const openErrors = "select string_agg(entity_id, ' ' order by entity_id) from recoup.error where state <> 'RESOLVED'"
@@ -131,7 +132,7 @@ func TestPartitionsThatNobodyMayTouch(t *testing.T) {
 	run("alter table shop.theirs_2 owner to " + role)
 	w.look()
 	w.want("select unseen, unseen_why, unseen_since is not null from recoup.adoption", `["shop.theirs"] permission denied for table theirs true`)
-	list, err := w.db.Adoptions(t.Context())
+	list, err := w.rows.Adoptions(t.Context())
 	w.Must(err)
 	if a := list[0]; a.Partitions != 5 || len(a.Unseen) != 1 || a.UnseenSince.IsZero() || a.UnseenReason == "" {
 		t.Errorf("%+v", a.Adoption)
@@ -145,7 +146,7 @@ func TestPartitionsThatNobodyMayTouch(t *testing.T) {
 	run("alter table shop.theirs owner to " + role)
 	w.look()
 	w.want("select unseen, unseen_why, unseen_since from recoup.adoption", "[] - -")
-	plan, err := adopt.MakePlan(w.Context(), w.owner, adopt.Request{Source: "shop.failures"})
+	plan, err := define.MakePlan(w.Context(), w.owner, define.Request{Source: "shop.failures"})
 	w.Must(err)
 	for _, s := range plan.Steps {
 		if strings.Contains(s.Name, "theirs") {

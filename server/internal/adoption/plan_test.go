@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/recoup-dev/recoup"
-	"github.com/recoup-dev/recoup/server/internal/store"
+	"github.com/recoup-dev/recoup/server/internal/adoption"
 	"github.com/recoup-dev/recoup/server/internal/store/postgres"
 	"github.com/recoup-dev/recoup/server/internal/store/postgres/pgtest"
 	"github.com/recoup-dev/recoup/server/internal/store/sqldb"
@@ -74,9 +74,10 @@ func TestPlans(t *testing.T) {
 		if counted {
 			w.exec("analyze")
 		}
-		watched := pgtest.OpenURL(t, url)
-		watched.UseClock(w.Now)
-		turn, _, err := watched.TakeTurn(t.Context(), 1, "a", time.Hour)
+		s := watched{store: pgtest.OpenURL(t, url)}
+		s.DB = extended(t, s.store)
+		s.store.UseClock(w.Now)
+		turn, _, err := s.TakeTurn(t.Context(), 1, "a", time.Hour)
 		w.Must(err)
 		for _, p := range probes(rows, turn) {
 			if !counted && rows < 1_000_000 && (p.name == "figures" || p.name == "due rows") {
@@ -84,7 +85,7 @@ func TestPlans(t *testing.T) {
 			}
 			t.Run(fmt.Sprintf("%s/counted=%v", p.name, counted), func(t *testing.T) {
 				before := len(server.Log(t))
-				if err := p.do(t, watched); err != nil {
+				if err := p.do(t, s); err != nil {
 					t.Fatal(err)
 				}
 				look(t, server.Log(t)[before:])
@@ -107,81 +108,89 @@ func look(t *testing.T, log string) {
 	}
 }
 
+// watched is a store whose statements are explained.
+type watched struct {
+	*adoption.DB
+	store *postgres.Store
+}
+
 // probe is something that a node asks for.
 type probe struct {
 	name string
-	do   func(*testing.T, *postgres.Store) error
+	do   func(*testing.T, watched) error
 }
 
-func probes(rows int, turn store.Turn) []probe {
+func probes(rows int, turn adoption.Lease) []probe {
 	middle, end, keys := fmt.Sprint(rows/2), fmt.Sprint(rows), []string(nil)
 	for n := range 500 {
 		keys = append(keys, fmt.Sprint(rows/2+n))
 	}
 	return []probe{
-		{"adoptions", func(t *testing.T, s *postgres.Store) error { _, err := s.Adoptions(t.Context()); return err }},
-		{"figures", func(t *testing.T, s *postgres.Store) error { _, err := s.AdoptionFigures(t.Context()); return err }},
-		{"scan", func(t *testing.T, s *postgres.Store) error {
+		{"adoptions", func(t *testing.T, s watched) error { _, err := s.Adoptions(t.Context()); return err }},
+		{"figures", func(t *testing.T, s watched) error { _, err := s.AdoptionFigures(t.Context()); return err }},
+		{"scan", func(t *testing.T, s watched) error {
 			_, err := s.ScanSource(t.Context(), 1, nil, end, 500)
 			return err
 		}},
-		{"scan on", func(t *testing.T, s *postgres.Store) error {
+		{"scan on", func(t *testing.T, s watched) error {
 			_, err := s.ScanSource(t.Context(), 1, &middle, end, 500)
 			return err
 		}},
-		{"source rows", func(t *testing.T, s *postgres.Store) error {
+		{"source rows", func(t *testing.T, s watched) error {
 			_, err := s.SourceRows(t.Context(), 1, keys, wire.SourceRules{})
 			return err
 		}},
-		{"pairs", func(t *testing.T, s *postgres.Store) error { _, err := s.Pairs(t.Context(), 1, keys); return err }},
-		{"first pairs", func(t *testing.T, s *postgres.Store) error {
+		{"pairs", func(t *testing.T, s watched) error { _, err := s.Pairs(t.Context(), 1, keys); return err }},
+		{"first pairs", func(t *testing.T, s watched) error {
 			_, err := s.PairsAfter(t.Context(), 1, nil, 500)
 			return err
 		}},
-		{"pairs after", func(t *testing.T, s *postgres.Store) error {
+		{"pairs after", func(t *testing.T, s watched) error {
 			_, err := s.PairsAfter(t.Context(), 1, &middle, 500)
 			return err
 		}},
-		{"pairs under way", func(t *testing.T, s *postgres.Store) error {
+		{"pairs under way", func(t *testing.T, s watched) error {
 			_, err := s.PairsUnderway(t.Context(), 1, middle, 500)
 			return err
 		}},
-		{"due rows", func(t *testing.T, s *postgres.Store) error {
+		{"due rows", func(t *testing.T, s watched) error {
 			_, err := s.DueRows(t.Context(), 1, "outreach.dol_errors", "source", 100)
 			return err
 		}},
-		{"save pairs", func(t *testing.T, s *postgres.Store) error {
-			return s.SavePairs(t.Context(), turn, []store.AdoptedRow{{Key: middle, Digest: []byte{1}}}, keys[:1])
+		{"save pairs", func(t *testing.T, s watched) error {
+			return s.SavePairs(t.Context(), turn, []adoption.Row{{Key: middle, Digest: []byte{1}}}, keys[:1])
 		}},
-		{"unreadable", func(t *testing.T, s *postgres.Store) error {
-			return s.SaveUnreadable(t.Context(), turn, keys, []store.Unreadable{{Key: middle, Cause: "no number"}})
+		{"unreadable", func(t *testing.T, s watched) error {
+			return s.SaveUnreadable(t.Context(), turn, keys, []adoption.Unreadable{{Key: middle, Cause: "no number"}})
 		}},
-		{"changes", func(t *testing.T, s *postgres.Store) error { _, _, err := s.Changes(t.Context(), 1, 500); return err }},
-		{"index changes", func(t *testing.T, s *postgres.Store) error {
+		{"changes", func(t *testing.T, s watched) error { _, _, err := s.Changes(t.Context(), 1, 500); return err }},
+		{"index changes", func(t *testing.T, s watched) error {
 			_, err := s.IndexChanges(t.Context(), 1, 500)
 			return err
 		}},
-		{"pass changes", func(t *testing.T, s *postgres.Store) error { return s.PassChanges(t.Context()) }},
-		{"forget changes", func(t *testing.T, s *postgres.Store) error {
+		{"pass changes", func(t *testing.T, s watched) error { return s.PassChanges(t.Context()) }},
+		{"forget changes", func(t *testing.T, s watched) error {
 			return s.ForgetChanges(t.Context(), turn, []int64{1, 2, 3})
 		}},
-		{"mirror", func(t *testing.T, s *postgres.Store) error {
+		{"mirror", func(t *testing.T, s watched) error {
 			_, err := s.Mirror(t.Context(), turn, 1000, 500)
 			return err
 		}},
-		{"gate", func(t *testing.T, s *postgres.Store) error {
-			_, err := s.Blocking(t.Context(), []string{"o77", "nobody"}, 100)
+		{"gate", func(t *testing.T, s watched) error {
+			_, err := s.store.Blocking(t.Context(), []string{"o77", "nobody"}, 100)
 			return err
 		}},
-		{"ended rows", func(t *testing.T, s *postgres.Store) error {
+		{"ended rows", func(t *testing.T, s watched) error {
 			_, _, err := s.EndedRows(t.Context(), 1, middle, 500)
 			return err
 		}},
-		{"remove rows", func(t *testing.T, s *postgres.Store) error {
-			_, err := s.RemoveRows(t.Context(), turn, keys[:100], func(list []store.RemovedRow) ([]store.RemovedRow, []store.MovedRow, error) { return list, nil, nil })
+		{"remove rows", func(t *testing.T, s watched) error {
+			_, err := s.RemoveRows(t.Context(), turn, keys[:100], func(list []adoption.RemovedRow) ([]adoption.RemovedRow, []adoption.MovedRow, error) {
+				return list, nil, nil
+			})
 			return err
 		}},
-		{"source detail", func(t *testing.T, s *postgres.Store) error {
+		{"source detail", func(t *testing.T, s watched) error {
 			_, err := s.SourceDetail(t.Context(), recoup.ID{1})
 			if errors.Is(err, sqldb.ErrNotFound) {
 				err = nil

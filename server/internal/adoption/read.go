@@ -8,8 +8,6 @@ import (
 	"maps"
 	"slices"
 	"strings"
-
-	"github.com/recoup-dev/recoup/server/internal/store"
 )
 
 const (
@@ -22,7 +20,7 @@ const (
 )
 
 // tooLong adds rows whose keys no pair can have to those that cannot be read.
-func tooLong(rows []store.SourceRow, bad map[string]string) map[string]string {
+func tooLong(rows []SourceRow, bad map[string]string) map[string]string {
 	for i := range rows {
 		if key := rows[i].Key; len(key) > maxKey {
 			if bad == nil {
@@ -46,13 +44,13 @@ func listed(key string) string {
 // reading is rows of a source, and why others cannot be read.
 type reading struct {
 	keys int // how many were read, the first: fewer than asked for if the time of the turn is over
-	rows []store.SourceRow
+	rows []SourceRow
 	bad  map[string]string
 }
 
 // read returns the rows of keys, and why rows cannot be read. One that cannot, because a
 // condition of the owner fails on it, does not keep the others from being read.
-func (s *Service) read(ctx context.Context, a *store.Adoption, st *state, keys []string) (r reading, err error) {
+func (s *Service) read(ctx context.Context, a *Target, st *state, keys []string) (r reading, err error) {
 	r.rows, err = s.Store.SourceRows(ctx, a.ID, keys, s.rules(a))
 	cause, ofRow := rowFault(err)
 	switch {
@@ -82,14 +80,14 @@ func (s *Service) read(ctx context.Context, a *store.Adoption, st *state, keys [
 
 // noteUnreadable notes which rows of a batch cannot be read, and logs them. Most
 // adoptions have none, and never had.
-func (s *Service) noteUnreadable(ctx context.Context, a *store.Adoption, turn store.Turn, b batch) error {
+func (s *Service) noteUnreadable(ctx context.Context, a *Target, turn Lease, b batch) error {
 	if len(b.bad) == 0 && !a.Bad {
 		return nil
 	}
-	bad := make([]store.Unreadable, 0, len(b.bad))
+	bad := make([]Unreadable, 0, len(b.bad))
 	for _, key := range slices.Sorted(maps.Keys(b.bad)) {
 		cause, _ := s.Redactor.String(b.bad[key])
-		bad = append(bad, store.Unreadable{Key: listed(key), Cause: strings.ToValidUTF8(cause[:min(len(cause), maxCause)], "")})
+		bad = append(bad, Unreadable{Key: listed(key), Cause: strings.ToValidUTF8(cause[:min(len(cause), maxCause)], "")})
 		s.Logger.Warn("row of an adopted table cannot be read; it will be looked at again when it changes", "table", a.Source, "key", listed(key), "cause", cause)
 	}
 	a.Bad = a.Bad || len(bad) > 0

@@ -16,8 +16,8 @@ import (
 // batch is rows of a source that are looked at together.
 type batch struct {
 	keys    []string
-	pairs   []store.AdoptedRow // what is known of them
-	rows    []store.SourceRow
+	pairs   []Row // what is known of them
+	rows    []SourceRow
 	bad     map[string]string    // why a row cannot be read, by its key
 	written map[string]time.Time // when a row was written, by its key; nil: long ago
 }
@@ -27,14 +27,14 @@ type follow struct {
 	resolve []engine.Act
 	work    []recoup.WorkResult // of replayed jobs
 	report  []engine.Past
-	noted   []store.AdoptedRow
+	noted   []Row
 	gone    []string
-	moved   []store.AdoptedRow // to another table: their row is forgotten first, or who dies before the report would find nothing new
+	moved   []Row // to another table: their row is forgotten first, or who dies before the report would find nothing new
 }
 
 // reconcile does what follows from how rows of a source are. Every part of it may be
 // repeated: after a failure in between, what is left to do is what follows then.
-func (s *Service) reconcile(ctx context.Context, a *store.Adoption, turn store.Turn, b batch) error {
+func (s *Service) reconcile(ctx context.Context, a *Target, turn Lease, b batch) error {
 	f, err := s.follows(a, turn, b)
 	if err != nil {
 		return err
@@ -68,12 +68,12 @@ func (s *Service) reconcile(ctx context.Context, a *store.Adoption, turn store.T
 }
 
 // follows asks the rules about each row.
-func (s *Service) follows(a *store.Adoption, turn store.Turn, b batch) (f follow, err error) {
-	known := make(map[string]*store.AdoptedRow, len(b.pairs))
+func (s *Service) follows(a *Target, turn Lease, b batch) (f follow, err error) {
+	known := make(map[string]*Row, len(b.pairs))
 	for i := range b.pairs {
 		known[b.pairs[i].Key] = &b.pairs[i]
 	}
-	there := make(map[string]*store.SourceRow, len(b.rows))
+	there := make(map[string]*SourceRow, len(b.rows))
 	for i := range b.rows {
 		there[b.rows[i].Key] = &b.rows[i]
 	}
@@ -89,14 +89,14 @@ func (s *Service) follows(a *store.Adoption, turn store.Turn, b batch) (f follow
 			v.report = amend // the failed attempt says nothing about the severity
 		}
 		if v.resolve == becauseMoved {
-			f.moved = append(f.moved, store.AdoptedRow{Key: key})
+			f.moved = append(f.moved, Row{Key: key})
 		}
 		if v.resolve != "" {
 			f.resolve = append(f.resolve, ending(pair, v.resolve))
 		}
 		if v.report != silent {
 			past := row.past(s.Now(), pair != nil && stands != elsewhere, b.written[key])
-			past.Pair = &store.Pair{Turn: turn, Key: key, Digest: row.digest}
+			past.Attach = Pair{Turn: turn, Key: key, Digest: row.digest}.Attachment()
 			if err := s.complete(&past, v, pair, there[key]); err != nil {
 				return follow{}, err
 			}
@@ -109,17 +109,17 @@ func (s *Service) follows(a *store.Adoption, turn store.Turn, b batch) (f follow
 }
 
 // complete gives a report its id, the error that it replaces and what is kept of its row.
-func (s *Service) complete(past *engine.Past, v verdict, pair *store.AdoptedRow, row *store.SourceRow) (err error) {
+func (s *Service) complete(past *engine.Past, v verdict, pair *Row, row *SourceRow) (err error) {
 	past.ID = s.Engine.IDs.New(past.CreatedAt)
 	if v.report != anew {
 		past.Replaces, past.Amends = pair.ErrorID, v.report == amend
 	}
-	past.Pair.Kept, err = s.kept(past.ID, row)
+	pairIn(past.Attach).Kept, err = s.kept(past.ID, row)
 	return err
 }
 
 // tell adds what has come of an attempt.
-func (s *Service) tell(f *follow, r result, pair *store.AdoptedRow, row *cleaned) {
+func (s *Service) tell(f *follow, r result, pair *Row, row *cleaned) {
 	if pair != nil && !pair.WorkID.IsZero() {
 		if said := s.letterResult(r, pair, row); said != nil {
 			f.work = append(f.work, *said)
@@ -132,20 +132,20 @@ func (s *Service) tell(f *follow, r result, pair *store.AdoptedRow, row *cleaned
 }
 
 // save writes down what becomes of a pair.
-func (f *follow) save(key string, v verdict, pair *store.AdoptedRow, row *cleaned) {
+func (f *follow) save(key string, v verdict, pair *Row, row *cleaned) {
 	switch v.pair {
 	case keep:
 		if pair != nil && row.source == failing && v.report == silent && !pair.Attempt.IsZero() {
-			f.noted = append(f.noted, store.AdoptedRow{Key: key, Digest: pair.Digest}) // it is not under way
+			f.noted = append(f.noted, Row{Key: key, Digest: pair.Digest}) // it is not under way
 		}
 	case watch:
 		if pair.Attempt.IsZero() {
-			f.noted = append(f.noted, store.AdoptedRow{Key: key, Digest: pair.Digest, Attempt: store.ByOthers})
+			f.noted = append(f.noted, Row{Key: key, Digest: pair.Digest, Attempt: ByOthers})
 		}
 	case note:
-		f.noted = append(f.noted, store.AdoptedRow{Key: key, Digest: row.digest})
+		f.noted = append(f.noted, Row{Key: key, Digest: row.digest})
 	case empty:
-		f.noted = append(f.noted, store.AdoptedRow{Key: key})
+		f.noted = append(f.noted, Row{Key: key})
 	case forget:
 		f.gone = append(f.gone, key)
 	}
@@ -177,7 +177,7 @@ func (s *Service) applyAs(ctx context.Context, c engine.Caller, acts []engine.Ac
 
 // report has the engine record failures. One that the database refuses becomes an orphan
 // that says so.
-func (s *Service) report(ctx context.Context, a *store.Adoption, list []engine.Past) error {
+func (s *Service) report(ctx context.Context, a *Target, list []engine.Past) error {
 	if len(list) == 0 {
 		return nil
 	}
@@ -202,21 +202,21 @@ func (s *Service) report(ctx context.Context, a *store.Adoption, list []engine.P
 	reported, err = s.Engine.Import(ctx, caller(), again)
 	for i := range reported {
 		if reported[i].Err != nil {
-			s.Logger.Warn("row of an adopted table cannot be governed", "table", a.Table, "key", again[i].Pair.Key)
+			s.Logger.Warn("row of an adopted table cannot be governed", "table", a.Table, "key", pairIn(again[i].Attach).Key)
 		}
 	}
 	return err
 }
 
 // orphan is what is reported of a row of which nothing else can be.
-func (s *Service) orphan(a *store.Adoption, of *engine.Past, why error) engine.Past {
+func (s *Service) orphan(a *Target, of *engine.Past, why error) engine.Past {
 	now := s.Now()
-	pair := *of.Pair
-	pair.Kept = store.Kept{} // which is for another error
+	pair := *pairIn(of.Attach)
+	pair.Kept = Kept{} // which is for another error
 	message, _ := s.Redactor.String("a row of " + a.Source + " was refused: " + why.Error())
 	return engine.Past{
 		Report: recoup.Report{Table: a.Table, Code: string(fault.CodeUnregisteredCode), Message: message},
-		ID:     s.Engine.IDs.New(now), CreatedAt: now, Live: true, Apart: true, Pair: &pair,
+		ID:     s.Engine.IDs.New(now), CreatedAt: now, Live: true, Apart: true, Attach: pair.Attachment(),
 	}
 }
 

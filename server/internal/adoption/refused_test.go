@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/recoup-dev/recoup/server/internal/adoption"
 	"github.com/recoup-dev/recoup/server/internal/store"
 )
 
@@ -23,12 +24,12 @@ func TestRefusedMirror(t *testing.T) {
 		w.want("select count(*) from recoup.adopted_mirror", "0")
 		facts, err := w.db.Inspect(t.Context(), store.Inspection{Policy: w.Policies.Current(), Now: w.Now()})
 		w.Must(err)
-		figures, err := w.db.AdoptionFigures(t.Context())
+		figures, err := w.rows.AdoptionFigures(t.Context())
 		w.Must(err)
 		for _, got := range []struct {
 			n   int64
-			one store.Unreadable
-		}{{facts.Adoptions[0].Refused, facts.Adoptions[0].Refuser}, {figures[0].Refused, figures[0].Refuser}} {
+			one adoption.Unreadable
+		}{{adoption.FactsOf(&facts)[0].Refused, adoption.FactsOf(&facts)[0].Refuser}, {figures[0].Refused, figures[0].Refuser}} {
 			if got.n != count || count > 0 && (got.one.Key != "7" || !strings.Contains(got.one.Cause, "calm")) {
 				t.Errorf("%d rows refuse, such as %+v, want %d", got.n, got.one, count)
 			}

@@ -7,13 +7,12 @@ import (
 	"github.com/recoup-dev/recoup"
 	"github.com/recoup-dev/recoup/server/internal/engine"
 	"github.com/recoup-dev/recoup/server/internal/lifecycle"
-	"github.com/recoup-dev/recoup/server/internal/store"
 )
 
 // release ends a batch of the errors of an adoption that is being released, and at last
 // the adoption itself. Dead letters in mid-replay fail first: their jobs cannot be reached any more.
 // One that still cannot end keeps its pair, and the next turn tries again.
-func (s *Service) release(ctx context.Context, a *store.Adoption, turn store.Turn) (more bool, err error) {
+func (s *Service) release(ctx context.Context, a *Target, turn Lease) (more bool, err error) {
 	if err := s.failReplays(ctx, a); err != nil {
 		return false, err
 	}
@@ -59,7 +58,7 @@ func (s *Service) keptForEver(table string) bool {
 }
 
 // endErrors archives the errors of pairs that are open, and those of dead letters whose jobs run fail first.
-func (s *Service) endErrors(ctx context.Context, pairs []store.AdoptedRow) error {
+func (s *Service) endErrors(ctx context.Context, pairs []Row) error {
 	var acts []engine.Act
 	var running []recoup.WorkResult
 	for i := range pairs {
@@ -79,7 +78,7 @@ func (s *Service) endErrors(ctx context.Context, pairs []store.AdoptedRow) error
 }
 
 // failReplays lets replayed work of an adoption fail that waits for a worker.
-func (s *Service) failReplays(ctx context.Context, a *store.Adoption) error {
+func (s *Service) failReplays(ctx context.Context, a *Target) error {
 	if a.Preset == "" {
 		return nil
 	}

@@ -4,8 +4,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/recoup-dev/recoup/server/internal/adopt"
-	"github.com/recoup-dev/recoup/server/internal/adopt/preset/presettest"
+	"github.com/recoup-dev/recoup/server/internal/adoption/define"
+	"github.com/recoup-dev/recoup/server/internal/adoption/preset/presettest"
 )
 
 func (w *world) release(source string) {
@@ -46,7 +46,7 @@ func TestReleaseOfWhatIsKeptForEver(t *testing.T) {
 	w := newWorld(t)
 	adopted := func() {
 		t.Helper()
-		plan, err := adopt.MakePlan(t.Context(), w.owner, adopt.Request{Source: "shop.failures", As: "public.shq_master_error_log", Mapping: mapping})
+		plan, err := define.MakePlan(t.Context(), w.owner, define.Request{Source: "shop.failures", As: "public.shq_master_error_log", Mapping: mapping})
 		if w.Must(err); len(plan.Refusals) > 0 {
 			t.Fatalf("refused: %v", plan.Refusals)
 		}
@@ -72,7 +72,7 @@ func TestSwappedTableKeepsItsName(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.exec("drop view outreach.dol_errors; create table outreach.dol_errors (id int primary key, outreach_id text, kind text)")
-	plan, err := adopt.MakePlan(t.Context(), w.owner, adopt.Request{Source: "outreach.dol_errors"})
+	plan, err := define.MakePlan(t.Context(), w.owner, define.Request{Source: "outreach.dol_errors"})
 	if w.Must(err); len(plan.Refusals) > 0 {
 		t.Fatalf("refused: %v", plan.Refusals)
 	}

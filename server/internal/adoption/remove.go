@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/recoup-dev/recoup"
-	"github.com/recoup-dev/recoup/server/internal/store"
 	"github.com/recoup-dev/recoup/server/internal/wire"
 )
 
@@ -28,7 +27,7 @@ type sweep struct {
 
 // sweeps reports whether rows are to be looked for: the policy has them removed, their
 // owner has agreed to that, and it is time.
-func (s *Service) sweeps(a *store.Adoption, st *state) bool {
+func (s *Service) sweeps(a *Target, st *state) bool {
 	if end := s.rules(a).AtEnd; end != a.Agreed.AtEnd || !a.Agreed.Removes() {
 		return false
 	}
@@ -38,7 +37,7 @@ func (s *Service) sweeps(a *store.Adoption, st *state) bool {
 
 // removeRows looks at a batch of the pairs of an adoption, and removes the rows whose
 // errors are over. Like the backfill it takes at most half of the time.
-func (s *Service) removeRows(ctx context.Context, a *store.Adoption, turn store.Turn, st *state) (more bool, err error) {
+func (s *Service) removeRows(ctx context.Context, a *Target, turn Lease, st *state) (more bool, err error) {
 	if a.State != wire.AdoptionGoverned || !s.sweeps(a, st) {
 		return false, nil
 	}
@@ -54,7 +53,7 @@ func (s *Service) removeRows(ctx context.Context, a *store.Adoption, turn store.
 		return false, err
 	}
 	move := a.Agreed.AtEnd == wire.SourceMove
-	ended = slices.DeleteFunc(ended, func(e store.EndedRow) bool { return e.Archived != move })
+	ended = slices.DeleteFunc(ended, func(e EndedRow) bool { return e.Archived != move })
 	for part := range slices.Chunk(ended, removeBatch) {
 		if s.spent(st) {
 			return true, nil // the next turn begins with the same pairs
@@ -76,12 +75,12 @@ func (s *Service) removeRows(ctx context.Context, a *store.Adoption, turn store.
 
 // remove removes rows. A row that is not as it was when its error ended is not removed: it has
 // failed again, or will be looked at.
-func (s *Service) remove(ctx context.Context, turn store.Turn, sw *sweep, list []store.EndedRow) error {
-	known, keys := make(map[string]*store.EndedRow, len(list)), make([]string, len(list))
+func (s *Service) remove(ctx context.Context, turn Lease, sw *sweep, list []EndedRow) error {
+	known, keys := make(map[string]*EndedRow, len(list)), make([]string, len(list))
 	for i := range list {
 		known[list[i].Key], keys[i] = &list[i], list[i].Key
 	}
-	done, err := s.Store.RemoveRows(ctx, turn, keys, func(rows []store.RemovedRow) (remove []store.RemovedRow, moved []store.MovedRow, err error) {
+	done, err := s.Store.RemoveRows(ctx, turn, keys, func(rows []RemovedRow) (remove []RemovedRow, moved []MovedRow, err error) {
 		for i := range rows {
 			r := &rows[i]
 			pair := known[r.Key]
@@ -109,17 +108,17 @@ func (s *Service) remove(ctx context.Context, turn store.Turn, sw *sweep, list [
 }
 
 // moved adds a row that is moved, encrypted.
-func (s *Service) moved(list []store.MovedRow, id recoup.ID, whole []byte) ([]store.MovedRow, error) {
+func (s *Service) moved(list []MovedRow, id recoup.ID, whole []byte) ([]MovedRow, error) {
 	if whole == nil {
 		return list, nil
 	}
 	key, encrypted, err := s.Letters.Keys.EncryptBeside(id, rowPlace, whole)
-	return append(list, store.MovedRow{ErrorID: id, Encrypted: encrypted, Key: key}), err
+	return append(list, MovedRow{ErrorID: id, Encrypted: encrypted, Key: key}), err
 }
 
 // over reports whether a row is as it was when its error ended: the same failure, or no
 // failure any more.
-func (s *Service) over(r *store.SourceRow, pair *store.EndedRow) bool {
+func (s *Service) over(r *SourceRow, pair *EndedRow) bool {
 	if r.Underway {
 		return false // what comes of that is not known yet
 	}
@@ -127,5 +126,5 @@ func (s *Service) over(r *store.SourceRow, pair *store.EndedRow) bool {
 		return len(pair.Digest) == 0
 	}
 	c := cleaned{digest: s.digest(r)}
-	return c.memory(&store.AdoptedRow{Digest: pair.Digest}) == same
+	return c.memory(&Row{Digest: pair.Digest}) == same
 }

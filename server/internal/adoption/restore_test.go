@@ -7,8 +7,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/recoup-dev/recoup/server/internal/adopt"
-	"github.com/recoup-dev/recoup/server/internal/adopt/preset/presettest"
+	"github.com/recoup-dev/recoup/server/internal/adoption"
+	"github.com/recoup-dev/recoup/server/internal/adoption/define"
+	"github.com/recoup-dev/recoup/server/internal/adoption/preset/presettest"
 	"github.com/recoup-dev/recoup/server/internal/store"
 	"github.com/recoup-dev/recoup/server/internal/store/postgres/pgtest"
 	"github.com/recoup-dev/recoup/server/internal/test/node"
@@ -73,7 +74,7 @@ func messyWorld(t *testing.T, server *pgtest.Server) *world {
 	w.exec(presettest.Queues[0].DDL)
 	for i, m := range messy {
 		w.exec(fmt.Sprintf(m.insert, fmt.Sprintf("old-%d", i)))
-		plan, err := adopt.MakePlan(w.Context(), w.owner, adopt.Request{Source: m.source, As: m.as, Mapping: m.mapping, Preset: m.preset, NoMirror: m.preset != ""})
+		plan, err := define.MakePlan(w.Context(), w.owner, define.Request{Source: m.source, As: m.as, Mapping: m.mapping, Preset: m.preset, NoMirror: m.preset != ""})
 		w.Must(err)
 		if len(plan.Refusals) > 0 {
 			w.Fatalf("%s is refused: %v", m.source, plan.Refusals)
@@ -97,19 +98,19 @@ func openCopy(t *testing.T, ownerURL string) *world {
 }
 
 // facts are what the doctor sees of adoptions. Nothing but their logins may be wrong.
-func (w *world) facts(login store.Login) (list []store.AdoptionFact) {
+func (w *world) facts(login adoption.Login) (list []adoption.Fact) {
 	w.Helper()
 	found, err := w.db.Inspect(w.Context(), store.Inspection{Policy: w.Policies.Current(), Now: w.Now()})
 	w.Must(err)
-	if len(found.Adoptions) != len(messy) {
-		w.Errorf("%d adoptions", len(found.Adoptions))
+	if len(adoption.FactsOf(&found)) != len(messy) {
+		w.Errorf("%d adoptions", len(adoption.FactsOf(&found)))
 	}
-	for _, a := range found.Adoptions {
+	for _, a := range adoption.FactsOf(&found) {
 		if a.Gone || a.Renamed != "" || a.Given || len(a.Missing)+len(a.Altered)+len(a.Lost)+len(a.Lacks) > 0 || a.Login != login || login == "" && a.Unreachable != "" {
 			w.Errorf("%s: %+v, want login %q", a.Source, a, login)
 		}
 	}
-	return found.Adoptions
+	return adoption.FactsOf(&found)
 }
 
 // governed wants all tables to be governed: a row that fails is reported and blocks as before, the
@@ -167,7 +168,7 @@ func TestAdoptionsSurviveARestore(t *testing.T) {
 		}
 	}
 	w := openCopy(t, restored)
-	for _, a := range w.facts(store.LoginForeign) {
+	for _, a := range w.facts(adoption.LoginForeign) {
 		if !strings.Contains(a.Unreachable, "does not exist") {
 			t.Errorf("%s is reached: %s", a.Source, a.Unreachable)
 		}
@@ -187,7 +188,7 @@ func TestAdoptionsSurviveACopy(t *testing.T) {
 	roles := "select count(*) from pg_roles where starts_with(rolname, 'recoup_adopter_') and rolcanlogin"
 	w.want(roles, "7")
 	var former []string
-	for _, a := range w.facts(store.LoginForeign) {
+	for _, a := range w.facts(adoption.LoginForeign) {
 		former = append(former, a.Role)
 	}
 	w.repairRoles()
@@ -223,7 +224,7 @@ func TestRemake(t *testing.T) {
 	w.exec("drop view recoup.adopted_1_recoup_release_first cascade; drop view recoup.adopted_1_source")
 	facts, err := w.db.Inspect(w.Context(), store.Inspection{})
 	w.Must(err)
-	if missing := facts.Adoptions[0].Missing; !slices.Contains(missing, "view recoup.adopted_1_source") {
+	if missing := adoption.FactsOf(&facts)[0].Missing; !slices.Contains(missing, "view recoup.adopted_1_source") {
 		t.Errorf("missing: %q", missing)
 	}
 	w.exec("insert into shop.failures (order_id, kind, at) values ('c', 'VALIDATION_ERROR', '2026-02-02'); delete from shop.failures where order_id = 'a'")

@@ -8,7 +8,6 @@ import (
 	"github.com/recoup-dev/recoup/fault"
 	"github.com/recoup-dev/recoup/server/internal/engine"
 	"github.com/recoup-dev/recoup/server/internal/lifecycle"
-	"github.com/recoup-dev/recoup/server/internal/store"
 )
 
 const (
@@ -26,13 +25,13 @@ const (
 )
 
 // retriesDue reports whether it is time to look at the jobs of a queue.
-func (s *Service) retriesDue(a *store.Adoption, st *state) bool {
+func (s *Service) retriesDue(a *Target, st *state) bool {
 	return a.Preset != "" && !s.Now().Before(st.retries)
 }
 
 // retries looks what became of the jobs that are under way, and sets off those whose
 // errors are due (decision 0085) or whose dead letters are replayed (decision 0086).
-func (s *Service) retries(ctx context.Context, a *store.Adoption, turn store.Turn, st *state) error {
+func (s *Service) retries(ctx context.Context, a *Target, turn Lease, st *state) error {
 	if err := s.underway(ctx, a, turn, st); err != nil {
 		return err
 	}
@@ -61,7 +60,7 @@ func (s *Service) retries(ctx context.Context, a *store.Adoption, turn store.Tur
 
 // underway looks at a batch of the rows whose jobs are under way. Triggers do not say what
 // becomes of jobs that go well.
-func (s *Service) underway(ctx context.Context, a *store.Adoption, turn store.Turn, st *state) error {
+func (s *Service) underway(ctx context.Context, a *Target, turn Lease, st *state) error {
 	pairs, err := s.Store.PairsUnderway(ctx, a.ID, st.underway, Batch)
 	if err != nil {
 		return err
@@ -83,9 +82,9 @@ func (s *Service) underway(ctx context.Context, a *store.Adoption, turn store.Tu
 }
 
 // lease claims the errors that nobody holds, and writes down the tokens.
-func (s *Service) lease(ctx context.Context, a *store.Adoption, due []store.DueRow) error {
+func (s *Service) lease(ctx context.Context, a *Target, due []DueRow) error {
 	var ids []recoup.ID
-	place := make(map[recoup.ID]*store.DueRow, len(due))
+	place := make(map[recoup.ID]*DueRow, len(due))
 	for i := range due {
 		if due[i].Token.IsZero() {
 			ids, place[due[i].ErrorID] = append(ids, due[i].ErrorID), &due[i]
@@ -100,8 +99,8 @@ func (s *Service) lease(ctx context.Context, a *store.Adoption, due []store.DueR
 
 // setOff lets the jobs run whose errors are leased. Where the queue refuses one, by a
 // constraint or a trigger, each is tried alone, and its attempt has failed.
-func (s *Service) setOff(ctx context.Context, turn store.Turn, st *state, due []store.DueRow) error {
-	var rows []store.DueRow
+func (s *Service) setOff(ctx context.Context, turn Lease, st *state, due []DueRow) error {
+	var rows []DueRow
 	for _, d := range due {
 		if !d.Token.IsZero() {
 			rows = append(rows, d)
@@ -131,7 +130,7 @@ func (s *Service) setOff(ctx context.Context, turn store.Turn, st *state, due []
 }
 
 // refused says that an attempt has failed because the queue does not take its job.
-func (s *Service) refused(ctx context.Context, row *store.DueRow, why string) error {
+func (s *Service) refused(ctx context.Context, row *DueRow, why string) error {
 	if !row.WorkID.IsZero() {
 		return s.results(ctx, []recoup.WorkResult{s.failedWork(row.WorkID, row.Token, row.Stage,
 			&cleaned{code: fault.CodeConstraintViolation, report: recoup.Report{Message: why}})})
@@ -140,7 +139,7 @@ func (s *Service) refused(ctx context.Context, row *store.DueRow, why string) er
 }
 
 // result is the input that says how an attempt went; nil: there is nothing to say.
-func (s *Service) result(r result, pair *store.AdoptedRow, row *cleaned) *engine.Act {
+func (s *Service) result(r result, pair *Row, row *cleaned) *engine.Act {
 	switch r {
 	case succeeded:
 		return &engine.Act{ID: pair.ErrorID, Input: lifecycle.Succeed{Token: pair.Attempt, Reason: becauseDone}}
@@ -155,7 +154,7 @@ func (s *Service) result(r result, pair *store.AdoptedRow, row *cleaned) *engine
 }
 
 // endsSoon reports whether half of the lease of an attempt is over.
-func (s *Service) endsSoon(pair *store.AdoptedRow) bool {
+func (s *Service) endsSoon(pair *Row) bool {
 	return pair.LeaseEndsAt.Sub(s.Now()) < s.Engine.Policies.Current().Leases.Length(attemptLasts)/2
 }
 

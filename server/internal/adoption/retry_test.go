@@ -6,8 +6,8 @@ import (
 	"time"
 
 	"github.com/recoup-dev/recoup"
-	"github.com/recoup-dev/recoup/server/internal/adopt"
-	"github.com/recoup-dev/recoup/server/internal/adopt/preset/presettest"
+	"github.com/recoup-dev/recoup/server/internal/adoption/define"
+	"github.com/recoup-dev/recoup/server/internal/adoption/preset/presettest"
 	"github.com/recoup-dev/recoup/server/internal/engine"
 	"github.com/recoup-dev/recoup/server/internal/lifecycle"
 	"github.com/recoup-dev/recoup/server/internal/wire"
@@ -24,7 +24,7 @@ func newQueueOf(t *testing.T, q presettest.Queue, code string) *world {
 	t.Helper()
 	w := newWorld(t)
 	w.exec(q.DDL)
-	plan, err := adopt.MakePlan(w.Context(), w.owner, adopt.Request{
+	plan, err := define.MakePlan(w.Context(), w.owner, define.Request{
 		Source: q.Table, As: "outreach.dol_errors", Preset: q.Preset, NoMirror: true,
 		Mapping: wire.Mapping{Entity: q.Entity, CodeValue: code},
 	})
@@ -97,7 +97,7 @@ func TestNodeDiesBetween(t *testing.T) {
 	if w.Must(err); len(leased) != 1 {
 		t.Fatal("it is not due")
 	}
-	w.Must(w.db.EndTurns(w.Context(), "a"))
+	w.Must(w.rows.EndTurns(w.Context(), "a"))
 	w.service = w.another("b", w.db)
 	w.later(time.Second)
 	w.want("select state, max_attempts from shop.river_job where id = 2", "available 4")
@@ -106,7 +106,7 @@ func TestNodeDiesBetween(t *testing.T) {
 
 	// While it runs; and what another worker says with the token of the lease counts.
 	w.exec(q.Start)
-	w.Must(w.db.EndTurns(w.Context(), "b"))
+	w.Must(w.rows.EndTurns(w.Context(), "b"))
 	w.service = w.another("c", w.db)
 	w.exec(q.Done)
 	w.later(time.Second)

@@ -13,7 +13,6 @@ import (
 	"github.com/recoup-dev/recoup/server/internal/check"
 	"github.com/recoup-dev/recoup/server/internal/engine"
 	"github.com/recoup-dev/recoup/server/internal/policy"
-	"github.com/recoup-dev/recoup/server/internal/store"
 )
 
 const (
@@ -41,13 +40,13 @@ type cleaned struct {
 // clean redacts a row, and puts a stand-in in the place of what cannot be kept: its
 // message says what and why. A row that is gone is nil; one that cannot be read has a
 // reason, and becomes an orphan.
-func (s *Service) clean(a *store.Adoption, key string, r *store.SourceRow, bad string) cleaned {
+func (s *Service) clean(a *Target, key string, r *SourceRow, bad string) cleaned {
 	c := cleaned{report: recoup.Report{Table: a.Table}}
 	switch {
 	case bad != "":
 		c.source, c.code = failing, fault.CodeUnregisteredCode
 		c.report.Message, _ = s.Redactor.String("row " + key + " of " + a.Source + " cannot be read: " + bad)
-		c.report.Code, c.digest = string(c.code), s.digest(&store.SourceRow{Key: key, Message: bad})
+		c.report.Code, c.digest = string(c.code), s.digest(&SourceRow{Key: key, Message: bad})
 		return c
 	case r == nil:
 		return c
@@ -84,7 +83,7 @@ func (s *Service) clean(a *store.Adoption, key string, r *store.SourceRow, bad s
 // code is what a code is kept as: in capitals, with _ for what is no letter or digit, and
 // a letter in front. What looks like a secret, as it was written or as it would be kept, is
 // not kept.
-func (s *Service) code(a *store.Adoption, text string) recoup.Code {
+func (s *Service) code(a *Target, text string) recoup.Code {
 	def, code, err := s.Engine.Codes().Fold(codeOf(text, a.Mapping.CodeValue))
 	if err != nil || def.Code != code && (s.Redactor.Identifier(text) != nil || s.Redactor.CheckIdentifier(string(code), check.MaxIdentifier) != nil) {
 		return fault.CodeUnregisteredCode
@@ -106,7 +105,7 @@ func codeOf(text, otherwise string) string {
 }
 
 // message is what is kept of a message, behind what is to be said about the row.
-func (s *Service) message(r *store.SourceRow, notes []string) string {
+func (s *Service) message(r *SourceRow, notes []string) string {
 	text, _ := s.Redactor.String(strings.ToValidUTF8(r.Message, "\uFFFD"))
 	if r.Cut {
 		text = text[:max(0, len(text)-cutOff)]
@@ -124,7 +123,7 @@ func (s *Service) message(r *store.SourceRow, notes []string) string {
 }
 
 // severity returns the severity that a row states; empty: none.
-func severity(r *store.SourceRow) recoup.Severity {
+func severity(r *SourceRow) recoup.Severity {
 	if s := recoup.Severity(strings.ToUpper(strings.TrimSpace(r.Severity))); s.Valid() {
 		return s
 	}
@@ -132,7 +131,7 @@ func severity(r *store.SourceRow) recoup.Severity {
 }
 
 // rank is how bad the stated severity of a row is; 0: it states none.
-func rank(r *store.SourceRow) byte {
+func rank(r *SourceRow) byte {
 	if s := severity(r); s != "" {
 		return byte(s.Rank())
 	}
@@ -142,7 +141,7 @@ func rank(r *store.SourceRow) byte {
 // digest tells whether the mapped columns of a row are what they were. It is keyed:
 // nobody can find out by trying what a short message was. The severity stands behind the keyed
 // part, because a change of the severity alone is no further failure.
-func (s *Service) digest(r *store.SourceRow) []byte {
+func (s *Service) digest(r *SourceRow) []byte {
 	h := hmac.New(sha256.New, s.key)
 	at := int64(0)
 	if !r.CreatedAt.IsZero() {
@@ -157,7 +156,7 @@ func (s *Service) digest(r *store.SourceRow) []byte {
 }
 
 // memory compares a row with what is known of it.
-func (c *cleaned) memory(pair *store.AdoptedRow) memory {
+func (c *cleaned) memory(pair *Row) memory {
 	switch {
 	case pair == nil:
 		return unknown
@@ -175,7 +174,7 @@ func (c *cleaned) memory(pair *store.AdoptedRow) memory {
 
 // worse reports whether the severity of a row is worse than that of its open error, or than the
 // row stated when its error ended.
-func (c *cleaned) worse(pair *store.AdoptedRow) bool {
+func (c *cleaned) worse(pair *Row) bool {
 	if pair.Open {
 		return c.rank > 0 && int(c.rank) > pair.Severity.Rank()
 	}
@@ -184,7 +183,7 @@ func (c *cleaned) worse(pair *store.AdoptedRow) bool {
 
 // standing is the error that a row has. If the policy no longer has the table of its
 // adoption, its error stays where it is.
-func (c *cleaned) standing(p *policy.Policy, pair *store.AdoptedRow) standing {
+func (c *cleaned) standing(p *policy.Policy, pair *Row) standing {
 	table, known := p.Table(c.report.Table)
 	if known && c.report.EntityID == "" && !table.EntityOptional {
 		table = p.OrphanTable

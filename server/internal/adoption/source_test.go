@@ -8,8 +8,8 @@ import (
 
 	"github.com/recoup-dev/recoup"
 	"github.com/recoup-dev/recoup/fault"
-	"github.com/recoup-dev/recoup/server/internal/adopt"
 	"github.com/recoup-dev/recoup/server/internal/adoption"
+	"github.com/recoup-dev/recoup/server/internal/adoption/define"
 	"github.com/recoup-dev/recoup/server/internal/engine"
 	"github.com/recoup-dev/recoup/server/internal/lifecycle"
 	"github.com/recoup-dev/recoup/server/internal/policy"
@@ -35,7 +35,7 @@ func (w *world) follow(version, source string) {
 // again has the owner agree to the policy in force.
 func (w *world) again() {
 	w.Helper()
-	plan, err := adopt.MakePlan(w.Context(), w.owner, adopt.Request{Source: "shop.failures"})
+	plan, err := define.MakePlan(w.Context(), w.owner, define.Request{Source: "shop.failures"})
 	w.Must(err)
 	w.Must(w.runner().Apply(w.Context(), plan))
 }
@@ -148,7 +148,7 @@ func TestColumnsFollowThePolicy(t *testing.T) {
 	insert()
 	w.want("select count(*) from recoup.source_detail", "2")
 	w.follow("9.0.3", "{details: [nothing]}")
-	plan, err := adopt.MakePlan(t.Context(), w.owner, adopt.Request{Source: "shop.failures"})
+	plan, err := define.MakePlan(t.Context(), w.owner, define.Request{Source: "shop.failures"})
 	w.Must(err)
 	if len(plan.Refusals) != 1 || !strings.Contains(plan.Refusals[0].Why, "the column nothing") {
 		t.Errorf("refused: %+v", plan.Refusals)

@@ -43,7 +43,7 @@ func TestBackfillWaitsForAStandby(t *testing.T) {
 func (w *world) behind(so func(time.Duration) bool) {
 	w.Helper()
 	for range 600 {
-		lag, err := w.db.ReplicationLag(w.Context())
+		lag, err := w.rows.ReplicationLag(w.Context())
 		w.Must(err)
 		if so(lag) {
 			return

@@ -6,13 +6,12 @@ import (
 	"slices"
 	"time"
 
-	"github.com/recoup-dev/recoup/server/internal/store"
 	"github.com/recoup-dev/recoup/server/internal/wire"
 )
 
 // work does a batch of everything that there is to do at an adoption, in the order of
 // urgency, and reports whether there is more. Without the turn it does nothing.
-func (s *Service) work(ctx context.Context, a *store.Adoption, st *state) (more bool, err error) {
+func (s *Service) work(ctx context.Context, a *Target, st *state) (more bool, err error) {
 	if _, known := s.Engine.Policies.Current().Table(a.Table); a.Tabled && !known {
 		return false, nil // this node has the policy that has its table in a moment
 	}
@@ -57,7 +56,7 @@ func (s *Service) work(ctx context.Context, a *store.Adoption, st *state) (more 
 
 // changes looks at the rows that changes name. Of what has to wait the gate is to find
 // the entities quickly: there may be a million of them.
-func (s *Service) changes(ctx context.Context, a *store.Adoption, turn store.Turn, st *state) (more bool, err error) {
+func (s *Service) changes(ctx context.Context, a *Target, turn Lease, st *state) (more bool, err error) {
 	list, more, err := s.Store.Changes(ctx, a.ID, maxChanges)
 	if err != nil || len(list) == 0 {
 		return false, err
@@ -91,7 +90,7 @@ func (s *Service) changes(ctx context.Context, a *store.Adoption, turn store.Tur
 
 // named collects the keys that changes name, without those that were looked at before. It returns
 // the changes that name keys, and those by which the source was emptied.
-func (st *state) named(list []store.AdoptedChange) (look lookAt, done, emptied []int64) {
+func (st *state) named(list []Change) (look lookAt, done, emptied []int64) {
 	look = lookAt{seen: map[string]time.Time{}}
 	for i := range list {
 		c := &list[i]
@@ -112,7 +111,7 @@ func (st *state) named(list []store.AdoptedChange) (look lookAt, done, emptied [
 
 // walk looks at a batch of all rows that have an error, because the source was emptied.
 // Where the node dies on the way, another one begins anew.
-func (s *Service) walk(ctx context.Context, a *store.Adoption, turn store.Turn, st *state, emptied []int64) (more bool, err error) {
+func (s *Service) walk(ctx context.Context, a *Target, turn Lease, st *state, emptied []int64) (more bool, err error) {
 	if st.walk == nil {
 		st.walk = &walk{changes: emptied}
 	}
@@ -155,7 +154,7 @@ func (l *lookAt) add(key string, at time.Time) {
 
 // doneOf returns the first of changes whose keys are all among the first n that were looked at,
 // and notes how far the one behind them is.
-func (s *Service) doneOf(st *state, list []store.AdoptedChange, look lookAt, n int) (done []int64) {
+func (s *Service) doneOf(st *state, list []Change, look lookAt, n int) (done []int64) {
 	left := make(map[string]bool, len(look.keys)-n)
 	for _, key := range look.keys[n:] {
 		left[key] = true
@@ -178,7 +177,7 @@ func (s *Service) doneOf(st *state, list []store.AdoptedChange, look lookAt, n i
 // lookAt reads rows as they are now and does what follows, a batch at a time, until the time of
 // the turn is over. It returns how many keys it has looked at, from the first. If it has found
 // time for none, the next batch is smaller.
-func (s *Service) lookAt(ctx context.Context, a *store.Adoption, turn store.Turn, st *state, look lookAt) (seen int, err error) {
+func (s *Service) lookAt(ctx context.Context, a *Target, turn Lease, st *state, look lookAt) (seen int, err error) {
 	for seen < len(look.keys) && (seen == 0 || !s.spent(st)) {
 		size := cmp.Or(st.batch, Batch)
 		part := look.keys[seen:min(len(look.keys), seen+size)]

@@ -2,6 +2,7 @@ package adoption_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"strings"
@@ -11,8 +12,8 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/recoup-dev/recoup"
-	"github.com/recoup-dev/recoup/server/internal/adopt"
 	"github.com/recoup-dev/recoup/server/internal/adoption"
+	"github.com/recoup-dev/recoup/server/internal/adoption/define"
 	"github.com/recoup-dev/recoup/server/internal/store/postgres"
 	"github.com/recoup-dev/recoup/server/internal/test/node"
 	"github.com/recoup-dev/recoup/server/internal/wire"
@@ -22,6 +23,7 @@ import (
 type world struct {
 	*node.Node
 	db      *postgres.Store
+	rows    *adoption.DB
 	service *adoption.Service
 	owner   *pgx.Conn // of everything
 	log     *node.Log
@@ -55,7 +57,7 @@ func newWorldOn(t *testing.T, db *postgres.Store, url string) *world {
 // openWorld is the world on a database whose tables are there already.
 func openWorld(t *testing.T, db *postgres.Store, url string) *world {
 	t.Helper()
-	w := &world{Node: node.On(t, db), db: db, log: &node.Log{}}
+	w := &world{Node: node.On(t, db), db: db, rows: extended(t, db), log: &node.Log{}}
 	var err error
 	w.url = strings.Replace(url, "recoup_app@", "recoup_owner@", 1)
 	w.owner, err = pgx.Connect(t.Context(), w.url)
@@ -65,11 +67,23 @@ func openWorld(t *testing.T, db *postgres.Store, url string) *world {
 	return w
 }
 
+// extended has a store know the slice, and returns the slice's statements.
+func extended(t *testing.T, db *postgres.Store) *adoption.DB {
+	t.Helper()
+	rows, err := adoption.Open(db)
+	if err = errors.Join(err, adoption.Extend(db)); err != nil {
+		t.Fatal(err)
+	}
+	return rows
+}
+
 // another is the service of a node.
 func (w *world) another(name string, db *postgres.Store) *adoption.Service {
 	w.Helper()
+	rows, err := adoption.Open(db)
+	w.Must(err)
 	s, err := adoption.New(adoption.Options{
-		Store: db, Engine: w.Engine, Letters: w.Letters, Key: func(context.Context) ([]byte, error) { return []byte("for digests"), nil }, Node: name, Now: w.Now, Logger: slog.New(slog.NewTextHandler(w.log, nil)),
+		Store: rows, Engine: w.Engine, Letters: w.Letters, Key: func(context.Context) ([]byte, error) { return []byte("for digests"), nil }, Node: name, Now: w.Now, Logger: slog.New(slog.NewTextHandler(w.log, nil)),
 	})
 	w.Must(err)
 	return s
@@ -82,8 +96,8 @@ func (w *world) exec(sql string) {
 	}
 }
 
-func (w *world) runner() *adopt.Runner {
-	return &adopt.Runner{
+func (w *world) runner() *define.Runner {
+	return &define.Runner{
 		Conn: w.owner, Actor: "ada", Patience: time.Minute, Random: func() float64 { return 0.5 }, Now: time.Now,
 		Sleep: func(context.Context, time.Duration) error { return nil },
 	}
@@ -92,7 +106,7 @@ func (w *world) runner() *adopt.Runner {
 // adopt adopts shop.failures as outreach.dol_errors.
 func (w *world) adopt(m wire.Mapping) {
 	w.Helper()
-	plan, err := adopt.MakePlan(w.Context(), w.owner, adopt.Request{Source: "shop.failures", As: "outreach.dol_errors", Mapping: m})
+	plan, err := define.MakePlan(w.Context(), w.owner, define.Request{Source: "shop.failures", As: "outreach.dol_errors", Mapping: m})
 	w.Must(err)
 	if len(plan.Refusals) > 0 {
 		w.Fatalf("refused: %v", plan.Refusals)

@@ -15,7 +15,6 @@ import (
 	"time"
 
 	"github.com/recoup-dev/recoup"
-	"github.com/recoup-dev/recoup/server/internal/adoption"
 	"github.com/recoup-dev/recoup/server/internal/api"
 	"github.com/recoup-dev/recoup/server/internal/deadletter"
 	"github.com/recoup-dev/recoup/server/internal/engine"
@@ -56,8 +55,7 @@ type Node struct {
 	letters       *deadletter.Service
 	pusher        *push.Pusher
 	policyWatcher policyWatcher
-	unusable      bool              // the database, as the log knows it
-	adoptions     *adoption.Service // nil: the store has none
+	unusable      bool // the database, as the log knows it
 	slices        []openSlice
 
 	diagnosed atomic.Pointer[wire.Diagnosis] // while it leads: what the doctor found last
@@ -102,6 +100,9 @@ func OpenOn(ctx context.Context, s Store, o Options) (*Node, error) {
 
 // assemble puts the parts together, each made from those before it.
 func (n *Node) assemble(ctx context.Context) error {
+	if err := extend(n.store, n.o.Slices); err != nil {
+		return err
+	}
 	if err := n.setClock(ctx); err != nil {
 		return err
 	}
@@ -133,7 +134,7 @@ func (n *Node) assemble(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	n.registry = &registrar{tenantKeys: keys, tableNames: names, store: n.store, slices: n.o.Slices, policies: policies, book: n.ledger, now: n.o.Now}
+	n.registry = &registrar{tenantKeys: keys, tableNames: names, store: n.store, slices: n.o.Slices, opened: func() []openSlice { return n.slices }, policies: policies, book: n.ledger, now: n.o.Now}
 	n.registry.codes.Store(registry)
 	policies.Follow = n.registry.renew
 	n.heartbeats = lease.NewHeartbeats(n.store, n.name, n.o.Now)
@@ -174,17 +175,15 @@ func (n *Node) assembleServices(ctx context.Context, ids *recoup.IDSource) (err 
 	if n.pusher, err = n.newPusher(); err != nil {
 		return err
 	}
-	if err := n.newAdoptions(); err != nil {
-		return err
-	}
 	return n.newPace()
 }
 
 // open puts the API in front of the rest.
 func (n *Node) open(ids *recoup.IDSource, everybody string) (err error) {
+	adoptions, sources := n.adopted()
 	n.api, err = api.New(api.Options{
 		URL: n.o.URL, Proxies: n.o.Proxies,
-		Store: n.store, Engine: n.engine, Letters: n.letters, Ledger: n.ledger, Registrar: n.registry, Jobs: jobRunner{n.jobs}, Channels: nodeChannels{n, ids}, Receivers: n.pusher, Doctor: n, Adoptions: n.listAdoptions(), Sources: n.sources(),
+		Store: n.store, Engine: n.engine, Letters: n.letters, Ledger: n.ledger, Registrar: n.registry, Jobs: jobRunner{n.jobs}, Channels: nodeChannels{n, ids}, Receivers: n.pusher, Doctor: n, Adoptions: adoptions, Sources: sources,
 		Now: n.o.Now, Random: n.o.Random, IDs: ids, Open: everybody, Standby: n.o.Standby, Limits: n.o.Limits, Version: n.o.Build.Version, Revision: n.o.Build.Revision, Date: n.o.Build.Date, Node: n.o.Node,
 		Trace: n.traceHook(), Ready: n.ready, Metrics: n.metricsFor(), Logger: n.o.Logger, Count: n.metrics.count, Console: n.console(everybody != ""), Slices: n.sliceRoutes(),
 	})
@@ -193,7 +192,7 @@ func (n *Node) open(ids *recoup.IDSource, everybody string) (err error) {
 	}
 	n.metrics.watch(n)
 	n.metrics.showBuild(n.o.Build)
-	n.metrics.registry.MustRegister(&jobCollector{n}, &anonymousCollector{n}, &noticeCollector{n}, n.cached(policyCollector{n}.read), &doctorCollector{n}, n.cached(letterCollector{n}.read), n.cached(queueCollector{n}.read), n.cached(adoptionCollector{n}.read), &receiverCollector{n})
+	n.metrics.registry.MustRegister(&jobCollector{n}, &anonymousCollector{n}, &noticeCollector{n}, n.cached(policyCollector{n}.read), &doctorCollector{n}, n.cached(letterCollector{n}.read), n.cached(queueCollector{n}.read), &receiverCollector{n})
 	if late, can := n.store.(store.LateEvents); can {
 		n.metrics.registry.MustRegister(n.cached(lateCollector{n, late}.read))
 	}

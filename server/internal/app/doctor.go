@@ -52,6 +52,9 @@ func OpenDoctor(ctx context.Context, o Options) (*Doctor, error) {
 	if foreign, ok := errors.AsType[*pgsession.ForeignError](err); ok {
 		d.schema, err = judgeForeign(foreign), nil
 	}
+	if err == nil && d.store != nil {
+		err = extend(d.store, o.Slices)
+	}
 	return d, err
 }
 
@@ -76,7 +79,7 @@ func (d *Doctor) Close() error {
 // Examine looks at everything.
 func (d *Doctor) Examine(ctx context.Context) (wire.Diagnosis, error) {
 	ills, err := d.examine(ctx)
-	return diagnosis(d.o.clock()(), d.kind, 0, ills), err
+	return diagnosis(d.o.clock()(), d.kind, len(checks(d.o.Slices)), ills), err
 }
 
 func (d *Doctor) examine(ctx context.Context) ([]doctor.FixableFinding, error) {
@@ -98,7 +101,7 @@ func (d *Doctor) examine(ctx context.Context) ([]doctor.FixableFinding, error) {
 	if d.Prove && in.Policy != nil {
 		in.Warnings = warnings(in.Policy)
 	}
-	return doctor.Judge(&in), nil
+	return doctor.Judge(&in, checks(d.o.Slices)...), nil
 }
 
 // Fix puts right what is safe to put right, writes down what it did, and returns what it
@@ -147,8 +150,8 @@ func (d *Doctor) fix(ctx context.Context, ill doctor.FixableFinding) (err error)
 			return err
 		}
 	}
-	if ill.Repair.Login != "" || ill.Repair.Remake != "" {
-		return d.repairAdoption(ctx, ill.Repair)
+	if ill.Repair.Slice != "" {
+		return repair(ctx, d.store, d.o.Slices, ill.Repair, d.o.clock())
 	}
 	return d.store.Repair(ctx, ill.Repair.Statements)
 }

@@ -16,9 +16,10 @@ import (
 	"github.com/recoup-dev/recoup"
 	"github.com/recoup-dev/recoup/client"
 	adminapi "github.com/recoup-dev/recoup/server/internal/admin"
-	"github.com/recoup-dev/recoup/server/internal/adopt/preset/presettest"
+	"github.com/recoup-dev/recoup/server/internal/adoption/preset/presettest"
 	"github.com/recoup-dev/recoup/server/internal/app"
 	"github.com/recoup-dev/recoup/server/internal/policy"
+	features "github.com/recoup-dev/recoup/server/internal/slices"
 	"github.com/recoup-dev/recoup/server/internal/store/postgres/pgtest"
 	"github.com/recoup-dev/recoup/server/internal/test/live"
 	"github.com/recoup-dev/recoup/server/internal/wire"
@@ -32,7 +33,7 @@ func healthy(t *testing.T, database string) app.Options {
 		t.Fatal(err)
 	}
 	text = append(text, "\ndead_tables:\n  legacy.failed_imports: nobody reads it\n"...)
-	return app.Options{Database: database, First: text, MasterKey: bytes.Repeat([]byte{7}, 32)}
+	return app.Options{Database: database, First: text, MasterKey: bytes.Repeat([]byte{7}, 32), Slices: features.All()}
 }
 
 // drive keeps a node busy: errors that are retried, parked and resolved, a gate that is

@@ -39,7 +39,7 @@ func (n *Node) newPace() (err error) {
 		ctx, cancel := context.WithTimeout(ctx, lookPatience)
 		defer cancel()
 		next, err := s.NextDue(ctx, n.firstDue()...)
-		return pace.Look{Pending: next.Any, Next: next.In, Silent: next.Silent && n.o.Idle.Every == 0}, err
+		return pace.Look{Pending: next.Any, Next: next.In, Silent: (next.Silent || n.sliceSilent()) && n.o.Idle.Every == 0}, err
 	}
 	n.pace, err = pace.New(pace.Options{
 		Look: look, Elapsed: n.clock.since, After: n.o.Idle.After, Linger: n.o.Idle.Linger, Every: n.o.Idle.Every,
@@ -94,9 +94,7 @@ func (n *Node) idleJobs() func(context.Context) error {
 			return err
 		}
 		err = errors.Join(err, n.followPolicy(ctx)) // a notification may have been lost
-		if n.adoptions != nil {
-			err = errors.Join(err, n.adoptions.Run(ctx))
-		}
+		err = errors.Join(err, n.sliceIdle(ctx))
 		if now := n.clock.since(); now-purged >= time.Hour {
 			purged = now
 			err = errors.Join(err, n.letters.Purge(ctx))

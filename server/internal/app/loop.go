@@ -25,9 +25,6 @@ func (n *Node) allLoops() []slice.Loop {
 		{Name: "notifications", Every: 2 * time.Second, Wake: store.WakeNotices, Run: n.notifier.Run},
 		{Name: "receivers", Every: time.Second, Wake: store.WakeWork, Run: n.pusher.Run},
 	}
-	if n.adoptions != nil {
-		list = append(list, slice.Loop{Name: "adoptions", Every: 300 * time.Millisecond, Run: n.adoptions.Run})
-	}
 	if s, can := n.store.(store.LockWatcher); can {
 		list = append(list, slice.Loop{Name: "locks", Every: time.Second, Run: (&lockWatch{n: n, store: s}).run})
 	}

@@ -29,6 +29,9 @@ func OpenOffline(ctx context.Context, o Options) (*Offline, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := extend(s, o.Slices); err != nil {
+		return nil, errors.Join(err, s.Close())
+	}
 	keys := &Keys{store: s, ids: recoup.NewIDSource(o.Random), random: o.Random, now: o.clock()}
 	p, err := keys.policy(ctx)
 	if err != nil {

@@ -28,6 +28,7 @@ type registrar struct {
 	*tableNames
 	store    Store
 	slices   []slice.Slice
+	opened   func() []openSlice
 	policies *engine.Policies
 	book     *ledger.Book
 	engine   *engine.Engine

@@ -60,40 +60,15 @@ func (r *registrar) PlanPolicy(ctx context.Context, caller engine.Caller, text [
 	if err != nil {
 		return plan, err
 	}
-	if plan.Adopted, err = orphaned(ctx, r.store, p); err != nil {
-		return plan, err
+	for _, s := range r.opened() {
+		if s.PlanPolicy != nil {
+			if err := s.PlanPolicy(ctx, p, &plan); err != nil {
+				return plan, err
+			}
+		}
 	}
 	plan.Codes, err = r.taken(ctx, p)
 	return plan, err
-}
-
-// orphaned lists the adopted tables whose table of the policy the next one lacks.
-func orphaned(ctx context.Context, s Store, next *policy.Policy) (list []engine.AdoptedTable, err error) {
-	reader, can := s.(store.AdoptionReader)
-	if !can {
-		return nil, nil
-	}
-	adopted, err := reader.Adoptions(ctx)
-	for i := range adopted {
-		a := &adopted[i]
-		if _, stays := next.Table(a.Table); !stays && a.Tabled && a.State != wire.AdoptionReleasing {
-			list = append(list, engine.AdoptedTable{Table: a.Table, Source: a.Source})
-		}
-	}
-	return list, err
-}
-
-// governable refuses a policy under which rows of an adopted table would be kept among the
-// orphans, where they block nobody.
-func governable(ctx context.Context, s Store, next *policy.Policy) error {
-	list, err := orphaned(ctx, s, next)
-	if err != nil || len(list) == 0 {
-		return err
-	}
-	first := list[0]
-	return fault.New(fault.CodeBusinessRuleViolation,
-		"The policy has no table %s, under which %s is adopted: keep it until the adoption is moved to another table of the policy (recoup adopt %s --as TABLE --apply) or released (recoup adopt release %s).",
-		first.Table, first.Source, first.Source, first.Source).With("adopted", list)
 }
 
 // taken lists the codes that somebody registered and that a policy takes over, with the
@@ -141,8 +116,12 @@ func (r *registrar) ApplyPolicy(ctx context.Context, caller engine.Caller, text 
 	if err := endable(ctx, r.store, r.slices, r.policies.Current(), p); err != nil {
 		return api.Applied{}, err
 	}
-	if err := governable(ctx, r.store, p); err != nil {
-		return api.Applied{}, err
+	for _, s := range r.opened() {
+		if s.ApplyPolicy != nil {
+			if err := s.ApplyPolicy(ctx, p); err != nil {
+				return api.Applied{}, err
+			}
+		}
 	}
 	taken, err := r.taken(ctx, p)
 	if err != nil {

@@ -2,8 +2,11 @@ package app
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
+	"slices"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 
@@ -16,6 +19,7 @@ import (
 	"github.com/recoup-dev/recoup/server/internal/scheduler"
 	"github.com/recoup-dev/recoup/server/internal/slice"
 	"github.com/recoup-dev/recoup/server/internal/store"
+	"github.com/recoup-dev/recoup/server/internal/store/postgres"
 	"github.com/recoup-dev/recoup/server/internal/store/sqldb"
 	"github.com/recoup-dev/recoup/server/internal/wire"
 )
@@ -30,9 +34,10 @@ type openSlice struct {
 
 // sliceCore is what the node offers to its slices, as far as it is put together.
 func (n *Node) sliceCore(ids *recoup.IDSource) slice.Core {
+	server, _ := n.store.(*postgres.Store)
 	core := slice.Core{
-		DB: n.store.SQL(), Engine: n.engine, DeadLetters: n.letters, Ledger: n.ledger, Audit: n.store, Batches: n.batches(), Files: n.store,
-		Settings: n.o.Settings, IDs: ids, Now: n.o.Now, Jitter: jitter, Node: n.o.Node, Standby: n.o.Standby, Logger: n.o.Logger,
+		DB: n.store.SQL(), Engine: n.engine, DeadLetters: n.letters, Ledger: n.ledger, Audit: n.store, Batches: n.batches(), Files: n.store, Postgres: server, Cached: n.cached,
+		Settings: n.o.Settings, IDs: ids, Now: n.o.Now, Jitter: jitter, Random: n.o.Random, Node: n.o.Node, Process: n.name, Secrets: n.vault, Standby: n.o.Standby, Logger: n.o.Logger,
 	}
 	if n.engine != nil {
 		core.Policy = n.engine.Policies.Current
@@ -131,6 +136,34 @@ func (n *Node) sliceLoops() (list []slice.Loop) {
 	return list
 }
 
+// extend adds to a store what slices have to be a part of it.
+func extend(s Store, with []slice.Slice) error {
+	server, is := s.(*postgres.Store)
+	for i := range with {
+		if is && with[i].Extend != nil {
+			if err := with[i].Extend(server); err != nil {
+				return fmt.Errorf("%s: %w", with[i].Name, err)
+			}
+		}
+	}
+	return nil
+}
+
+// sliceSilent reports whether work of a slice comes without a notification.
+func (n *Node) sliceSilent() bool {
+	return slices.ContainsFunc(n.slices, func(s openSlice) bool { return s.Silent != nil && s.Silent() })
+}
+
+// sliceIdle does what slices do whenever an idle node looks.
+func (n *Node) sliceIdle(ctx context.Context) (err error) {
+	for _, s := range n.slices {
+		if s.Idle != nil {
+			err = errors.Join(err, s.Idle(ctx))
+		}
+	}
+	return err
+}
+
 // sliceCollectors are the metrics that slices add.
 func (n *Node) sliceCollectors() (list []prometheus.Collector) {
 	for _, s := range n.slices {
@@ -139,8 +172,27 @@ func (n *Node) sliceCollectors() (list []prometheus.Collector) {
 	return list
 }
 
+// checks are those of the doctor that slices make of what inspections find.
+func checks(of []slice.Slice) (list []doctor.Check) {
+	for i := range of {
+		list = append(list, of[i].Checks...)
+	}
+	return list
+}
+
+// repair has a slice apply its fix.
+func repair(ctx context.Context, s Store, with []slice.Slice, fix doctor.Fix, now func() time.Time) error {
+	server, is := s.(*postgres.Store)
+	i := slices.IndexFunc(with, func(s slice.Slice) bool { return s.Name == fix.Slice && s.Repair != nil })
+	if !is || i < 0 {
+		return fmt.Errorf("%s: the slice %s cannot fix anything here", fix.On, fix.Slice)
+	}
+	return with[i].Repair(ctx, server, fix, CommandLine, now)
+}
+
 // sliceChecks are the checks of the doctor that slices add.
 func (n *Node) sliceChecks(ctx context.Context) (list []doctor.Check) {
+	list = checks(n.o.Slices)
 	for _, s := range n.slices {
 		if s.Checks != nil {
 			list = append(list, s.Checks(ctx)...)
@@ -164,6 +216,19 @@ func (n *Node) sections() (list []console.Section) {
 		list = append(list, n.o.Slices[i].Pages)
 	}
 	return list
+}
+
+// adopted returns what the API shows of adopted tables; nil: there are none.
+func (n *Node) adopted() (list func(context.Context) ([]wire.Adoption, error), sources api.Sources) {
+	for _, s := range n.slices {
+		if service, has := s.Service.(interface {
+			api.Sources
+			List(ctx context.Context) ([]wire.Adoption, error)
+		}); has {
+			return service.List, service
+		}
+	}
+	return nil, nil
 }
 
 // firstDue are the statements of slices that ask when something is due.

@@ -85,9 +85,6 @@ func (n *Node) signOff(ctx context.Context) {
 	defer cancel()
 	n.step(ctx, "loops", func(context.Context) error { n.loops.Wait(); return nil })
 	steps := map[string]func(context.Context) error{"leadership": n.resign}
-	if n.adoptions != nil {
-		steps["adoptions"] = n.adoptions.Close
-	}
 	if n.notifier != nil {
 		steps["notifications"] = func(context.Context) error { n.notifier.Wait(); return nil } // its context has ended, or it never ran
 	}

@@ -26,6 +26,7 @@ type vault struct {
 	random io.Reader
 	master cipher.AEAD // nil: there is none
 	name   string      // of the master key
+	added  []string    // purposes of the keys of slices
 }
 
 // ErrMasterKey is returned where keys are encrypted with a master key that the node
@@ -57,6 +58,9 @@ func readMasterKey(o *Options, file string) error {
 
 func newVault(s Store, o Options) (*vault, error) {
 	v := &vault{Store: s, random: o.Random}
+	for i := range o.Slices {
+		v.added = append(v.added, o.Slices[i].Secrets...)
+	}
 	if len(o.MasterKey) == 0 {
 		return v, nil
 	}
@@ -174,11 +178,13 @@ func (v *vault) PlatformKeys(ctx context.Context, purpose string) ([]store.Platf
 }
 
 // purposes are what the platform has keys for.
-func purposes() []string { return []string{tenantPurpose, deadletter.KeyPurpose, adoptionPurpose} }
+func (v *vault) purposes() []string {
+	return append([]string{tenantPurpose, deadletter.KeyPurpose}, v.added...)
+}
 
 // inspect opens all live keys, and counts those that lie bare.
 func (v *vault) inspect(ctx context.Context) (bare int, err error) {
-	for _, purpose := range purposes() {
+	for _, purpose := range v.purposes() {
 		keys, err := v.PlatformKeys(ctx, purpose)
 		if err != nil {
 			return bare, err
@@ -203,7 +209,7 @@ func (v *vault) ready(ctx context.Context) error {
 
 // wrap encrypts the plaintext keys, and returns how many there were.
 func (v *vault) wrap(ctx context.Context, act store.Act) (n int, err error) {
-	for _, purpose := range purposes() {
+	for _, purpose := range v.purposes() {
 		keys, err := v.PlatformKeys(ctx, purpose)
 		if err != nil {
 			return n, err

@@ -15,7 +15,7 @@ var folds = regexp.MustCompile(`(?i)\b(lower|upper|initcap)\(|\bilike\b|\btmmont
 // TestCaseFoldingNamesACollation wants SQL for PostgreSQL to name a collation where it folds case: in a
 // Turkish database the lower case of INSERT is ınsert.
 func TestCaseFoldingNamesACollation(t *testing.T) {
-	for _, folder := range []string{"server/internal/store/postgres", "server/internal/adopt", "server/internal/pgsession"} {
+	for _, folder := range []string{"server/internal/store/postgres", "server/internal/adoption", "server/internal/pgsession"} {
 		err := filepath.WalkDir(filepath.Join(root, folder), func(path string, entry fs.DirEntry, err error) error {
 			if err != nil || entry.IsDir() || strings.HasSuffix(path, "_test.go") || !strings.HasSuffix(path, ".go") && !strings.HasSuffix(path, ".sql") ||
 				filepath.Base(path) == "name.go" { // lists keywords

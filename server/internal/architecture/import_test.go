@@ -166,11 +166,18 @@ var layers = []layer{
 		libraries: []string{"github.com/jackc/pgx/v5"},
 		why:       "it starts a private server for tests and migrates its databases",
 	},
-	{pkg: "recoup/server/internal/adopt/preset", imports: []string{"recoup/server/internal/wire", "recoup"}, why: "it is data: how the tables of queues are recognised and read, for whoever asks"},
-	{pkg: "recoup/server/internal/adopt/preset/presettest", why: "it gives tests the tables of queues, as SQL"},
+	{pkg: "recoup/server/internal/adoption/cli", anything: true, why: "a group of commands"},
 	{
-		pkg:       "recoup/server/internal/adopt",
-		imports:   []string{"recoup", "recoup/server/internal/wire", "recoup/server/internal/adopt/preset", "recoup/server/internal/pgsession"},
+		pkg:       "recoup/server/internal/adoption/module",
+		imports:   []string{"recoup/server/internal/adoption", "recoup/server/internal/adoption/cli", "recoup/server/internal/doctor", "recoup/server/internal/slice"},
+		libraries: []string{"github.com/prometheus/client_golang"},
+		why:       "it registers adopted tables, and decides nothing",
+	},
+	{pkg: "recoup/server/internal/adoption/preset", imports: []string{"recoup/server/internal/wire", "recoup"}, why: "it is data: how the tables of queues are recognised and read, for whoever asks"},
+	{pkg: "recoup/server/internal/adoption/preset/presettest", why: "it gives tests the tables of queues, as SQL"},
+	{
+		pkg:       "recoup/server/internal/adoption/define",
+		imports:   []string{"recoup", "recoup/server/internal/wire", "recoup/server/internal/adoption/preset", "recoup/server/internal/pgsession"},
 		libraries: []string{"github.com/jackc/pgx/v5"},
 		why:       "it defines adoptions in a database; nodes reach them through that alone",
 	},
@@ -328,9 +335,10 @@ var layers = []layer{
 		why:     "it applies decisions to stored errors, and knows neither HTTP nor SQL",
 	},
 	{
-		pkg:     "recoup/server/internal/adoption",
-		imports: []string{"recoup", "recoup/server/internal/wire", "recoup/retry", "recoup/fault", "recoup/server/internal/policy", "recoup/server/internal/check", "recoup/internal/redact", "recoup/server/internal/lifecycle", "recoup/server/internal/store", "recoup/server/internal/store/sqldb", "recoup/server/internal/engine", "recoup/server/internal/deadletter"},
-		why:     "it compares rows of others with errors; what becomes of these, the engine decides, and no SQL is its own",
+		pkg:       "recoup/server/internal/adoption",
+		imports:   []string{"recoup", "recoup/server/internal/wire", "recoup/retry", "recoup/fault", "recoup/server/internal/policy", "recoup/server/internal/check", "recoup/internal/redact", "recoup/server/internal/lifecycle", "recoup/server/internal/store", "recoup/server/internal/store/sqldb", "recoup/server/internal/engine", "recoup/server/internal/deadletter", "recoup/server/internal/store/postgres", "recoup/server/internal/pgsession", "recoup/server/internal/adoption/define", "recoup/server/internal/adoption/preset", "recoup/server/internal/doctor"},
+		libraries: []string{"github.com/prometheus/client_golang", "github.com/jackc/pgx/v5"},
+		why:       "it compares rows of others with errors; what becomes of these, the engine decides. It works on PostgreSQL alone",
 	},
 	{
 		pkg:     "recoup/server/internal/deadletter",
@@ -339,7 +347,7 @@ var layers = []layer{
 	},
 	{
 		pkg:     "recoup/server/internal/doctor",
-		imports: []string{"recoup", "recoup/server/internal/wire", "recoup/server/internal/adopt/preset", "recoup/server/internal/policy", "recoup/server/internal/store"},
+		imports: []string{"recoup", "recoup/server/internal/wire", "recoup/server/internal/policy", "recoup/server/internal/store"},
 		why:     "it judges facts that others have gathered: it asks no database, no clock and no network",
 	},
 	{
@@ -434,7 +442,6 @@ var layers = []layer{
 	{pkg: "recoup/server/internal/cli/deadletters", anything: true, why: "a group of commands"},
 	{pkg: "recoup/server/internal/cli/errorcmd", anything: true, why: "a group of commands"},
 	{pkg: "recoup/server/internal/cli/events", anything: true, why: "a group of commands"},
-	{pkg: "recoup/server/internal/cli/adoption", anything: true, why: "a group of commands"},
 	{pkg: "recoup/server/internal/cli/keys", anything: true, why: "a group of commands"},
 	{pkg: "recoup/server/internal/cli/notifications", anything: true, why: "a group of commands"},
 	{
@@ -463,13 +470,13 @@ var layers = []layer{
 	{
 		pkg: "recoup/server/internal/slice",
 		imports: []string{"recoup", "recoup/server/internal/cli/stream", "recoup/server/internal/config", "recoup/server/internal/console", "recoup/server/internal/deadletter", "recoup/server/internal/doctor",
-			"recoup/server/internal/engine", "recoup/server/internal/ledger", "recoup/server/internal/policy", "recoup/server/internal/push", "recoup/server/internal/scheduler", "recoup/server/internal/store", "recoup/server/internal/store/sqldb", "recoup/server/internal/httpapi"},
+			"recoup/server/internal/engine", "recoup/server/internal/ledger", "recoup/server/internal/policy", "recoup/server/internal/push", "recoup/server/internal/scheduler", "recoup/server/internal/store", "recoup/server/internal/store/postgres", "recoup/server/internal/store/sqldb", "recoup/server/internal/httpapi"},
 		libraries: []string{"github.com/prometheus/client_golang", "github.com/spf13/cobra"},
 		why:       "it is how a feature registers what it adds: it names the kits, and no feature",
 	},
 	{
 		pkg:       "recoup/server/internal/slices",
-		imports:   []string{"recoup/server/internal/cli/stream", "recoup/server/internal/config", "recoup/server/internal/httpapi", "recoup/server/internal/slice", "recoup/server/internal/archive/module", "recoup/server/internal/bus/module", "recoup/server/internal/gatezero/module"},
+		imports:   []string{"recoup/server/internal/cli/stream", "recoup/server/internal/config", "recoup/server/internal/httpapi", "recoup/server/internal/slice", "recoup/server/internal/adoption/module", "recoup/server/internal/archive/module", "recoup/server/internal/bus/module", "recoup/server/internal/gatezero/module"},
 		libraries: []string{"github.com/spf13/cobra"},
 		why:       "it lists the slices, whose modules it alone imports",
 	},

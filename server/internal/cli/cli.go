@@ -12,7 +12,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/recoup-dev/recoup/server/internal/app"
-	"github.com/recoup-dev/recoup/server/internal/cli/adoption"
 	"github.com/recoup-dev/recoup/server/internal/cli/alerts"
 	"github.com/recoup-dev/recoup/server/internal/cli/codes"
 	"github.com/recoup-dev/recoup/server/internal/cli/command"
@@ -71,7 +70,7 @@ that 'recoup demo' runs in another terminal. None of them changes anything.`,
 		return command.Help(cmd, args)
 	}
 	root.AddCommand(slices.Concat(
-		adoption.Commands(streams), alerts.Commands(streams), codes.Commands(streams), deadletters.Commands(streams), errorcmd.Commands(streams),
+		alerts.Commands(streams), codes.Commands(streams), deadletters.Commands(streams), errorcmd.Commands(streams),
 		events.Commands(streams, features.Events(added)), status.Commands(streams), keys.Commands(streams), notifications.Commands(streams),
 		policy.Commands(streams), server.Commands(streams),
 	)...)

@@ -62,7 +62,7 @@ func viewAdmin(v *Request) (any, error) {
 			return err
 		},
 		func() error {
-			found, err := admin.New(v.client).Adoption.List(v.ctx())
+			found, err := admin.New(v.client).AdoptedTables.List(v.ctx())
 			p.Adoptions = found.Adoptions
 			return err
 		},

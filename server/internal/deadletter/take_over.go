@@ -16,7 +16,7 @@ import (
 type TakenOver struct {
 	ID      recoup.ID           // of the dead letter
 	Failure recoup.StageFailure // its work is named by the error
-	Pair    *store.Pair         // the job
+	Attach  *store.Attachment   // written with the dead letter: its job
 }
 
 // TakeOver makes dead letters of errors that the policy has parked. Each takes the place
@@ -31,7 +31,7 @@ func (s *Service) TakeOver(ctx context.Context, c engine.Caller, list []TakenOve
 		in := &list[i]
 		decide, err := s.failedAs(in.ID, c, in.Failure, fenced)
 		return store.StagedStep{
-			WorkID: in.Failure.WorkID, Pair: in.Pair,
+			WorkID: in.Failure.WorkID, Attach: in.Attach,
 			Decide: func(l store.StagedWork, now time.Time) (store.StagedWork, store.StagedEffects, error) {
 				next, effects, err := decide(l, now)
 				effects.Event = ""

@@ -11,12 +11,12 @@ import (
 
 // The commands that fix more than one thing.
 const (
-	fixHere    = `recoup doctor --fix --database "$RECOUP_DATABASE"`
+	FixHere    = `recoup doctor --fix --database "$RECOUP_DATABASE"`
 	fixMigrate = `recoup migrate up --database "$RECOUP_DATABASE"`
 )
 
-// sqlCommand is the command that runs statements in a database.
-func sqlCommand(f *store.Facts, statements ...string) string {
+// SQLCommand is the command that runs statements in a database.
+func SQLCommand(f *store.Facts, statements ...string) string {
 	text := shell(strings.Join(statements, "; "))
 	if f.File != nil {
 		return "sqlite3 " + shell(f.File.Path) + " " + text

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/recoup-dev/recoup/fault"
+	"github.com/recoup-dev/recoup/server/internal/adoption"
 	"github.com/recoup-dev/recoup/server/internal/doctor"
 	"github.com/recoup-dev/recoup/server/internal/policy"
 	"github.com/recoup-dev/recoup/server/internal/store"
@@ -46,38 +47,38 @@ func TestJudge(t *testing.T) {
 		"transaction ids run out": {onServer(func(in *doctor.Input) { in.Facts.Server.FrozenAge = 1_700_000_000 }), wire.FindingCritical, "vacuum", "1700000000 transactions"},
 		"autovacuum off":          {onServer(func(in *doctor.Input) { in.Facts.Server.Settings["autovacuum"] = "off" }), wire.FindingWarning, "vacuum", "It is off"},
 		"changes that wait": {onServer(func(in *doctor.Input) {
-			in.Facts.Adoptions = []store.AdoptionFact{{Source: "shop.rejects", State: wire.AdoptionGoverned, WaitingSince: in.Facts.Clock.Add(-time.Hour)}}
+			adoption.AddFacts(&in.Facts, []adoption.Fact{{Source: "shop.rejects", State: wire.AdoptionGoverned, WaitingSince: in.Facts.Clock.Add(-time.Hour)}})
 		}), wire.FindingWarning, "adoptions", "have waited for a node"},
 		"rows that cannot be read": {onServer(func(in *doctor.Input) {
-			in.Facts.Adoptions = []store.AdoptionFact{{Source: "shop.rejects", State: wire.AdoptionGoverned, Unreadable: 3, Example: store.Unreadable{Key: "7", Cause: "division by zero"}}}
+			adoption.AddFacts(&in.Facts, []adoption.Fact{{Source: "shop.rejects", State: wire.AdoptionGoverned, Unreadable: 3, Example: adoption.Unreadable{Key: "7", Cause: "division by zero"}}})
 		}), wire.FindingWarning, "adoptions", "fails on 3 of its rows, such as that of key 7 (division by zero)"},
 		"adopted under a table that the policy has no more": {onServer(func(in *doctor.Input) {
-			in.Facts.Adoptions = []store.AdoptionFact{{Source: "shop.rejects", State: wire.AdoptionGoverned, Table: "shop.errors", Retired: true}}
+			adoption.AddFacts(&in.Facts, []adoption.Fact{{Source: "shop.rejects", State: wire.AdoptionGoverned, Table: "shop.errors", Retired: true}})
 		}), wire.FindingCritical, "adoptions", "adopted as shop.errors, which the policy in force no longer has"},
 		"a column that was renamed": {onServer(func(in *doctor.Input) {
-			in.Facts.Adoptions = []store.AdoptionFact{{Source: "shop.rejects", State: wire.AdoptionGoverned, Lost: []string{"note"}, WaitingSince: in.Facts.Clock.Add(-time.Hour)}}
+			adoption.AddFacts(&in.Facts, []adoption.Fact{{Source: "shop.rejects", State: wire.AdoptionGoverned, Lost: []string{"note"}, WaitingSince: in.Facts.Clock.Add(-time.Hour)}})
 		}), wire.FindingCritical, "adoptions", "that its adoption names: note."},
 		"an adopted table whose owner may not note changes": {onServer(func(in *doctor.Input) {
-			in.Facts.Adoptions = []store.AdoptionFact{{Source: "shop.rejects", State: wire.AdoptionGoverned, Noter: "shop", Lacks: []string{"usage on schema recoup"}, Lost: []string{"note"}}}
+			adoption.AddFacts(&in.Facts, []adoption.Fact{{Source: "shop.rejects", State: wire.AdoptionGoverned, Noter: "shop", Lacks: []string{"usage on schema recoup"}, Lost: []string{"note"}}})
 		}), wire.FindingCritical, "adoptions", "Statements that write it fail: its triggers act as shop, who lacks usage on schema recoup."},
 		"an adopted table whose role has no limit": {onServer(func(in *doctor.Input) {
-			in.Facts.Adoptions = []store.AdoptionFact{{Source: "shop.rejects", State: wire.AdoptionGoverned, Unlimited: "alter role recoup_adopter_5_1 connection limit 5"}}
+			adoption.AddFacts(&in.Facts, []adoption.Fact{{Source: "shop.rejects", State: wire.AdoptionGoverned, Unlimited: "alter role recoup_adopter_5_1 connection limit 5"}})
 		}), wire.FindingWarning, "adoptions", "Its login role has no limit of connections"},
 		"an adopted table that was renamed": {onServer(func(in *doctor.Input) {
-			in.Facts.Adoptions = []store.AdoptionFact{{Source: "shop.rejects", State: wire.AdoptionGoverned, Renamed: "shop.faults"}}
+			adoption.AddFacts(&in.Facts, []adoption.Fact{{Source: "shop.rejects", State: wire.AdoptionGoverned, Renamed: "shop.faults"}})
 		}), wire.FindingCritical, "adoptions", "It is called shop.faults now"},
 		"an adopted table that was given away": {onServer(func(in *doctor.Input) {
-			in.Facts.Adoptions = []store.AdoptionFact{{Source: "shop.rejects", State: wire.AdoptionGoverned, Given: true}}
+			adoption.AddFacts(&in.Facts, []adoption.Fact{{Source: "shop.rejects", State: wire.AdoptionGoverned, Given: true}})
 		}), wire.FindingCritical, "adoptions", "It has another owner now"},
 		"an adopted table that was renamed and given away": {onServer(func(in *doctor.Input) {
-			in.Facts.Adoptions = []store.AdoptionFact{{Source: "shop.rejects", State: wire.AdoptionGoverned, Renamed: "shop.faults", Given: true}}
+			adoption.AddFacts(&in.Facts, []adoption.Fact{{Source: "shop.rejects", State: wire.AdoptionGoverned, Renamed: "shop.faults", Given: true}})
 		}), wire.FindingCritical, "adoptions", "then adopt it again. recoup adopt release shop.rejects"},
 		"an adopted table with code of others": {onServer(func(in *doctor.Input) {
-			in.Facts.Adoptions = []store.AdoptionFact{{Source: "shop.rejects", State: wire.AdoptionGoverned, Foreign: "the type shop.level belongs to zed", ForeignWay: "run ALTER TYPE", Unreachable: "no"}}
+			adoption.AddFacts(&in.Facts, []adoption.Fact{{Source: "shop.rejects", State: wire.AdoptionGoverned, Foreign: "the type shop.level belongs to zed", ForeignWay: "run ALTER TYPE", Unreachable: "no"}})
 		}), wire.FindingCritical, "adoptions", "the type shop.level belongs to zed. Nodes leave the table alone until that changes: run ALTER TYPE."},
 		"a new partition": {onServer(func(in *doctor.Input) {
-			in.Facts.Adoptions = []store.AdoptionFact{{Source: "shop.rejects", State: wire.AdoptionGoverned, Partitions: 14, UnseenSince: in.Facts.Clock.Add(-time.Hour), UnseenWhy: "permission denied for table rejects_2027",
-				Missing: []string{"adopted_1_insert on shop.rejects_2027", "adopted_1_update on shop.rejects_2027", "adopted_1_insert on shop.rejects_2028"}}}
+			adoption.AddFacts(&in.Facts, []adoption.Fact{{Source: "shop.rejects", State: wire.AdoptionGoverned, Partitions: 14, UnseenSince: in.Facts.Clock.Add(-time.Hour), UnseenWhy: "permission denied for table rejects_2027",
+				Missing: []string{"adopted_1_insert on shop.rejects_2027", "adopted_1_update on shop.rejects_2027", "adopted_1_insert on shop.rejects_2028"}}})
 		}), wire.FindingCritical, "adoptions", "2 of 14 partitions lack triggers, or have them disabled (shop.rejects_2027, shop.rejects_2028)"},
 		"bloat": {onServer(func(in *doctor.Input) {
 			in.Facts.Server.Tables = []store.TableHealth{{Name: "recoup.due", Live: 1000, Dead: 90_000}}
@@ -154,7 +155,7 @@ func TestJudge(t *testing.T) {
 		}), wire.FindingNote, "keys", "nobody has used it"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			found := doctor.Judge(c.in)
+			found := doctor.Judge(c.in, adoption.Check())
 			if len(found) != 1 || found[0].Severity != c.severity || found[0].Check != c.check || !strings.Contains(found[0].Evidence+" "+found[0].Fix, c.evidence) {
 				t.Errorf("found %+v", found)
 			}
@@ -163,7 +164,7 @@ func TestJudge(t *testing.T) {
 	for name, in := range map[string]*doctor.Input{
 		"server": onServer(func(*doctor.Input) {}), "file": onFile(func(*doctor.Input) {}), "node": onNode(doctor.Node{Listen: "127.0.0.1:8080"}),
 	} {
-		if found := doctor.Judge(in); len(found) > 0 {
+		if found := doctor.Judge(in, adoption.Check()); len(found) > 0 {
 			t.Errorf("%s: found %+v", name, found)
 		}
 	}
@@ -184,17 +185,17 @@ func months() (list []store.Partition) {
 func TestJudgeSourceRules(t *testing.T) {
 	t.Parallel()
 	for source, c := range map[string]struct {
-		fact     store.AdoptionFact
+		fact     adoption.Fact
 		evidence string
 	}{
-		"{details: [region, tenant]}": {store.AdoptionFact{}, "columns of it that it does not have: tenant."},
-		"{encrypted: [region]}":       {store.AdoptionFact{}, "that its functions do not give: region."},
-		"{at_end: move}":              {store.AdoptionFact{}, "its owner has not agreed to that"},
+		"{details: [region, tenant]}": {adoption.Fact{}, "columns of it that it does not have: tenant."},
+		"{encrypted: [region]}":       {adoption.Fact{}, "that its functions do not give: region."},
+		"{at_end: move}":              {adoption.Fact{}, "its owner has not agreed to that"},
 		"{at_end: delete}": {
-			store.AdoptionFact{Agreed: wire.SourceRules{AtEnd: wire.SourceDelete}, KeptBack: 2, KeptWhy: "the constraint refunds_fkey keeps it"},
+			adoption.Fact{Agreed: wire.SourceRules{AtEnd: wire.SourceDelete}, KeptBack: 2, KeptWhy: "the constraint refunds_fkey keeps it"},
 			"refuses that for 2 of them: the constraint refunds_fkey keeps it",
 		},
-		"{details: [region]}": {store.AdoptionFact{Agreed: wire.SourceRules{Details: []string{"id", "region"}}}, ""},
+		"{details: [region]}": {adoption.Fact{Agreed: wire.SourceRules{Details: []string{"id", "region"}}}, ""},
 	} {
 		p, err := policy.Load("adopted.yaml", []byte("version: 1\ntables:\n  shop.rejects:\n    source: "+source+"\n"), fault.Default())
 		if err != nil {
@@ -202,7 +203,9 @@ func TestJudgeSourceRules(t *testing.T) {
 		}
 		c.fact.Source, c.fact.Table, c.fact.State, c.fact.Columns = "shop.rejects", "shop.rejects", wire.AdoptionGoverned, []string{"id", "region"}
 		var evidence string
-		for _, found := range doctor.Judge(&doctor.Input{Policy: p, Facts: store.Facts{Adoptions: []store.AdoptionFact{c.fact}}}) {
+		in := doctor.Input{Policy: p}
+		adoption.AddFacts(&in.Facts, []adoption.Fact{c.fact})
+		for _, found := range doctor.Judge(&in, adoption.Check()) {
 			if found.Check == "adoptions" {
 				evidence += found.Evidence
 			}
@@ -229,18 +232,18 @@ func TestCommandsQuoteNames(t *testing.T) {
 		in.Facts.Names = []store.NameFact{{Name: table, Is: "table", Known: true}}
 		in.Facts.DeadTables, in.Facts.Lookalikes = []store.Relation{relation}, []store.Relation{relation}
 		in.Facts.Breaches = []store.Breach{store.NewBreach(store.RuleCodes, []string{"$(touch x)"})}
-		for _, change := range []func(*store.AdoptionFact){
-			func(a *store.AdoptionFact) { a.Gone = true }, func(a *store.AdoptionFact) { a.Unreachable = "no" }, func(a *store.AdoptionFact) { a.Lost = []string{"x"} },
-			func(a *store.AdoptionFact) { a.Renamed = table }, func(a *store.AdoptionFact) { a.Given = true }, func(a *store.AdoptionFact) { a.Missing = []string{"x on " + table} },
-			func(a *store.AdoptionFact) { a.Altered = []string{"x"} }, func(a *store.AdoptionFact) { a.Retired = true }, func(a *store.AdoptionFact) { a.Unreadable = 1 },
-			func(a *store.AdoptionFact) { a.State = wire.AdoptionReleasing }, func(a *store.AdoptionFact) { a.State = wire.AdoptionAdopting },
+		for _, change := range []func(*adoption.Fact){
+			func(a *adoption.Fact) { a.Gone = true }, func(a *adoption.Fact) { a.Unreachable = "no" }, func(a *adoption.Fact) { a.Lost = []string{"x"} },
+			func(a *adoption.Fact) { a.Renamed = table }, func(a *adoption.Fact) { a.Given = true }, func(a *adoption.Fact) { a.Missing = []string{"x on " + table} },
+			func(a *adoption.Fact) { a.Altered = []string{"x"} }, func(a *adoption.Fact) { a.Retired = true }, func(a *adoption.Fact) { a.Unreadable = 1 },
+			func(a *adoption.Fact) { a.State = wire.AdoptionReleasing }, func(a *adoption.Fact) { a.State = wire.AdoptionAdopting },
 		} {
-			a := store.AdoptionFact{Source: table, State: wire.AdoptionGoverned, BegunAt: now.Add(-24 * time.Hour)}
+			a := adoption.Fact{Source: table, State: wire.AdoptionGoverned, BegunAt: now.Add(-24 * time.Hour)}
 			change(&a)
-			in.Facts.Adoptions = append(in.Facts.Adoptions, a)
+			adoption.AddFacts(&in.Facts, append(adoption.FactsOf(&in.Facts), a))
 		}
 	})
-	found := doctor.Judge(in)
+	found := doctor.Judge(in, adoption.Check())
 	if len(found) < 14 {
 		t.Errorf("found %d ills", len(found))
 	}

@@ -22,7 +22,7 @@ func judgeGrants(in *Input) (found []FixableFinding) {
 	}
 	bare := bareRoles(f)
 	for _, role := range bare {
-		found = append(found, NewFinding(wire.FindingWarning, "role "+role, "It has none of the privileges that migrations grant it: it was created after the last migration.", fixMigrate).with(Fix{Grants: true}))
+		found = append(found, NewFinding(wire.FindingWarning, "role "+role, "It has none of the privileges that migrations grant it: it was created after the last migration.", fixMigrate).With(Fix{Grants: true}))
 	}
 	for _, o := range lacking {
 		role, on := relation(o)
@@ -77,16 +77,16 @@ func privileges(f *store.Facts, role, on, want, has string) (found []FixableFind
 	lacks, extra := without(want, has), without(has, want)
 	subject := role + " on " + on
 	if len(lacks) > 0 {
-		found = append(found, NewFinding(wire.FindingWarning, subject, "It lacks "+strings.Join(lacks, ", ")+": what needs it is refused.", fixMigrate).with(Fix{Grants: true}))
+		found = append(found, NewFinding(wire.FindingWarning, subject, "It lacks "+strings.Join(lacks, ", ")+": what needs it is refused.", fixMigrate).With(Fix{Grants: true}))
 	}
 	switch {
 	case len(extra) == 0:
 	case isTriggerFunction(f, on):
 		revoke := fmt.Sprintf("revoke execute on function %s from %s", on, role)
 		found = append(found, NewFinding(wire.FindingCritical, subject, "It may execute a trigger function: it can attach that to a table of its own and run code as the owner of the schema.",
-			sqlCommand(f, revoke)).with(Fix{Statements: []string{revoke}}))
+			SQLCommand(f, revoke)).With(Fix{Statements: []string{revoke}}))
 	case isFunction(f, on):
-		found = append(found, NewFinding(wire.FindingWarning, subject, "It may execute a function that nothing of Recoup's calls as this role.", fixMigrate).with(Fix{Grants: true}))
+		found = append(found, NewFinding(wire.FindingWarning, subject, "It may execute a function that nothing of Recoup's calls as this role.", fixMigrate).With(Fix{Grants: true}))
 	default:
 		target, _ := strings.CutSuffix(on, "(columns)")
 		kind := "table "
@@ -94,7 +94,7 @@ func privileges(f *store.Facts, role, on, want, has string) (found []FixableFind
 			kind = ""
 		}
 		found = append(found, NewFinding(wire.FindingWarning, subject, "It has "+strings.Join(extra, ", ")+", which nothing of Recoup's needs: the database would not refuse it a mistake.",
-			sqlCommand(f, fmt.Sprintf("revoke %s on %s%s from %s", strings.Join(extra, ", "), kind, target, role))))
+			SQLCommand(f, fmt.Sprintf("revoke %s on %s%s from %s", strings.Join(extra, ", "), kind, target, role))))
 	}
 	return found
 }
@@ -133,7 +133,7 @@ var roleUse = map[string]string{
 func judgeOneRole(f *store.Facts) FixableFinding {
 	owner := f.Server.Owner
 	return NewFinding(wire.FindingNote, "one role", fmt.Sprintf("%s may not create roles, and Recoup works with this one role. %s To change this, an administrator runs the command below. Then run recoup migrate up, and let nodes connect as recoup_app.",
-		owner.Name, strings.Join(owner.Weaker(), " ")), sqlCommand(f, strings.TrimSuffix(owner.CreateRoles(), ";")))
+		owner.Name, strings.Join(owner.Weaker(), " ")), SQLCommand(f, strings.TrimSuffix(owner.CreateRoles(), ";")))
 }
 
 // judgeRoles looks at what roles may do beyond what they were granted.
@@ -150,17 +150,17 @@ func judgeRoles(in *Input) (found []FixableFinding) {
 		case r.Missing && owner.OneRole():
 		case r.Missing && !owner.CreatesRoles:
 			found = append(found, NewFinding(wire.FindingNote, "role "+r.Name, "It does not exist, and the owner of the schema may not create it. "+roleUse[r.Name]+" An administrator creates it, then run recoup migrate up.",
-				sqlCommand(&in.Facts, "CREATE ROLE "+r.Name+" LOGIN")))
+				SQLCommand(&in.Facts, "CREATE ROLE "+r.Name+" LOGIN")))
 		case r.Missing:
 			found = append(found, NewFinding(wire.FindingNote, "role "+r.Name, "It does not exist. "+roleUse[r.Name], fixMigrate))
 		case len(r.Powers) > 0:
 			found = append(found, NewFinding(wire.FindingWarning, "role "+r.Name, "It is "+strings.Join(r.Powers, ", ")+": guards and row security do not hold it.",
-				sqlCommand(&in.Facts, "alter role "+r.Name+" nosuperuser nobypassrls")))
+				SQLCommand(&in.Facts, "alter role "+r.Name+" nosuperuser nobypassrls")))
 		}
 	}
 	for _, a := range in.Facts.Server.RoleAdmins {
 		found = append(found, NewFinding(wire.FindingWarning, "role "+a.Admin, fmt.Sprintf("It may grant %s to itself and to others (ADMIN OPTION). %s Leave it if it is an administrator of the server.", a.Role, a.Effect()),
-			sqlCommand(&in.Facts, a.Revoke)))
+			SQLCommand(&in.Facts, a.Revoke)))
 	}
 	harmful := slices.Concat(judgeSettings(in), judgeDurability(in))
 	for _, s := range in.Facts.Server.RoleSettings {
@@ -168,11 +168,11 @@ func judgeRoles(in *Input) (found []FixableFinding) {
 			continue // found by another check
 		}
 		found = append(found, NewFinding(wire.FindingWarning, "role "+s.Role, fmt.Sprintf("Its %s is %s, which Recoup has not set. A member of the role can change the role's settings and its password. Leave it if an administrator set it.", s.Name, s.Value),
-			sqlCommand(&in.Facts, s.Fix)))
+			SQLCommand(&in.Facts, s.Fix)))
 	}
 	for _, g := range in.Facts.Server.StaleReaders {
 		found = append(found, NewFinding(wire.FindingNote, "role "+g.Reader, fmt.Sprintf("A role of this name, dropped since, could read %s %s. A role that has the name now reads nothing by that. Allow it again with recoup.allow_read, or delete the grant.", g.Kind, g.Name),
-			sqlCommand(&in.Facts, g.Fix)))
+			SQLCommand(&in.Facts, g.Fix)))
 	}
 	return found
 }
@@ -194,7 +194,7 @@ func judgeOwners(in *Input) (found []FixableFinding) {
 	for _, o := range in.Facts.Server.Foreign {
 		fix := "review it, then drop it or run ALTER … OWNER TO " + o.Wanted + " as an administrator"
 		if strings.HasPrefix(o.Name, "schema ") {
-			fix = "review the objects in it, then: " + sqlCommand(&in.Facts, "ALTER "+strings.Replace(o.Name, "schema", "SCHEMA", 1)+" OWNER TO "+o.Wanted)
+			fix = "review the objects in it, then: " + SQLCommand(&in.Facts, "ALTER "+strings.Replace(o.Name, "schema", "SCHEMA", 1)+" OWNER TO "+o.Wanted)
 		}
 		found = append(found, NewFinding(wire.FindingCritical, o.Name,
 			fmt.Sprintf("It belongs to %s and not to %s, the owner of Recoup's tables. Its owner can replace it with code that runs with the rights of nodes or of %[2]s.", o.Owner, o.Wanted), fix))
@@ -217,7 +217,7 @@ func judgeDependents(in *Input) (found []FixableFinding) {
 		}
 		fix := ""
 		if d.Drop != "" {
-			fix = sqlCommand(&in.Facts, d.Drop)
+			fix = SQLCommand(&in.Facts, d.Drop)
 		}
 		found = append(found, NewFinding(severity, d.Name, fmt.Sprintf("It belongs to %s and depends on %s. %s", d.Owner, d.On, effect), fix))
 	}
@@ -232,7 +232,7 @@ func judgePublicSchema(in *Input) []FixableFinding {
 	return []FixableFinding{NewFinding(wire.FindingWarning, "schema public",
 		"PUBLIC has CREATE on it, the default of PostgreSQL 13 and 14. Any role can create functions and operators there, and sessions with public in their search path may call them. "+
 			"Recoup's own sessions use pg_catalog; those of other programs may not. Before its owner revokes it, grant CREATE to the roles that need it.",
-		sqlCommand(&in.Facts, "REVOKE CREATE ON SCHEMA public FROM PUBLIC"))}
+		SQLCommand(&in.Facts, "REVOKE CREATE ON SCHEMA public FROM PUBLIC"))}
 }
 
 func judgeRowSecurity(in *Input) (found []FixableFinding) {
@@ -242,7 +242,7 @@ func judgeRowSecurity(in *Input) (found []FixableFinding) {
 	for _, table := range in.Facts.Server.Unsecured {
 		secure := "select recoup.enable_row_security()"
 		found = append(found, NewFinding(wire.FindingCritical, "table "+table, "Row security is on for others and not for this one: readers see all of it.",
-			sqlCommand(&in.Facts, secure)).with(Fix{Statements: []string{secure}}))
+			SQLCommand(&in.Facts, secure)).With(Fix{Statements: []string{secure}}))
 	}
 	return found
 }

@@ -26,11 +26,11 @@ func judgeOtherRoles(in *Input) (found []FixableFinding) {
 		severity, effect := weigh(g)
 		list := strings.Join(g.Privileges, ", ")
 		found = append(found, NewFinding(severity, fmt.Sprintf("%s on %s %s", g.Role, g.Kind, g.On), "It has "+list+", which Recoup did not grant. "+effect,
-			sqlCommand(f, fmt.Sprintf("revoke %s on %s %s from %s", list, g.Kind, g.On, g.Role))))
+			SQLCommand(f, fmt.Sprintf("revoke %s on %s %s from %s", list, g.Kind, g.On, g.Role))))
 	}
 	for _, g := range f.Server.DefaultGrants {
 		found = append(found, NewFinding(wire.FindingWarning, "default privileges on "+g.On, fmt.Sprintf("They grant new objects of Recoup's owner, such as the tables of each month, to %s.", g.Role),
-			sqlCommand(f, g.Revoke)))
+			SQLCommand(f, g.Revoke)))
 	}
 	return found
 }

@@ -8,7 +8,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/recoup-dev/recoup/server/internal/adopt/preset"
 	"github.com/recoup-dev/recoup/server/internal/policy"
 	"github.com/recoup-dev/recoup/server/internal/store"
 	"github.com/recoup-dev/recoup/server/internal/wire"
@@ -21,11 +20,11 @@ func judgeNames(in *Input) (found []FixableFinding) {
 		case n.Is == store.NameOurs:
 		case !n.Known:
 			found = append(found, NewFinding(wire.FindingWarning, n.Name, "The policy has it, and the database does not know it yet: no node has put this policy in force here.",
-				fixHere).with(Fix{Views: true}))
+				FixHere).With(Fix{Views: true}))
 		case n.Is == "" && n.Barred != "":
 			found = append(found, barred(in, n))
 		case n.Is == "":
-			found = append(found, NewFinding(wire.FindingWarning, n.Name, "It does not exist: reports are kept, but SQL that names it fails.", fixHere).with(Fix{Views: true}))
+			found = append(found, NewFinding(wire.FindingWarning, n.Name, "It does not exist: reports are kept, but SQL that names it fails.", FixHere).With(Fix{Views: true}))
 		default:
 			found = append(found, NewFinding(wire.FindingWarning, n.Name, "A "+n.Is+" that is none of Recoup's has this name. Its rows are not governed; reports to it are kept elsewhere.",
 				adopt(n.Name, in)))
@@ -45,18 +44,18 @@ func barred(in *Input, n store.NameFact) FixableFinding {
 		why, statement = fmt.Sprintf("may not create schemas, and there is no schema %s", schema), "CREATE SCHEMA %s AUTHORIZATION %s"
 	}
 	return NewFinding(wire.FindingWarning, n.Name, fmt.Sprintf("It does not exist: %s %s. Reports are kept, but SQL that names it fails. An administrator runs the command; nodes then create it.", owner, why),
-		sqlCommand(&in.Facts, fmt.Sprintf(statement, schema, owner)))
+		SQLCommand(&in.Facts, fmt.Sprintf(statement, schema, owner)))
 }
 
 // adopt is the command that puts a table of others under the policy; in a file, where
 // nothing is adopted, the one that gets it out of the way.
 func adopt(name string, in *Input) string {
 	if in.Facts.File != nil {
-		return sqlCommand(&in.Facts, fmt.Sprintf("alter table %q rename to %q", name, name+"_before"))
+		return SQLCommand(&in.Facts, fmt.Sprintf("alter table %q rename to %q", name, name+"_before"))
 	}
 	entity := "COLUMN"
 	if i := slices.IndexFunc(in.Facts.Lookalikes, func(r store.Relation) bool { return r.Name == name }); i >= 0 {
-		if queue := queueOf(in.Facts.Lookalikes[i]); queue != nil {
+		if queue := in.Facts.Lookalikes[i].Queue; queue != nil {
 			return "recoup adopt " + Word(name) + " --preset " + queue.Name
 		}
 		entity = entityOf(in.Facts.Lookalikes[i], in)
@@ -93,7 +92,7 @@ var (
 // judgeLookalikes finds tables of others that are error tables by all that they show.
 func judgeLookalikes(in *Input) (found []FixableFinding) {
 	for _, r := range in.Facts.Lookalikes {
-		if queue := queueOf(r); queue != nil {
+		if queue := r.Queue; queue != nil {
 			found = append(found, NewFinding(wire.FindingNote, r.Name, fmt.Sprintf("It is a table of %s (about %s), and no policy governs the jobs that fail there for good.", queue.Of, count(r.Rows, "row")),
 				"recoup adopt "+Word(r.Name)+" --preset "+queue.Name))
 			continue
@@ -105,15 +104,6 @@ func judgeLookalikes(in *Input) (found []FixableFinding) {
 			"recoup adopt "+Word(r.Name)+" --entity "+Word(entityOf(r, in))))
 	}
 	return found
-}
-
-// queueOf is the preset of a table that is a queue's; nil: it is none.
-func queueOf(r store.Relation) *preset.Preset {
-	columns := make([]preset.Column, len(r.Columns))
-	for i, c := range r.Columns {
-		columns[i] = preset.Column{Name: c.Name, Type: c.Type}
-	}
-	return preset.Recognise(columns)
 }
 
 func looksLikeErrors(r store.Relation) bool {
@@ -197,10 +187,10 @@ func judgePartitions(in *Input) (found []FixableFinding) {
 				bounds = fmt.Sprintf(" for values from ('%s 00:00:00+00') to ('%s 00:00:00+00')", first.Format(time.DateOnly), first.AddDate(0, 1, 0).Format(time.DateOnly))
 			}
 			found = append(found, NewFinding(wire.FindingWarning, subject, "It has the name of a partition of recoup."+p.Parent+" and is not attached: what is in it is not seen.",
-				sqlCommand(f, "alter table recoup."+p.Parent+" attach partition "+subject+bounds)))
+				SQLCommand(f, "alter table recoup."+p.Parent+" attach partition "+subject+bounds)))
 		case len(p.Lacks) > 0:
 			found = append(found, NewFinding(wire.FindingCritical, subject, "It lacks its guards "+strings.Join(p.Lacks, ", ")+": statements aimed at it directly are not refused.",
-				fixHere).with(guards(p)))
+				FixHere).With(guards(p)))
 		}
 		if p.Default && p.Rows {
 			found = append(found, NewFinding(wire.FindingWarning, subject, "Rows went into the default partition: their month had none, and cannot be dropped when it is over.", ""))
@@ -219,7 +209,7 @@ func month(in *Input, parent string, first time.Time, now bool) []FixableFinding
 	if now {
 		severity, evidence = wire.FindingCritical, "The partition of this month is missing: writes to recoup."+parent+" fail."
 	}
-	return []FixableFinding{NewFinding(severity, "recoup."+name, evidence, "recoup jobs run partitions").with(Fix{Partitions: true})}
+	return []FixableFinding{NewFinding(severity, "recoup."+name, evidence, "recoup jobs run partitions").With(Fix{Partitions: true})}
 }
 
 // guards are the statements that give a partition its guards.

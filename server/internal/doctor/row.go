@@ -19,11 +19,11 @@ type verdict struct {
 
 var verdicts = map[string]verdict{
 	store.RuleDeadline: {wire.FindingCritical, "errors without an end", "Open errors have neither a deadline nor an owner: nothing will ever happen to them.", "recoup errors resolve ID --reason REASON", ""},
-	store.RuleQueued: {wire.FindingCritical, "errors outside the queue", "Errors that wait for a retry are not in the queue: no worker will get them.", fixHere,
+	store.RuleQueued: {wire.FindingCritical, "errors outside the queue", "Errors that wait for a retry are not in the queue: no worker will get them.", FixHere,
 		`insert into recoup.due (error_id, table_name, policy_version, due_at, window_ends_at, expires_at)
 		select e.error_id, e.table_name, e.policy_version, coalesce(e.next_retry_at, recoup.clock()), e.retry_window_ends_at, e.expires_at from recoup.error e
 		where e.state = 'RETRY_PENDING' and e.policy_version is not null and not exists (select from recoup.due d where d.error_id = e.error_id)`},
-	store.RuleQueue: {wire.FindingWarning, "orphans in the queue", "The queue has rows without an error that waits for a retry: claims stumble over them.", fixHere,
+	store.RuleQueue: {wire.FindingWarning, "orphans in the queue", "The queue has rows without an error that waits for a retry: claims stumble over them.", FixHere,
 		`delete from recoup.due d where d.lease_token is null and not exists (select from recoup.error e where e.error_id = d.error_id and e.state = 'RETRY_PENDING')`},
 	store.RuleGateClosed: {wire.FindingCritical, "gate log", "Errors block, and the gate's log does not say so: the order of promotions cannot be proven.", "recoup errors history ID", ""},
 	store.RuleGateOpened: {wire.FindingWarning, "gate log", "Errors do not block, and the gate's log says that they do.", "recoup errors history ID", ""},

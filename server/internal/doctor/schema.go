@@ -111,17 +111,17 @@ func judgeTriggers(in *Input) (found []FixableFinding) {
 	f, d := &in.Facts, compare(&in.Facts, store.ObjectTrigger)
 	for _, o := range d.missing {
 		found = append(found, NewFinding(wire.FindingCritical, object(o), "This guard is missing: the database no longer refuses what it is there to refuse.",
-			sqlCommand(f, o.Statement())).with(Fix{Statements: []string{o.Statement()}}))
+			SQLCommand(f, o.Statement())).With(Fix{Statements: []string{o.Statement()}}))
 	}
 	for _, o := range d.disabled {
 		own, table := relation(o)
 		enable := fmt.Sprintf("alter table %s enable trigger %s", table, own)
 		found = append(found, NewFinding(wire.FindingCritical, object(o), "This guard is disabled: the database no longer refuses what it is there to refuse.",
-			sqlCommand(f, enable)).with(Fix{Statements: []string{enable}}))
+			SQLCommand(f, enable)).With(Fix{Statements: []string{enable}}))
 	}
 	for _, o := range d.changed {
 		found = append(found, NewFinding(wire.FindingCritical, object(o), "This guard was replaced: it is not the one that the migrations made.",
-			sqlCommand(f, replace(f, o)...)).with(Fix{Statements: replace(f, o)}))
+			SQLCommand(f, replace(f, o)...)).With(Fix{Statements: replace(f, o)}))
 	}
 	for _, o := range d.foreign {
 		if strings.HasSuffix(o.Definition, "recoup.adopted_moved()") {
@@ -144,7 +144,7 @@ func foreignTrigger(f *store.Facts, o store.Object) FixableFinding {
 		return NewFinding(wire.FindingNote, object(o), fmt.Sprintf("This trigger on %s is not part of Recoup, nor is its table.", table), "")
 	}
 	return NewFinding(wire.FindingWarning, object(o), fmt.Sprintf("This trigger on %s is not part of Recoup. It runs in every write to the table, and can change, discard or fail what is written. Drop it unless you know what it does.", table),
-		sqlCommand(f, drop))
+		SQLCommand(f, drop))
 }
 
 func judgeFunctions(in *Input) (found []FixableFinding) {
@@ -166,7 +166,7 @@ func remade(f *store.Facts, o store.Object, evidence string) FixableFinding {
 	if o.Statement() == o.Definition { // its text is not known
 		return NewFinding(wire.FindingCritical, object(o), evidence, "")
 	}
-	return NewFinding(wire.FindingCritical, object(o), evidence, fixHere).with(Fix{Statements: replace(f, o)})
+	return NewFinding(wire.FindingCritical, object(o), evidence, FixHere).With(Fix{Statements: replace(f, o)})
 }
 
 func judgeIndexes(in *Input) (found []FixableFinding) {
@@ -181,16 +181,16 @@ func judgeIndexes(in *Input) (found []FixableFinding) {
 			continue
 		}
 		remedy := replace(f, o)
-		found = append(found, NewFinding(wire.FindingWarning, object(o), "It is missing: what needs it reads the whole table.", sqlCommand(f, remedy[1:]...)).with(Fix{Statements: remedy}))
+		found = append(found, NewFinding(wire.FindingWarning, object(o), "It is missing: what needs it reads the whole table.", SQLCommand(f, remedy[1:]...)).With(Fix{Statements: remedy}))
 	}
 	for _, o := range d.disabled {
 		rebuild := "reindex index concurrently " + o.Name
 		found = append(found, NewFinding(wire.FindingWarning, object(o), "It is invalid: building it was cut off. It costs every write, and no query uses it.",
-			sqlCommand(f, rebuild)).with(Fix{Statements: []string{rebuild}}))
+			SQLCommand(f, rebuild)).With(Fix{Statements: []string{rebuild}}))
 	}
 	for _, o := range d.changed {
 		found = append(found, NewFinding(wire.FindingWarning, object(o), "It is another index than the one that the migrations made: "+o.Definition,
-			sqlCommand(f, replace(f, o)...)).with(Fix{Statements: replace(f, o)}))
+			SQLCommand(f, replace(f, o)...)).With(Fix{Statements: replace(f, o)}))
 	}
 	return found
 }
@@ -201,12 +201,12 @@ func judgeConstraints(in *Input) (found []FixableFinding) {
 		own, table := relation(o)
 		add := fmt.Sprintf("alter table %s add constraint %s %s", table, own, o.Definition)
 		found = append(found, NewFinding(wire.FindingWarning, object(o), "It is missing or changed: the database takes rows that break it. Rows that do have to be corrected first.",
-			sqlCommand(f, fmt.Sprintf("alter table %s drop constraint if exists %s", table, own), add)))
+			SQLCommand(f, fmt.Sprintf("alter table %s drop constraint if exists %s", table, own), add)))
 	}
 	for _, o := range d.disabled {
 		own, table := relation(o)
 		found = append(found, NewFinding(wire.FindingWarning, object(o), "It is not validated: rows that were there before may break it.",
-			sqlCommand(f, fmt.Sprintf("alter table %s validate constraint %s", table, own))))
+			SQLCommand(f, fmt.Sprintf("alter table %s validate constraint %s", table, own))))
 	}
 	return found
 }
@@ -243,6 +243,6 @@ func column(f *store.Facts, want store.Object) FixableFinding {
 	if has {
 		set = strings.TrimSuffix(set, "drop default") + "set default " + wantDefault
 	}
-	found.Fix = sqlCommand(f, set)
-	return found.with(Fix{Statements: []string{set}})
+	found.Fix = SQLCommand(f, set)
+	return found.With(Fix{Statements: []string{set}})
 }

@@ -36,14 +36,14 @@ func judgeVacuum(in *Input) (found []FixableFinding) {
 	for _, name := range []string{"autovacuum", "track_counts"} {
 		if s.Settings[name] == "off" {
 			found = append(found, NewFinding(wire.FindingWarning, name, "It is off: dead rows are never cleared away, and the queues slow down by the hour.",
-				sqlCommand(&in.Facts, "alter system set "+name+" = on", "select pg_reload_conf()")))
+				SQLCommand(&in.Facts, "alter system set "+name+" = on", "select pg_reload_conf()")))
 		}
 	}
 	for _, t := range s.Tables {
 		if t.AutovacuumOff {
 			on := "alter table " + t.Name + " reset (autovacuum_enabled)"
-			found = append(found, NewFinding(wire.FindingWarning, "table "+t.Name, "Autovacuum is off for it: its dead rows are never cleared away.", sqlCommand(&in.Facts, on)).
-				with(Fix{Statements: []string{on}}))
+			found = append(found, NewFinding(wire.FindingWarning, "table "+t.Name, "Autovacuum is off for it: its dead rows are never cleared away.", SQLCommand(&in.Facts, on)).
+				With(Fix{Statements: []string{on}}))
 		}
 		if t.Dead > manyDead && t.Dead > t.Live/deadShare && in.Now.Sub(t.Vacuumed) > time.Hour {
 			last := "never vacuumed"
@@ -51,7 +51,7 @@ func judgeVacuum(in *Input) (found []FixableFinding) {
 				last = "last vacuumed " + span(in.Now.Sub(t.Vacuumed)) + " ago"
 			}
 			found = append(found, NewFinding(wire.FindingWarning, "table "+t.Name, fmt.Sprintf("%d dead rows beside %d live ones, %s: it is bloated, and every scan pays for it.", t.Dead, t.Live, last),
-				sqlCommand(&in.Facts, "vacuum (analyze) "+t.Name)))
+				SQLCommand(&in.Facts, "vacuum (analyze) "+t.Name)))
 		}
 	}
 	if s.FrozenAge > oldIDs {
@@ -94,7 +94,7 @@ func judgeLocks(in *Input) (found []FixableFinding) {
 			severity, effect = wire.FindingNote, "old months cannot be dropped meanwhile, and migrations wait."
 		}
 		found = append(found, NewFinding(severity, subject, fmt.Sprintf("It %s %s on %s, and %s for it: %s%s",
-			does, l.Mode, l.On, waiting(l.Blocked), effect, since), sqlCommand(&in.Facts, l.End())))
+			does, l.Mode, l.On, waiting(l.Blocked), effect, since), SQLCommand(&in.Facts, l.End())))
 	}
 	return found
 }
@@ -115,14 +115,14 @@ func judgeHolders(in *Input) (found []FixableFinding) {
 		switch age := in.Facts.Clock.Sub(h.Since); {
 		case h.Kind == "replication slot":
 			found = append(found, NewFinding(wire.FindingWarning, subject, "Nobody uses it, and it keeps "+size(h.Bytes)+" of the write-ahead log, which grows until the disk is full.",
-				sqlCommand(&in.Facts, "select pg_drop_replication_slot("+literal(h.Name)+")")))
+				SQLCommand(&in.Facts, "select pg_drop_replication_slot("+literal(h.Name)+")")))
 		case h.Since.IsZero() || age < longTransaction:
 		case h.Kind == "prepared transaction":
 			found = append(found, NewFinding(wire.FindingWarning, subject, "It has been prepared for "+span(age)+": no dead row since then can be cleared away.",
-				sqlCommand(&in.Facts, "rollback prepared "+literal(h.Name))))
+				SQLCommand(&in.Facts, "rollback prepared "+literal(h.Name))))
 		default:
 			found = append(found, NewFinding(wire.FindingWarning, subject, "It has been open for "+span(age)+": no dead row since then can be cleared away.",
-				sqlCommand(&in.Facts, "select pg_terminate_backend("+pid(h.Name)+")")))
+				SQLCommand(&in.Facts, "select pg_terminate_backend("+pid(h.Name)+")")))
 		}
 	}
 	return found
@@ -156,7 +156,7 @@ func judgeConnections(in *Input) (found []FixableFinding) {
 	}
 	if free := s.Available - s.Sessions; s.Available > 0 && free < max(s.Available/fullShare, 1) {
 		found = append(found, NewFinding(wire.FindingWarning, "max_connections", fmt.Sprintf("%d of %d sessions are in use: a node that starts may get none.", s.Sessions, s.Available),
-			sqlCommand(&in.Facts, fmt.Sprintf("alter system set max_connections = %d", 2*s.Available))))
+			SQLCommand(&in.Facts, fmt.Sprintf("alter system set max_connections = %d", 2*s.Available))))
 	}
 	pool := poolSize
 	if in.Node != nil && in.Node.MaxConns > 0 {
@@ -165,7 +165,7 @@ func judgeConnections(in *Input) (found []FixableFinding) {
 	for _, l := range s.Limits {
 		if l.Limit < pool+1 {
 			found = append(found, NewFinding(wire.FindingWarning, l.Of, fmt.Sprintf("It may have %s, and one node takes up to %d.", count(l.Limit, "session"), pool+1),
-				sqlCommand(&in.Facts, "alter "+l.Of+" connection limit -1")))
+				SQLCommand(&in.Facts, "alter "+l.Of+" connection limit -1")))
 		}
 	}
 	return found
@@ -194,11 +194,11 @@ func judgeDurability(in *Input) (found []FixableFinding) {
 		if s.Settings[bad.name] != bad.value {
 			continue
 		}
-		fix := sqlCommand(&in.Facts, "alter system reset "+bad.name, "select pg_reload_conf()")
+		fix := SQLCommand(&in.Facts, "alter system reset "+bad.name, "select pg_reload_conf()")
 		where := ""
 		if of, ok := s.Sources[bad.name]; ok {
 			where = " for the " + of
-			fix = sqlCommand(&in.Facts, "alter "+of+" reset "+bad.name)
+			fix = SQLCommand(&in.Facts, "alter "+of+" reset "+bad.name)
 		}
 		found = append(found, NewFinding(wire.FindingCritical, bad.name, "It is "+bad.value+where+": "+bad.why+".", fix))
 	}
@@ -212,12 +212,12 @@ func judgeSettings(in *Input) (found []FixableFinding) {
 	}
 	if pages, err := strconv.ParseInt(s.Settings["shared_buffers"], 10, 64); err == nil && pages <= fewBuffers && s.Size > largeDatabase {
 		found = append(found, NewFinding(wire.FindingNote, "shared_buffers", fmt.Sprintf("It is %s for a database of %s: reads go to the disk that could be served from memory.", size(pages*8192), size(s.Size)),
-			sqlCommand(&in.Facts, "alter system set shared_buffers = '1GB'")))
+			SQLCommand(&in.Facts, "alter system set shared_buffers = '1GB'")))
 	}
 	if s.Settings[readOnlySetting] == "on" {
-		fix := sqlCommand(&in.Facts, "alter system reset "+readOnlySetting, "select pg_reload_conf()")
+		fix := SQLCommand(&in.Facts, "alter system reset "+readOnlySetting, "select pg_reload_conf()")
 		if of, ok := s.Sources[readOnlySetting]; ok {
-			fix = sqlCommand(&in.Facts, "alter "+of+" reset "+readOnlySetting)
+			fix = SQLCommand(&in.Facts, "alter "+of+" reset "+readOnlySetting)
 		}
 		found = append(found, NewFinding(wire.FindingCritical, readOnlySetting, "It is on: every write is refused.", fix))
 	}

@@ -155,7 +155,7 @@ func judgeBackups(in *Input) []FixableFinding {
 		return []FixableFinding{NewFinding(wire.FindingNote, "backup", "Nobody can tell from here whether this database is backed up: its write-ahead log is not archived (archive_mode is off).",
 			"pg_dump --format custom --file recoup.dump postgres://"+Word(cmp.Or(f.Server.Owner.Name, "recoup_owner"))+"@…")} // nodes cannot read all of it
 	case f.Server.ArchiveFail.After(f.Server.ArchivedAt):
-		return []FixableFinding{NewFinding(wire.FindingWarning, "backup", "The write-ahead log cannot be archived: the last attempt failed, and point-in-time recovery ends before it.", sqlCommand(f, "select * from pg_stat_archiver"))}
+		return []FixableFinding{NewFinding(wire.FindingWarning, "backup", "The write-ahead log cannot be archived: the last attempt failed, and point-in-time recovery ends before it.", SQLCommand(f, "select * from pg_stat_archiver"))}
 	}
 	return nil
 }
@@ -170,7 +170,7 @@ func judgeFile(in *Input) (found []FixableFinding) {
 	}
 	if file.WALBytes > largeLog {
 		found = append(found, NewFinding(wire.FindingWarning, file.Path+"-wal", "The write-ahead log has "+size(file.WALBytes)+": a reader has kept it from being folded into the file.",
-			sqlCommand(&in.Facts, "pragma wal_checkpoint(truncate)")).with(Fix{Statements: []string{"pragma wal_checkpoint(truncate)"}}))
+			SQLCommand(&in.Facts, "pragma wal_checkpoint(truncate)")).With(Fix{Statements: []string{"pragma wal_checkpoint(truncate)"}}))
 	}
 	if file.FreeBytes >= 0 && file.FreeBytes < leastFree && file.FreeBytes < file.TotalBytes/freeShare {
 		found = append(found, NewFinding(wire.FindingCritical, file.Path, "The disk is almost full: "+size(file.FreeBytes)+" are free. Writes will be refused.", "df -h "+shell(file.Path)))

@@ -42,8 +42,8 @@ type Past struct {
 	Amends    bool
 	WrittenAt time.Time
 
-	// Pair is the row of an adopted table that it is of; nil: none.
-	Pair *store.Pair
+	// Attach is written with the error; nil: nothing is.
+	Attach *store.Attachment
 }
 
 // MaxAhead is how far from now a failure can have happened, for clocks that differ.
@@ -132,7 +132,7 @@ func (e *Engine) preparePast(c Caller, p *Past, now time.Time) (store.Report, re
 	in.CreatedAt, in.Past, in.Apart = p.CreatedAt, !p.Live, p.Apart
 	in.Replaces, in.Amends, in.WrittenAt = !p.Replaces.IsZero(), p.Amends, p.WrittenAt
 	r := e.decided(in)
-	r.ID, r.Pair, r.Replaces = p.ID, p.Pair, p.Replaces
+	r.ID, r.Attach, r.Replaces = p.ID, p.Attach, p.Replaces
 	return r, evidence, nil
 }
 

@@ -37,7 +37,7 @@ type body struct {
 	InForce string `json:"in_force"`
 	store.ReplayStop
 	store.Digest
-	Adopted store.AdoptionSum `json:"adopted"`
+	Adopted wire.AdoptionSum `json:"adopted"`
 }
 
 // readBody reads what it can: a body that says something else says nothing.

@@ -63,7 +63,7 @@ func keyRows() map[string]keyRow {
 		"tables/*/source/details":                {at: dol + "source/details", value: list("state"), used: "server/internal/adoption/kept.go Details", shown: "server/internal/adoption/source_test.go TestColumnsFollowThePolicy"},
 		"tables/*/source/encrypted":              {at: dol + "source/encrypted", value: list("phone"), used: "server/internal/adoption/kept.go Encrypted", shown: "server/internal/adoption/source_test.go TestColumnsTravel"},
 		"tables/*/source/at_end":                 {at: dol + "source/at_end", value: "move", used: "server/internal/adoption/remove.go AtEnd", shown: "server/internal/adoption/source_test.go TestRowsMove"},
-		"tables/*/source/dead_letters":           {at: dol + "source/dead_letters", value: true, used: "server/internal/adopt/source.go DeadLetters", shown: "server/internal/adoption/letter_test.go TestLettersAreThePolicys"},
+		"tables/*/source/dead_letters":           {at: dol + "source/dead_letters", value: true, used: "server/internal/adoption/define/source.go DeadLetters", shown: "server/internal/adoption/letter_test.go TestLettersAreThePolicys"},
 		"severities/*/disposition":               {at: "severities/HIGH/disposition", value: "ARCHIVE", used: resolve + "Action"},
 		"severities/*/otherwise":                 {at: "severities/LOW/otherwise", value: "RETRY", used: resolve + "Otherwise"},
 		"severities/*/ttl":                       {at: "severities/HIGH/ttl", value: "MEDIUM", used: resolve + "TTLTier"},

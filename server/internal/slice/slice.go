@@ -6,6 +6,7 @@ package slice
 
 import (
 	"context"
+	"io"
 	"log/slog"
 	"time"
 
@@ -25,6 +26,7 @@ import (
 	"github.com/recoup-dev/recoup/server/internal/push"
 	"github.com/recoup-dev/recoup/server/internal/scheduler"
 	"github.com/recoup-dev/recoup/server/internal/store"
+	"github.com/recoup-dev/recoup/server/internal/store/postgres"
 	"github.com/recoup-dev/recoup/server/internal/store/sqldb"
 )
 
@@ -38,6 +40,7 @@ type Slice struct {
 	Events    EventArchive // for 'recoup events --from-archive'
 	Settings  []config.Setting
 	Receivers []push.Kind
+	Secrets   []string // purposes of its platform keys: a master key that is missing keeps a node from starting
 
 	// CheckSettings says what is wrong with settings that do not go together. Nil: any do.
 	CheckSettings func(config.Values) error
@@ -55,6 +58,15 @@ type Slice struct {
 	// FirstDue are statements that return when the first of what is due by the clock is, or
 	// no row. A node that has nothing to do wakes for it. $1 is the last time of all.
 	FirstDue []string
+
+	// Extend adds to a PostgreSQL store what must be a part of its own statements. It is called
+	// wherever the database is opened, before the first act.
+	Extend func(*postgres.Store) error
+
+	// Checks judge what the store's inspections find ([postgres.Store.AddInspection]), on a node or
+	// without one. Repair applies the fixes that name the slice.
+	Checks []doctor.Check
+	Repair func(ctx context.Context, s *postgres.Store, fix doctor.Fix, actor string, now func() time.Time) error
 
 	// SyncPolicy writes what the database must know of the policy. It runs in the
 	// transaction that writes the policy's tables.
@@ -91,16 +103,28 @@ type Core struct {
 	DeadLetters *deadletter.Service
 	Ledger      *ledger.Book
 	Audit       store.AuditWriter
+	Secrets     Secrets
+	Postgres    *postgres.Store        // for a slice that works on PostgreSQL alone; nil: the database is a file
+	Process     string                 // the name of this process among all that share its database
 	Batches     store.EventBatchWriter // nil: the store has none
 	Files       store.EventFiler
 	Policy      func() *policy.Policy // in force
 	Settings    config.Values
 	IDs         *recoup.IDSource
+	Random      io.Reader
 	Now         func() time.Time
 	Jitter      func() float64 // in [0, 1), to spread retries
 	Node        string         // the node's name, in logs
 	Standby     bool           // the node answers reads and changes nothing
 	Logger      *slog.Logger
+
+	// Cached returns a collector that reads figures at most every few seconds.
+	Cached func(read func(now time.Time) []prometheus.Metric) prometheus.Collector
+}
+
+// Secrets keeps platform keys, encrypted where the node has a master key.
+type Secrets interface {
+	AddFirstPlatformKey(ctx context.Context, k store.PlatformKey, act store.Act) (newest store.PlatformKey, added bool, err error)
 }
 
 // Running is what an open slice adds to a node. Fields that are not set add nothing.
@@ -115,6 +139,18 @@ type Running struct {
 
 	// Checks gathers what the doctor is to judge, and returns how.
 	Checks func(context.Context) []doctor.Check
+
+	// PlanPolicy adds to a plan what a policy would change for the slice. ApplyPolicy refuses one
+	// that an administrator applies to a running node.
+	PlanPolicy  func(context.Context, *policy.Policy, *engine.Plan) error
+	ApplyPolicy func(context.Context, *policy.Policy) error
+
+	// Silent reports whether work comes without a notification, so that an idle node looks every
+	// second.
+	Silent func() bool
+
+	// Idle runs whenever an idle node looks at its database, in place of the loops.
+	Idle func(context.Context) error
 
 	// Demo adds sample data. past lets acts happen by another clock until end is called; it
 	// is nil where the database has a clock of its own, so that everything happens now.

@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	adoption "github.com/recoup-dev/recoup/server/internal/adoption/module"
 	archive "github.com/recoup-dev/recoup/server/internal/archive/module"
 	bus "github.com/recoup-dev/recoup/server/internal/bus/module"
 	"github.com/recoup-dev/recoup/server/internal/cli/stream"
@@ -16,7 +17,9 @@ import (
 )
 
 // All returns the slices, in the order in which a node opens them.
-func All() []slice.Slice { return []slice.Slice{gatezero.Slice(), archive.Slice(), bus.Slice()} }
+func All() []slice.Slice {
+	return []slice.Slice{gatezero.Slice(), adoption.Slice(), archive.Slice(), bus.Slice()}
+}
 
 // Config is what slices add to the configuration.
 func Config(of []slice.Slice) (added config.Added) {

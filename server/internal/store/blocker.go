@@ -7,7 +7,7 @@ import (
 )
 
 // Blocker is what a gate shows of an open error that blocks an entity. Without an id it
-// is a row of an adopted table that no node has looked at yet.
+// is none, but what a slice blocks the entity with.
 type Blocker struct {
 	ID          recoup.ID
 	Table       string

@@ -121,10 +121,10 @@ type StagedStep struct {
 	// that is finished is not done again; nil: the sender gave none.
 	Submission *StagedReceipt
 
-	// Of a new dead letter that takes the place of an error: how that ends, and the source
-	// row that is the dead letter's from then on. If the error refuses nothing is done.
+	// Of a new dead letter that takes the place of an error: how that ends, and what is written
+	// with the dead letter. If the error refuses nothing is done.
 	Instead *Step
-	Pair    *Pair
+	Attach  *Attachment
 }
 
 // DeadLetterEventOf returns what the ledger keeps of a decision whose effects name an event,

@@ -13,6 +13,8 @@ import (
 
 // Facts are what a database shows of itself. Lists are in the order of their names.
 type Facts struct {
+	Added map[string]any // what slices have found, by the names of their checks
+
 	Kind  string    // sqlite or postgres
 	Clock time.Time // the database's
 	Since time.Time // when its first migration was applied
@@ -23,7 +25,6 @@ type Facts struct {
 	Names      []NameFact
 	DeadTables []Relation // tables that the policy calls dead and that exist
 	Lookalikes []Relation // tables of others whose names are about failures
-	Adoptions  []AdoptionFact
 	Partitions []Partition
 	Breaches   []Breach
 
@@ -70,56 +71,6 @@ const (
 	ObjectInvalid  = "invalid"  // an index
 )
 
-// AdoptionFact is how an adopted table is.
-type AdoptionFact struct {
-	ID           int
-	Source       string
-	State        wire.AdoptionState
-	BegunAt      time.Time
-	Gone         bool      // the table is
-	Table        string    // of the policy
-	Retired      bool      // the policy in force has none of that name
-	Missing      []string  // triggers and functions of it that are missing or disabled
-	Partitions   int       // how many it has
-	UnseenSince  time.Time // since when nodes have found partitions without triggers that they cannot add; zero: none
-	UnseenWhy    string    // why they cannot
-	Altered      []string  // functions that are not as they were made
-	Unreachable  string    // why nodes cannot connect to it; empty: they can
-	Role         string    // as which nodes connect to it
-	Login        Login     // what is wrong with that role; empty: nothing
-	Unlimited    string    // the statement that limits how many connections its login role can have; empty: it has a limit
-	Lost         []string  // columns that its functions name and that it has no longer
-	Renamed      string    // what it is called now, if that is another name
-	Given        bool      // to another owner than it had when it was adopted, or a partition of it was
-	Foreign      string    // code of another role that would run with the rights of its functions; empty: none
-	ForeignWay   string    // what to do about that
-	Noter        string    // whom its triggers act as, in SQL
-	Lacks        []string  // privileges that the noter needs to write changes down, and has not
-	WaitingSince time.Time // the oldest change that no node has looked at; zero: none
-	Unreadable   int64     // rows that could not be read, counted up to 10000
-	Example      Unreadable
-	Refused      int64 // rows that refuse what became of their error, counted up to 10000
-	Refuser      Unreadable
-
-	// What the policy makes of its rows.
-	Columns  []string // that the source has
-	Agreed   wire.SourceRules
-	KeptBack int64 // rows that it refuses to give up
-	KeptWhy  string
-}
-
-// Login is what is wrong with the login role of an adoption.
-type Login string
-
-// What a restore or a copy of a database can do to login roles.
-const (
-	LoginMissing  Login = "missing"  // it does not exist
-	LoginForeign  Login = "foreign"  // it belongs to another database, of which this one is a copy
-	LoginUnusable Login = "unusable" // it may not call the functions
-	LoginPublic   Login = "public"   // every role may call the functions
-	LoginOwn      Login = "own"      // there is none: nodes use the login of the schema's owner
-)
-
 // NameFact is what has a name that the policy gives: of a table, or of its archive.
 type NameFact struct {
 	Name  string
@@ -142,6 +93,13 @@ type Relation struct {
 	Name    string
 	Rows    int64 // estimated
 	Columns []RelationColumn
+	Queue   *JobQueue // whose table it is, as far as a slice recognises it; nil: none
+}
+
+// JobQueue is a queue of jobs whose tables a slice knows.
+type JobQueue struct {
+	Name string // of the preset
+	Of   string // the project
 }
 
 // RelationColumn is a column of a table of others.

@@ -170,8 +170,7 @@ type NextDue struct {
 	Any bool
 	In  time.Duration // until it is, by the store's clock; zero or less: it is due
 
-	// Silent says that work may come without a notification: tables are adopted, or the store
-	// hears nothing.
+	// Silent says that work may come without a notification, because the store hears nothing.
 	Silent bool
 }
 

@@ -20,6 +20,9 @@ var (
 	// ErrBlocked is returned for a promotion of an entity that an error blocks.
 	ErrBlocked = errors.New("promotion blocked")
 
+	// ErrOutOfTurn is returned for what a node does whose turn another has taken. Nothing was done.
+	ErrOutOfTurn = errors.New("another node has the turn")
+
 	// ErrBusy is returned when a lock could not be had in time. Nothing was
 	// done, and the whole verb may be tried again.
 	ErrBusy = errors.New("busy: try again")
@@ -88,9 +91,7 @@ type Report struct {
 
 	Receipt *Receipt // nil: none
 
-	// Pair is written down with the error of a row of an adopted table; nil: it is of
-	// none. Only an [Adopter] takes it.
-	Pair *Pair
+	Attach *Attachment // written with the error; nil: nothing is
 }
 
 // ReportIDs returns the ids that reports bring along.

@@ -39,8 +39,7 @@ type UnitOfWork struct {
 	// Tallies counts what happened.
 	Tallies Tallies
 
-	// Pairs holds the source rows of new errors, by the error's id.
-	Pairs map[recoup.ID]Pair
+	attached []Attached // what slices write with errors, in order: see [UnitOfWork.WriteAttached]
 
 	// Receipts holds what is known of the items' receipts, and those to add.
 	Receipts Receipts
@@ -171,14 +170,7 @@ func (w *UnitOfWork) report(in Report) Outcome {
 		w.add(&errorRow{Error: out.Error})
 	}
 	w.set(out.Error)
-	if in.Pair != nil {
-		if w.Pairs == nil {
-			w.Pairs = map[recoup.ID]Pair{}
-		}
-		pair := *in.Pair
-		pair.Table = out.Error.Table
-		w.Pairs[out.Error.ID] = pair
-	}
+	w.attach(in.Attach, &out.Error)
 	if end := out.Effects.Ended; end != nil {
 		w.archive(end.Error, end.History, false)
 		out.Error = end.Error

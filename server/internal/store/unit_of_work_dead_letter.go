@@ -133,7 +133,7 @@ func (w *UnitOfWork) stepLetter(in StagedStep) StagedOutcome {
 		return StagedOutcome{Err: err}
 	}
 	next, effects, err := in.Decide(r.Is, w.now)
-	if out := w.stepError(&r.Is, next, effects.Effects, in.Pair, err); out != nil {
+	if out := w.stepError(&r.Is, next, effects.Effects, in.Attach, err); out != nil {
 		return StagedOutcome{Letter: r.Is, Effects: effects, Err: out}
 	}
 	if d := &next.Dead; !d.ErrorID.IsZero() {
@@ -156,7 +156,7 @@ func (w *UnitOfWork) stepLetter(in StagedStep) StagedOutcome {
 
 // stepError hands the decision about the error, if there is one, to the part of the
 // work that is about errors, which keeps the history also of a refusal.
-func (w *UnitOfWork) stepError(current *StagedWork, next StagedWork, effects lifecycle.Effects, pair *Pair, err error) error {
+func (w *UnitOfWork) stepError(current *StagedWork, next StagedWork, effects lifecycle.Effects, attach *Attachment, err error) error {
 	decide := func(*recoup.Error, int, time.Time) (recoup.Error, lifecycle.Effects, error) {
 		return next.Error, effects, err
 	}
@@ -164,7 +164,7 @@ func (w *UnitOfWork) stepError(current *StagedWork, next StagedWork, effects lif
 	case !current.Error.ID.IsZero():
 		return w.Step(Step{ID: current.Error.ID, Decide: decide}).Err
 	case err == nil && !next.Error.ID.IsZero():
-		return w.Report(Report{Decide: decide, Pair: pair}).Err
+		return w.Report(Report{Decide: decide, Attach: attach}).Err
 	}
 	return err
 }

@@ -125,3 +125,15 @@ type Adoptions struct {
 type SourceLook struct {
 	Reason string `json:"reason" maxLength:"1000" doc:"why it is read; the audit keeps it"`
 }
+
+// AdoptionSum is what became of the rows that were there when a table was adopted: how many have
+// errors, and where these are now. It counts what stands where its past has put it.
+type AdoptionSum struct {
+	Source   string `json:"source,omitempty"`
+	Table    string `json:"table,omitempty"`
+	Rows     int64  `json:"rows,omitempty"` // that have errors
+	Parked   int64  `json:"parked"`         // escalated ones too
+	Retried  int64  `json:"retried"`        // wait for their retry
+	Archived int64  `json:"archived"`       // their TTL was over
+	Blocking int64  `json:"blocking"`       // hold their entity back until they end or expire
+}

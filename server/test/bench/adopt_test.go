@@ -13,8 +13,8 @@ import (
 
 	"github.com/recoup-dev/recoup"
 	"github.com/recoup-dev/recoup/fault"
-	"github.com/recoup-dev/recoup/server/internal/adopt"
 	"github.com/recoup-dev/recoup/server/internal/adoption"
+	"github.com/recoup-dev/recoup/server/internal/adoption/define"
 	"github.com/recoup-dev/recoup/server/internal/deadletter"
 	"github.com/recoup-dev/recoup/server/internal/engine"
 	"github.com/recoup-dev/recoup/server/internal/policy"
@@ -124,8 +124,10 @@ func newAdoptionService(b *testing.B, s *postgres.Store) *adoption.Service {
 	must(b, err)
 	letters, err := deadletter.New(deadletter.Options{Store: s, Policies: policies, Codes: fault.Default, Keys: keys, Now: clock.Now, Random: func() float64 { return 1 }, IDs: ids})
 	must(b, err)
+	rows, err := adoption.Open(s)
+	must(b, err)
 	service, err := adoption.New(adoption.Options{
-		Store: s, Engine: e, Letters: letters, Key: func(context.Context) ([]byte, error) { return []byte("for digests"), nil }, Node: "bench", Now: clock.Now, Logger: slog.New(slog.DiscardHandler),
+		Store: rows, Engine: e, Letters: letters, Key: func(context.Context) ([]byte, error) { return []byte("for digests"), nil }, Node: "bench", Now: clock.Now, Logger: slog.New(slog.DiscardHandler),
 	})
 	must(b, err)
 	must(b, s.EnsurePartitions(b.Context(), clock.Now()))
@@ -134,9 +136,9 @@ func newAdoptionService(b *testing.B, s *postgres.Store) *adoption.Service {
 
 func (w *adopting) adopt(noMirror bool) {
 	w.Helper()
-	plan, err := adopt.MakePlan(w.Context(), w.conn, adopt.Request{Source: "shop.failures", As: dol, Mapping: wire.Mapping{Entity: "order_id"}, NoMirror: noMirror})
+	plan, err := define.MakePlan(w.Context(), w.conn, define.Request{Source: "shop.failures", As: dol, Mapping: wire.Mapping{Entity: "order_id"}, NoMirror: noMirror})
 	must(w, err)
-	r := adopt.Runner{Conn: w.conn, Actor: "bench", Patience: time.Minute, Random: func() float64 { return 0.5 }, Now: time.Now, Sleep: func(context.Context, time.Duration) error { return nil }}
+	r := define.Runner{Conn: w.conn, Actor: "bench", Patience: time.Minute, Random: func() float64 { return 0.5 }, Now: time.Now, Sleep: func(context.Context, time.Duration) error { return nil }}
 	must(w, r.Apply(w.Context(), plan))
 }
 

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/recoup-dev/recoup/retry"
-	"github.com/recoup-dev/recoup/server/internal/adopt/preset/presettest"
+	"github.com/recoup-dev/recoup/server/internal/adoption/preset/presettest"
 	"github.com/recoup-dev/recoup/server/internal/store/postgres/pgtest"
 	"github.com/recoup-dev/recoup/server/internal/test/tier"
 )

@@ -13,6 +13,7 @@ import (
 	"github.com/recoup-dev/recoup/server/internal/app"
 	"github.com/recoup-dev/recoup/server/internal/cli/command"
 	"github.com/recoup-dev/recoup/server/internal/config"
+	"github.com/recoup-dev/recoup/server/internal/slices"
 	"github.com/recoup-dev/recoup/server/internal/wire"
 )
 
@@ -87,7 +88,7 @@ func (e *examination) here(ctx context.Context, s *command.Session) error {
 	if err != nil {
 		return err
 	}
-	options.Now = s.Now
+	options.Now, options.Slices = s.Now, slices.All()
 	d, err := app.OpenDoctor(ctx, options)
 	if err != nil {
 		return err

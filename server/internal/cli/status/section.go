@@ -204,7 +204,7 @@ func tables(ctx context.Context, s *command.Session, _ *report) (line, error) {
 // adoptions looks at adopted tables some of whose partitions have no triggers.
 func adoptions(ctx context.Context, s *command.Session, _ *report) (line, error) {
 	l := line{What: "adoptions", State: "governed", Way: "recoup doctor"}
-	found, err := admin.New(s.Client).Adoption.List(ctx)
+	found, err := admin.New(s.Client).AdoptedTables.List(ctx)
 	bare := slices.DeleteFunc(found.Adoptions, func(a wire.Adoption) bool { return len(a.Unseen) == 0 })
 	if len(bare) > 0 {
 		l.State, l.Needs = fmt.Sprintf("%d partly governed", len(bare)), true

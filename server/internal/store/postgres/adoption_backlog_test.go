@@ -10,6 +10,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"github.com/recoup-dev/recoup/server/internal/adoption"
 	"github.com/recoup-dev/recoup/server/internal/store/postgres"
 )
 
@@ -41,30 +42,30 @@ func TestGateOverABacklog(t *testing.T) {
 		}
 	}
 	blocked(true, true, true, false)
-	turn, _, err := s.TakeTurn(t.Context(), 1, "a", time.Hour)
+	turn, _, err := rows(t, s).TakeTurn(t.Context(), 1, "a", time.Hour)
 	if err != nil {
 		t.Fatal(err)
 	}
 	whole := gateReads(t, owner, "CO-none")
 	for left := changes; left > 0; {
-		n, err := s.IndexChanges(t.Context(), 1, 20_000)
+		n, err := rows(t, s).IndexChanges(t.Context(), 1, 20_000)
 		if left -= n; err != nil || n != min(40, left+n) {
 			t.Fatalf("%d changes indexed, %d left, %v", n, left, err)
 		}
 		blocked(true, true, true, false)
 	}
-	if n, err := s.IndexChanges(t.Context(), 1, 20_000); n != 0 || err != nil {
+	if n, err := rows(t, s).IndexChanges(t.Context(), 1, 20_000); n != 0 || err != nil {
 		t.Errorf("indexed %d again, %v", n, err)
 	}
 	owner.run("vacuum analyze recoup.adopted_change, recoup.adopted_entity")
 	if reads := gateReads(t, owner, "CO-none"); reads > 20 || whole < 100 {
 		t.Errorf("the gate reads %d pages once the backlog is indexed, %d before", reads, whole)
 	}
-	list, more, err := s.Changes(t.Context(), 1, 500)
+	list, more, err := rows(t, s).Changes(t.Context(), 1, 500)
 	if err != nil || !more || len(list) == 0 || len(list) > 20 || len(list[0].Keys) != 500 {
 		t.Fatalf("got %d changes, more %v, %v", len(list), more, err)
 	}
-	if err := s.ForgetChanges(t.Context(), turn, []int64{list[0].ID}); err != nil {
+	if err := rows(t, s).ForgetChanges(t.Context(), turn, []int64{list[0].ID}); err != nil {
 		t.Fatal(err)
 	}
 	blocked(false, true, true, false)
@@ -73,7 +74,7 @@ func TestGateOverABacklog(t *testing.T) {
 // gateReads is how many pages the gate's question about an entity reads, whichever way.
 func gateReads(t *testing.T, owner prompt, entity string) int {
 	t.Helper()
-	statement := strings.NewReplacer("$1", "'"+entity+"'", "$2", "101").Replace(postgres.GateStatement())
+	statement := strings.NewReplacer("$1", "'"+entity+"'", "$2", "101").Replace(postgres.GateStatement(adoption.Blockers()))
 	rows, err := owner.Query(t.Context(), "explain (analyze, buffers, format json) "+statement, pgx.QueryExecModeSimpleProtocol)
 	if err != nil {
 		t.Fatal(err)
@@ -151,20 +152,20 @@ func TestOpenTransactionsHaveALimit(t *testing.T) {
 	owner.run("grant usage on schema recoup to " + shop)
 	owner.run("grant insert (adoption_id, keys, numbers, uuids, entities) on recoup.adopted_change to " + shop)
 	owner.run("update recoup.adoption set owner = $1", shop)
-	turn, _, err := s.TakeTurn(t.Context(), 1, "a", time.Hour)
+	turn, _, err := rows(t, s).TakeTurn(t.Context(), 1, "a", time.Hour)
 	must(t, err)
 	const insert = "insert into recoup.adopted_change (adoption_id, numbers, entities) select 1, array[n], array[n] from generate_series(1, %d) n"
 	other := role(t, owner, shop)
 	node := func() { // reads what another transaction has noted, and indexes
 		t.Helper()
 		other.run(fmt.Sprintf(insert, 1))
-		_, err := s.IndexChanges(t.Context(), 1, 50_000)
+		_, err := rows(t, s).IndexChanges(t.Context(), 1, 50_000)
 		must(t, err)
-		list, _, err := s.Changes(t.Context(), 1, 500)
+		list, _, err := rows(t, s).Changes(t.Context(), 1, 500)
 		must(t, err)
-		must(t, s.ForgetChanges(t.Context(), turn, []int64{list[0].ID}))
-		must(t, s.PassChanges(t.Context()))
-		must(t, s.PassChanges(t.Context()))
+		must(t, rows(t, s).ForgetChanges(t.Context(), turn, []int64{list[0].ID}))
+		must(t, rows(t, s).PassChanges(t.Context()))
+		must(t, rows(t, s).PassChanges(t.Context()))
 	}
 	unindexed := func(p prompt) int {
 		return ask[int](p, "select count(*) from recoup.adopted_change where entities is not null")

@@ -10,6 +10,7 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 
+	"github.com/recoup-dev/recoup/server/internal/adoption"
 	"github.com/recoup-dev/recoup/server/internal/store"
 	"github.com/recoup-dev/recoup/server/internal/store/postgres"
 	"github.com/recoup-dev/recoup/server/internal/test/conformance"
@@ -19,9 +20,20 @@ import (
 func adopted(t *testing.T) (*postgres.Store, prompt) {
 	t.Helper()
 	s, owner, _ := governed(t)
+	s.AddBlockers(adoption.Blockers())
 	owner.run(`insert into recoup.adoption (table_name, source, source_oid, owner, key_columns, mapping, state, begun_by)
 		values ('outreach.dol_errors', 'outreach.dol_errors_2', 1, current_user, '{id}', '{"entity": "outreach_id", "disposition": "disposition", "archived_at": "archived_at"}', 'GOVERNED', 'ada')`)
 	return s, owner
+}
+
+// rows are the statements of the slice.
+func rows(t *testing.T, s *postgres.Store) *adoption.DB {
+	t.Helper()
+	db, err := adoption.Open(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return db
 }
 
 // One node has the turn at a time: it keeps it as long as it asks again, and what it does
@@ -29,8 +41,8 @@ func adopted(t *testing.T) (*postgres.Store, prompt) {
 func TestTurns(t *testing.T) {
 	t.Parallel()
 	s, owner := adopted(t)
-	take := func(node string, lasts time.Duration) (store.Turn, bool) {
-		turn, held, err := s.TakeTurn(t.Context(), 1, node, lasts)
+	take := func(node string, lasts time.Duration) (adoption.Lease, bool) {
+		turn, held, err := rows(t, s).TakeTurn(t.Context(), 1, node, lasts)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -49,17 +61,17 @@ func TestTurns(t *testing.T) {
 	if !held || second.Number <= first.Number {
 		t.Errorf("b got %v %v", second, held)
 	}
-	changes, more, err := s.Changes(t.Context(), 1, 10)
+	changes, more, err := rows(t, s).Changes(t.Context(), 1, 10)
 	if err != nil || more || len(changes) != 1 || changes[0].All || changes[0].Keys[0] != "7" {
 		t.Fatalf("got %v %v", changes, err)
 	}
-	if err := s.ForgetChanges(t.Context(), first, []int64{changes[0].ID}); !errors.Is(err, store.ErrOutOfTurn) || errors.Is(err, store.ErrRefused) {
+	if err := rows(t, s).ForgetChanges(t.Context(), first, []int64{changes[0].ID}); !errors.Is(err, store.ErrOutOfTurn) || errors.Is(err, store.ErrRefused) {
 		t.Errorf("a, out of turn: %v", err)
 	}
-	if err := s.ForgetChanges(t.Context(), second, []int64{changes[0].ID}); err != nil {
+	if err := rows(t, s).ForgetChanges(t.Context(), second, []int64{changes[0].ID}); err != nil {
 		t.Error(err)
 	}
-	if err := s.EndTurns(t.Context(), "b"); err != nil {
+	if err := rows(t, s).EndTurns(t.Context(), "b"); err != nil {
 		t.Error(err)
 	}
 	if _, held := take("a", time.Hour); !held {
@@ -111,7 +123,7 @@ func TestGateWithoutAdoptions(t *testing.T) {
 	t.Parallel()
 	_, owner, _ := governed(t)
 	owner.run("set enable_seqscan = off")
-	statement := strings.NewReplacer("$1", "'CO-1'", "$2", "101").Replace(postgres.GateStatement())
+	statement := strings.NewReplacer("$1", "'CO-1'", "$2", "101").Replace(postgres.GateStatement(adoption.Blockers()))
 	rows, err := owner.Query(t.Context(), "explain (analyze, costs off, timing off, summary off) "+statement, pgx.QueryExecModeSimpleProtocol)
 	if err != nil {
 		t.Fatal(err)
@@ -149,7 +161,7 @@ func TestCompressedKeys(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	list, more, err := s.Changes(t.Context(), 1, 500)
+	list, more, err := rows(t, s).Changes(t.Context(), 1, 500)
 	if err != nil || !more || len(list) != 1 || len(list[0].Keys) != 1000 {
 		t.Errorf("read %d changes, more %v, %v", len(list), more, err)
 	}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/recoup-dev/recoup"
+	"github.com/recoup-dev/recoup/server/internal/adoption"
 	"github.com/recoup-dev/recoup/server/internal/store/postgres"
 	"github.com/recoup-dev/recoup/server/internal/test/conformance"
 )
@@ -67,7 +68,15 @@ func TestLetterPlans(t *testing.T) {
 	}
 	owner.run("analyze")
 	ids := ask[[]recoup.ID](owner, "select array[md5('r1')::uuid, md5('e777')::uuid, md5('g777')::uuid]")
-	for _, p := range postgres.PlannedLetters(now, size, ids[0], ids[1], ids[2]) {
+	list := postgres.PlannedLetters(now, size, ids[0], ids[1], ids[2])
+	for name, args := range map[string][]any{
+		"lanes of a source":     {"p1", "", "", 20},
+		"parked rows":           {1, "pipeline.dead_letters", now.Add(-time.Hour), recoup.ID{}, size},
+		"pairs of dead letters": {1, "5", size},
+	} {
+		list = append(list, postgres.Planned{Name: name, SQL: adoption.Statements()[name], Args: args})
+	}
+	for _, p := range list {
 		t.Run(p.Name, func(t *testing.T) {
 			var before []string
 			if p.Name == "claim" {

@@ -61,7 +61,8 @@ func (s *Store) claimEach(ctx context.Context, claim store.Claim) (leased []reco
 				leased = append(leased, out.Error)
 			}
 		}
-		s.write(t, w)
+		s.writeErrors(t, w)
+		writeEffects(t, w)
 		s.marks.looked(t.now, len(due) >= clamp(claim.Limit), last)
 		return nil
 	})

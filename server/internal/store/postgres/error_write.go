@@ -10,9 +10,9 @@ import (
 	"github.com/recoup-dev/recoup/server/internal/store"
 )
 
-// write queues everything that a unit of work has decided. Each kind of row is
-// one statement, however many rows there are.
-func (s *Store) write(t *tx, w *store.UnitOfWork) {
+// writeErrors queues the errors that a unit of work has decided, and their history. Each kind of
+// row is one statement, however many rows there are.
+func (s *Store) writeErrors(t *tx, w *store.UnitOfWork) {
 	if len(w.History) > 0 { // before what must not be without it
 		insert(t, "recoup.transition", s.sql.history, w.History)
 	}
@@ -26,7 +26,10 @@ func (s *Store) write(t *tx, w *store.UnitOfWork) {
 		slices.SortStableFunc(inserts, byKey)
 		insertAll(t, "recoup.error", s.sql.stored, inserts)
 	}
-	writePairs(t, w.Pairs)
+}
+
+// writeEffects queues what follows from decisions about errors.
+func writeEffects(t *tx, w *store.UnitOfWork) {
 	writeEvents(t, w.Events)
 	if notices := w.Notices(); len(notices) > 0 {
 		addNotices(t, t.now, notices)

@@ -98,4 +98,4 @@ func (s *Store) Together() []string {
 }
 
 // GateStatement is how a node asks for one gate.
-func GateStatement() string { return newGateCheck().one }
+func GateStatement(others ...Blockers) string { return newGateCheck(others).one }

@@ -38,7 +38,7 @@ func TestFunctionsOfOthersDoNotRun(t *testing.T) {
 	other.run("delete from public.loot")
 
 	s := open(t, appURL)
-	if _, err := s.Adoptions(t.Context()); err != nil {
+	if _, err := rows(t, s).Adoptions(t.Context()); err != nil {
 		t.Error(err)
 	}
 	if err := postgres.Migrate(t.Context(), ownerURL); err != nil {

@@ -34,9 +34,14 @@ func (s *Store) Inspect(ctx context.Context, i store.Inspection) (store.Facts, e
 	f := store.Facts{Kind: "postgres", Server: &store.ServerFacts{Pooled: s.Polls()}, Expected: expectedSchema()}
 	looks := []look{
 		{"the clock", readClock}, {store.FactSchema, readSchema}, {store.FactGrants, readGrants}, {"names of the policy", readNames},
-		{"dead tables", readDeadTables}, {"tables of others", readLookalikes}, {"adopted tables", readAdoptions}, {"login roles of adopted tables", readUnlimited}, {"code of others at adopted tables", readForeignCode}, {store.FactPartitions, readPartitions},
+		{"dead tables", readDeadTables}, {"tables of others", readLookalikes}, {store.FactPartitions, readPartitions},
 		{"settings", readServerSettings}, {"sessions", readSessions}, {"tables", readTables}, {"what holds the horizon", readHolders},
 		{"replication slots", readSlots}, {store.FactArchiver, readArchiver}, {"row security", readUnsecured}, {store.FactRoles, readRoles}, {"settings of roles", readRoleSettings}, {"what dropped roles could read", readStaleReaders}, {"locks", readLocks}, {"owners", readForeign}, {"privileges of other roles", readOtherGrants}, {"default privileges", readDefaultGrants}, {"dependent objects", readDependents}, {"the schema public", readPublicSchema}, {store.FactBackups, readBackups},
+	}
+	for _, l := range s.looks {
+		looks = append(looks, look{l.What, func(ctx context.Context, q querier, _ store.Inspection, f *store.Facts) error {
+			return l.Ask(ctx, q, f)
+		}})
 	}
 	for _, rule := range rowRules {
 		looks = append(looks, look{rule.name, rule.read})
@@ -46,7 +51,9 @@ func (s *Store) Inspect(ctx context.Context, i store.Inspection) (store.Facts, e
 			return f, err
 		}
 	}
-	s.reachSources(ctx, &f)
+	for _, do := range s.examine {
+		do(ctx, &f)
+	}
 	return f, busyService(s.readService(ctx, &f), &f)
 }
 

@@ -42,21 +42,44 @@ type gateCheck struct {
 	one, many string
 }
 
+// Blockers are what blocks entities beside their errors. The database refuses a promotion because of
+// them by itself (recoup.pass_gate). Whoever reads a gate, or asks why a promotion was refused, is
+// answered by these queries. Their columns are the name of a table of the policy and since when.
+type Blockers struct {
+	// Gate returns a query for at most one row that blocks an entity, which is given as an expression. It
+	// becomes part of the statement that reads gates: an error and what blocked in its place before
+	// are seen at one moment, so that a gate is never open between the two.
+	Gate func(entity string) string
+
+	// Refused is a query for all rows that block the entity $1.
+	Refused string
+}
+
+// AddBlockers adds what a slice has. It is called before the first act.
+func (s *Store) AddBlockers(b Blockers) {
+	s.blockers = append(s.blockers, b)
+	s.gates = newGateCheck(s.blockers)
+}
+
 // newGateCheck makes the statements. Entities come as JSON and not as an array: of
 // an array the planner looks at the length, prefers a plan for just that length to
 // one that it can keep, and so plans anew every time, which takes four times as long
 // as the reading. Several are not sorted once more: a lateral query with a limit is run
-// for one entity after the other, in its own order. Behind what blocks come rows of
-// adopted tables that no node has looked at (recoup.unread): without an id, because they
-// are no errors yet. Where nothing is adopted that is a look into an empty index.
-func newGateCheck() gateCheck {
+// for one entity after the other, in its own order. Behind errors come the blockers of slices,
+// without an id, because they are no errors.
+func newGateCheck(others []Blockers) gateCheck {
 	columns := foundColumns()
 	shown := strings.Replace(names(columns[1:], ""), "next_retry_at",
 		"coalesce((select d.lease_ends_at from recoup.due d where d.error_id = error.error_id), next_retry_at) as next_retry_at", 1)
 	from := " from recoup.error where blocking and entity_id = "
 	first := " order by created_at, error_id limit $2"
 	each := func(place, entity string) string {
-		return "(select " + place + shown + from + entity + first + ") union all (select " + place + unread(entity) + ")"
+		all := "(select " + place + shown + from + entity + first + ")"
+		for _, b := range others {
+			all += " union all (select " + place + `null::uuid, b.table_name, null::text, null::text, null::text, null::text, b.since, null::timestamptz, null::timestamptz
+				from (` + b.Gate(entity) + ") b (table_name, since))"
+		}
+		return all
 	}
 	return gateCheck{
 		columns: columns,
@@ -66,29 +89,22 @@ func newGateCheck() gateCheck {
 	}
 }
 
-// unread is recoup.unread as a part of these statements, with the columns of what
-// blocks: calling it would cost as much as the rest.
-func unread(entity string) string {
-	hash := "hashtextextended(nullif(" + entity + `, '') collate "C", 0)`
-	return `null::uuid, a.table_name, null::text, null::text, null::text, null::text, c.at, null::timestamptz, null::timestamptz
-		from ((select adoption_id, at from recoup.adopted_change where entities is not null and ` + hash + ` = any (entities) offset 0)
-			union all
-			select o.adoption_id, (select coalesce(max(at), now()) from recoup.adopted_change where adoption_id = o.adoption_id and change_id = e.change_id)
-			from recoup.adoption o cross join lateral (select change_id from recoup.adopted_entity where hash = ` + hash + ` and adoption_id = o.adoption_id limit 1) e
-			where exists (select from recoup.adopted_entity where hash = ` + hash + `)) c
-		join recoup.adoption a on a.adoption_id = c.adoption_id and a.state <> 'RELEASING'
-		where exists (select from recoup.error_table t where t.table_name = a.table_name and t.blocks and not t.retired) limit 1`
-}
-
-// Unread implements [sqlops.DB].
-func (d database) Unread(ctx context.Context, entity string) ([]recoup.Error, error) {
-	rows, err := d.vital.Query(ctx, "select table_name, since from recoup.unread($1)", entity)
-	return collectRows("look for unread rows", rows, err, func(row pgx.CollectableRow) (e recoup.Error, err error) {
-		e.EntityID = entity
-		err = row.Scan(&e.Table, &e.CreatedAt)
-		e.CreatedAt = e.CreatedAt.UTC()
-		return e, err
-	})
+// Blockers implements [sqlops.DB].
+func (d database) Blockers(ctx context.Context, entity string) (list []recoup.Error, err error) {
+	for _, b := range d.blockers {
+		rows, err := d.vital.Query(ctx, b.Refused, entity)
+		more, err := collectRows("read what else blocks", rows, err, func(row pgx.CollectableRow) (e recoup.Error, err error) {
+			e.EntityID = entity
+			err = row.Scan(&e.Table, &e.CreatedAt)
+			e.CreatedAt = e.CreatedAt.UTC()
+			return e, err
+		})
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, more...)
+	}
+	return list, nil
 }
 
 // Blocking returns for each entity the errors that block it, oldest first.

@@ -56,18 +56,12 @@ func (s *Store) Announce(kinds ...string) { s.notifier.Notify(kinds...) }
 // lastTime is after everything that is due at a time.
 var lastTime = time.Date(9999, 1, 1, 0, 0, 0, 0, time.UTC)
 
-// selectNextDue reads the front of an index for each kind. Where tables are adopted, what
-// their triggers wrote down is due, and so are the jobs of a queue, which are asked for. Events
-// that the ledger could not take are due until they are delivered.
+// selectNextDue reads the front of an index for each kind, and what slices add. Events that the
+// ledger could not take are due until they are delivered.
 func selectNextDue(also []string) string {
 	return `
-	with due (at) as (` + sqlops.FirstDue(also...) + `),
-	adopted as (select count(*) as n, count(*) filter (where a.preset is not null or a.state <> 'GOVERNED'
-	    or ` + first("adopted_change", "change_id") + ` or ` + first("adopted_mirror", "mirror_id") + `) as waiting,
-	  min((select f.retry_at from recoup.adopted_refused f where f.adoption_id = a.adoption_id order by f.adoption_id, f.retry_at limit 1)) as retry_at
-	  from recoup.adoption a)
-	select recoup.clock(), waiting > 0 or exists (select from recoup.event_late), least((select min(at) from due), retry_at, $1), n > 0
-	from adopted`
+	with due (at) as (` + sqlops.FirstDue(also...) + `)
+	select recoup.clock(), exists (select from recoup.event_late), least((select min(at) from due), $1)`
 }
 
 // unpinged marks the context of a look, whose connection is not asked first whether it is
@@ -94,14 +88,14 @@ func (s *Store) NextDue(ctx context.Context, also ...string) (store.NextDue, err
 
 func (s *Store) nextDue(ctx context.Context, text string) (found store.NextDue, err error) {
 	var now, at time.Time
-	var waiting, adopted bool
-	if err := s.pool.QueryRow(ctx, text, lastTime).Scan(&now, &waiting, &at, &adopted); err != nil {
+	var waiting bool
+	if err := s.pool.QueryRow(ctx, text, lastTime).Scan(&now, &waiting, &at); err != nil {
 		return found, failure("look for what is due next", err)
 	}
 	if s.clock != nil {
 		now = s.clock()
 	}
-	found = store.NextDue{Any: at.Before(lastTime), In: at.Sub(now), Silent: adopted || s.Polls()}
+	found = store.NextDue{Any: at.Before(lastTime), In: at.Sub(now), Silent: s.Polls()}
 	if waiting {
 		found.Any, found.In = true, 0
 	}

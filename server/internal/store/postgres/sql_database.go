@@ -263,8 +263,10 @@ func (a *act) LoadSteps(steps []store.Step) (*store.UnitOfWork, error) {
 
 // SaveErrors implements [sqlops.Tx].
 func (a *act) SaveErrors(w *store.UnitOfWork) error {
-	a.store.write(a.tx, w)
-	return nil
+	a.store.writeErrors(a.tx, w)
+	err := w.WriteAttached(a)
+	writeEffects(a.tx, w)
+	return err
 }
 
 // addNotices queues notices for an operation of this package.

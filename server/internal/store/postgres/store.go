@@ -39,7 +39,7 @@ type Options struct {
 	LockTimeout      time.Duration // how long a verb waits for a lock at a time; zero: 3 s
 	StatementTimeout time.Duration // zero: 30 s
 	Name             string        // application_name; empty: recoup
-	Adoption         string        // the address at which adopted tables are reached; empty: the store's own, as the role [Adopter]
+	Adoption         string        // the address at which adopted tables are reached; empty: that of PostgreSQL itself
 	Direct           string        // the address of PostgreSQL itself, to listen at; empty: the store's own, or polling if that is a pooler's
 	SchemaOwner      string        // the owner of the schema that the user trusts; empty: see [pgsession.Owner.Check]
 }
@@ -64,6 +64,7 @@ type Store struct {
 	vital    *pool // of the gate and the keys, which must not wait behind the rest
 	sql      statements
 	gates    gateCheck
+	blockers []Blockers // of slices
 	granted  privileges // what this role may do, as it was at the start
 	trouble  store.LastError
 	clock    func() time.Time // nil: the database's
@@ -76,7 +77,11 @@ type Store struct {
 	rest     rest
 
 	lockTimeouts atomic.Int64 // statements that did not get a lock, since LockHolders was called
-	sources      *sources
+	login        *pgx.ConnConfig
+	options      Options
+	url          string
+	looks        []Look // of slices
+	examine      []func(context.Context, *store.Facts)
 
 	memory            *store.DecisionCache // decisions that stand for others
 	marks             marks                // how far this node has claimed
@@ -99,10 +104,13 @@ func Open(ctx context.Context, url string, options Options) (*Store, error) {
 	}
 	follow(config.ConnConfig)
 	configure(config.ConnConfig, options)
-	s := &Store{sql: newStatements(), gates: newGateCheck(), memory: &store.DecisionCache{}, rest: rest{reached: make(chan struct{}, 1)}}
+	s := &Store{sql: newStatements(), gates: newGateCheck(nil), memory: &store.DecisionCache{}, rest: rest{reached: make(chan struct{}, 1)}}
 	s.Ops = sqlops.New(database{s})
-	if s.sources, err = newSources(config.ConnConfig, options); err != nil {
-		return nil, err
+	s.login, s.options, s.url = config.ConnConfig.Copy(), options, url
+	if options.Direct != "" {
+		if s.login, err = parse(options.Direct); err != nil {
+			return nil, err
+		}
 	}
 	s.watch(config.ConnConfig)
 	config.ShouldPing = pingIdle
@@ -259,7 +267,6 @@ func (s *Store) Time(ctx context.Context) (now time.Time, err error) {
 // Close ends all sessions.
 func (s *Store) Close() error {
 	s.stop()
-	s.sources.closeAll()
 	s.disconnect()
 	return nil
 }

@@ -96,7 +96,12 @@ func (a act) LoadSteps(steps []store.Step) (*store.UnitOfWork, error) {
 }
 
 // SaveErrors implements [sqlops.Tx].
-func (a act) SaveErrors(w *store.UnitOfWork) error { return a.save(w) }
+func (a act) SaveErrors(w *store.UnitOfWork) error {
+	if err := a.save(w); err != nil {
+		return err
+	}
+	return w.WriteAttached(a)
+}
 
 // loadErrors reads errors by their ids: those that nobody remembers at once, and
 // those that their table does not have from the archive.

@@ -65,5 +65,5 @@ func (d database) countUnclaimed(ctx context.Context, u *store.Unclaimed, text s
 	return nil
 }
 
-// Unread implements [sqlops.DB]: nothing is adopted here.
-func (d database) Unread(context.Context, string) ([]recoup.Error, error) { return nil, nil }
+// Blockers implements [sqlops.DB]: no slice has any here.
+func (d database) Blockers(context.Context, string) ([]recoup.Error, error) { return nil, nil }

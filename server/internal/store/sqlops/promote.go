@@ -13,14 +13,18 @@ import (
 // maxBlockers is how many of the errors that block an entity are returned.
 const maxBlockers = 100
 
+// promotionRounds is how often a promotion is tried whose entity was blocked, and not any more when
+// what blocks it was read.
+const promotionRounds = 100
+
 // Promote records a promotion and returns its number in the gate's order and its
 // time, or store.ErrBlocked and what blocks. The gate is held from the check to the
 // commit, so that no report can come between. What blocks may end between the
 // check and its reading; then the gate is open and the check is made again.
-// Rows of adopted tables that no node has looked at block too: they are returned without ids.
+// What slices block the entity with is returned as errors without ids.
 // What was done before, under the same receipt, is answered with *store.Repeat.
 func (v Ops) Promote(ctx context.Context, p store.Promotion) (done store.Promoted, blockers []recoup.Error, err error) {
-	for {
+	for range promotionRounds {
 		done, blockers, err = v.promote(ctx, p)
 		switch {
 		case err != nil:
@@ -30,10 +34,11 @@ func (v Ops) Promote(ctx context.Context, p store.Promotion) (done store.Promote
 		case len(blockers) > 0:
 			return done, blockers, store.ErrBlocked
 		}
-		if blockers, err = v.db.Unread(ctx, p.Entity); err != nil || len(blockers) > 0 {
+		if blockers, err = v.db.Blockers(ctx, p.Entity); err != nil || len(blockers) > 0 {
 			return done, blockers, cmp.Or(err, store.ErrBlocked)
 		}
 	}
+	return done, nil, store.ErrBusy // it is blocked again and again, or by what this program does not know
 }
 
 func (v Ops) promote(ctx context.Context, p store.Promotion) (done store.Promoted, blockers []recoup.Error, err error) {

@@ -32,9 +32,9 @@ type DB interface {
 	// limit. Those without any are left out.
 	Unclaimed(ctx context.Context, now time.Time, tables []string, lanes []recoup.Lane, limit int) ([]store.Unclaimed, error)
 
-	// Unread returns, for the adopted tables, changed rows of an entity that no node has
-	// read yet, as errors without an id.
-	Unread(ctx context.Context, entity string) ([]recoup.Error, error)
+	// Blockers returns what blocks an entity beside its errors, as slices know it: errors
+	// without an id.
+	Blockers(ctx context.Context, entity string) ([]recoup.Error, error)
 }
 
 // Tx is a transaction of the core: it also reads and writes errors, promotions and the

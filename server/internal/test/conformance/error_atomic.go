@@ -17,6 +17,7 @@ func atomicity() []clause {
 		{"a verb whose caller has given up already does nothing", cancelledBefore},
 		{"what the rules of the database forbid is refused, and nothing of its batch is done", forbidden},
 		{"a verb that was refused can be tried again", refusedThenDone},
+		{"what a slice attaches to a report is committed with its error, or neither is", attachment},
 	}
 }
 

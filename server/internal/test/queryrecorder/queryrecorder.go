@@ -59,7 +59,7 @@ func (n *notes) Beyond(context.Context, time.Time, recoup.Lane, int) (store.Lane
 	return store.LaneLevel{}, nil
 }
 
-func (n *notes) Unread(context.Context, string) ([]recoup.Error, error) { return nil, nil }
+func (n *notes) Blockers(context.Context, string) ([]recoup.Error, error) { return nil, nil }
 
 func (n *notes) Unclaimed(context.Context, time.Time, []string, []recoup.Lane, int) ([]store.Unclaimed, error) {
 	return nil, nil
