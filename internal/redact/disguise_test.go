@@ -70,7 +70,8 @@ func TestDisguiseKeepsTheRest(t *testing.T) {
 	}
 }
 
-// TestEncodedAfterAWord finds a text in base 64 that follows a word without a gap.
+// TestEncodedAfterAWord finds a text in base 64 that follows a word without a gap. Such a word is no
+// identifier, although a name with a random tail is one.
 func TestEncodedAfterAWord(t *testing.T) {
 	t.Parallel()
 	for _, s := range redacttest.Sentences(6) {
@@ -78,6 +79,9 @@ func TestEncodedAfterAWord(t *testing.T) {
 			text := before + s.Sample().Disguised("base64url").Text
 			if clean, evidence := Default().String(text); len(evidence) == 0 {
 				t.Errorf("%q became %q", text, clean)
+			}
+			if refused := s.Sample().Disguised("base64url"); refused.Refusable() && Default().Identifier(before+refused.Text) == nil {
+				t.Errorf("%q is taken for an identifier", text)
 			}
 		}
 	}

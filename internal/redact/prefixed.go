@@ -22,8 +22,8 @@ func prefixedRules() []rule {
 			name: "cookie", of: "wordpress", refuses: never, gate: []string{"wordpress_logged_in_", "wordpress_sec_"},
 			expr: `wordpress_(?:logged_in|sec)_[0-9a-f]{32}(?:=|%3D)([^\s;"',]{20,})`,
 		},
-		{name: "prefixed", count: "_", least: 1, find: findPrefixed('_'), refuses: never},
-		{name: "prefixed", of: "dashed", count: "-", least: 1, find: findPrefixed('-'), refuses: never},
+		{name: "prefixed", count: "_", least: 1, find: findPrefixed('_'), refuses: never, guess: true},
+		{name: "prefixed", of: "dashed", count: "-", least: 1, find: findPrefixed('-'), refuses: never, guess: true},
 	}
 }
 

@@ -118,7 +118,7 @@ func (r *Redactor) Identifier(s string) error {
 	found := r.find(s).spans
 	var passes []span
 	for _, sp := range found {
-		if sp.lenient {
+		if sp.lenient && !r.rules[sp.rule].guess {
 			passes = append(passes, sp)
 		}
 	}

@@ -27,6 +27,7 @@ type rule struct {
 	// refuses says whether what it found makes an identifier refused; nil for always.
 	refuses func(s string, from, to int) bool
 	yields  bool // nor does what it found where another rule lets an identifier pass
+	guess   bool // chance alone says that it is a secret: no other rule yields to it
 
 	multiline bool                         // what it finds spans lines
 	key       func(key string, v any) bool // whether it takes a value under a name in JSON

@@ -81,7 +81,7 @@ func calls() map[string][]call {
 		list["POST /v1/errors/{id}/"+verb] = []call{{needs: needs, body: `{"reason": "because"` + to + `}`}}
 		list["POST /v1/errors/"+verb] = []call{
 			{needs: needs, body: `{"reason": "because", "ids": ["{id}"]` + to + `}`},
-			{body: `{"reason": "because", "preview": true, "filter": {"entity_id": "E-{n}"}` + to + `}`},
+			{needs: needs, body: `{"reason": "because", "preview": true, "ids": ["{id}"]` + to + `}`},
 		}
 	}
 	for _, more := range []map[string][]call{letterCalls(), operationCalls(), gateCalls(), officeCalls()} {
