@@ -36,7 +36,7 @@ type Node struct {
 	vault         *vault
 	clock         *clock
 	pace          *pace.Pace // nil: the node never rests
-	ledger        *ledger.Book
+	ledger        *ledger.Ledger
 	transport     ledger.Transport // of events to the ledger; nil: there is none
 	engine        *engine.Engine
 	heartbeats    *lease.Heartbeats
@@ -130,11 +130,11 @@ func (n *Node) assemble(ctx context.Context) error {
 		return err
 	}
 	keys := newTenantKeys(n.vault, n.o)
-	n.ledger, err = n.newBook(ctx, keys, registry, policies.Current(), ids)
+	n.ledger, err = n.newLedger(ctx, keys, registry, policies.Current(), ids)
 	if err != nil {
 		return err
 	}
-	n.registry = &registrar{tenantKeys: keys, tableNames: names, store: n.store, slices: n.o.Slices, opened: func() []openSlice { return n.slices }, policies: policies, book: n.ledger, now: n.o.Now}
+	n.registry = &registrar{tenantKeys: keys, tableNames: names, store: n.store, slices: n.o.Slices, opened: func() []openSlice { return n.slices }, policies: policies, ledger: n.ledger, now: n.o.Now}
 	n.registry.codes.Store(registry)
 	policies.Follow = n.registry.renew
 	n.heartbeats = lease.NewHeartbeats(n.store, n.name, n.o.Now)

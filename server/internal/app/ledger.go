@@ -12,8 +12,8 @@ import (
 	"github.com/recoup-dev/recoup/server/internal/store"
 )
 
-// newBook opens the ledger, with room for what comes.
-func (n *Node) newBook(ctx context.Context, keys *tenantKeys, registry *fault.Registry, p *policy.Policy, ids *recoup.IDSource) (*ledger.Book, error) {
+// newLedger opens the ledger, with room for what comes.
+func (n *Node) newLedger(ctx context.Context, keys *tenantKeys, registry *fault.Registry, p *policy.Policy, ids *recoup.IDSource) (*ledger.Ledger, error) {
 	if err := keys.begin(ctx); err != nil {
 		return nil, err
 	}
@@ -31,7 +31,7 @@ func (n *Node) newBook(ctx context.Context, keys *tenantKeys, registry *fault.Re
 	if n.transport != nil {
 		o.Transport, o.Batches, o.IDs = n.transport, n.batches(), ids
 	}
-	return ledger.NewBook(
+	return ledger.New(
 		ledger.GovernorOptions{Registry: registry, Providers: fault.DefaultProviders(), Tenants: keys.ring, IDs: ids, Rules: ledgerRules(p)}, o)
 }
 

@@ -30,7 +30,7 @@ type registrar struct {
 	slices   []slice.Slice
 	opened   func() []openSlice
 	policies *engine.Policies
-	book     *ledger.Book
+	ledger   *ledger.Ledger
 	engine   *engine.Engine
 	now      func() time.Time
 
@@ -296,7 +296,7 @@ func (r *registrar) followRules(ctx context.Context) error {
 			return err
 		}
 		r.codes.Store(registry)
-		return r.book.Follow(registry, ledgerRules(inForce))
+		return r.ledger.Follow(registry, ledgerRules(inForce))
 	}
 	p, err := storedPolicy(current)
 	if err != nil {

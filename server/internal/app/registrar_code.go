@@ -45,7 +45,7 @@ func (r *registrar) RegisterCode(ctx context.Context, def fault.Definition, act 
 	inForce := r.policies.Current()
 	next = inForce.WithRequests(next)
 	r.codes.Store(next)
-	return r.book.Follow(next, ledgerRules(inForce))
+	return r.ledger.Follow(next, ledgerRules(inForce))
 }
 
 // cleanDefinition takes secrets out of what is for people, and refuses what names

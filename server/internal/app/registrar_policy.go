@@ -217,5 +217,5 @@ func (r *registrar) use(ctx context.Context, p *policy.Policy) error {
 	}
 	r.codes.Store(registry)
 	r.policies.Use(p)
-	return r.book.Follow(registry, ledgerRules(p))
+	return r.ledger.Follow(registry, ledgerRules(p))
 }

@@ -22,7 +22,7 @@ type Consumer struct {
 	Logger *slog.Logger
 
 	// Inspect says why events that the bus has stored at a time cannot have been governed;
-	// see ledger.Book.
+	// see ledger.Ledger.
 	Inspect func(stored time.Time, events []store.Event) error
 
 	written, duplicates, quarantined, failures atomic.Int64

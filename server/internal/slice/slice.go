@@ -101,7 +101,7 @@ type Core struct {
 	DB          sqldb.DB
 	Engine      *engine.Engine
 	DeadLetters *deadletter.Service
-	Ledger      *ledger.Book
+	Ledger      *ledger.Ledger
 	Audit       store.AuditWriter
 	Secrets     Secrets
 	Postgres    *postgres.Store        // for a slice that works on PostgreSQL alone; nil: the database is a file
