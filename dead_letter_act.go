@@ -79,8 +79,8 @@ type Refused struct {
 // maxRefused is how many refused items an answer lists.
 const maxRefused = 100
 
-// Refuse adds a refused item to the list, which keeps the first hundred.
-func Refuse(list []Refused, id ID, err error) []Refused {
+// refuse adds a refused item to the list, which keeps the first hundred.
+func refuse(list []Refused, id ID, err error) []Refused {
 	if len(list) == maxRefused {
 		return list
 	}
@@ -94,7 +94,7 @@ func (r *BulkResult) Count(id ID, err error) {
 		return
 	}
 	r.NotDone++
-	r.Refused = Refuse(r.Refused, id, err)
+	r.Refused = refuse(r.Refused, id, err)
 }
 
 // ForGroup applies an act of the workflow to all open dead letters of a group.

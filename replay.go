@@ -66,6 +66,12 @@ type ReplayPreview struct {
 	Token       string         `json:"token,omitempty" doc:"stands for the eligible ones as they are now: a replay with it has no others; good for 15 minutes"`
 }
 
+// Exclude counts a dead letter that is left out, and lists it if it is among the first hundred.
+func (p *ReplayPreview) Exclude(id ID, reason string, err error) {
+	p.NotEligible[reason]++
+	p.Refused = refuse(p.Refused, id, err)
+}
+
 // Replay is a recorded operation that sends dead letters back to work. Its members are
 // fixed as soon as it leaves COLLECTING. Step and Counts are computed from its items
 // and set in responses only.

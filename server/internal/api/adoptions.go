@@ -37,7 +37,7 @@ func (a *API) showSource(c *httpapi.Call, in *httpapi.IDParam) (recoup.ErrorSour
 
 type sourceLookIn struct {
 	httpapi.IDParam
-	Body wire.SourceLook
+	Body wire.DecryptSourceRequest
 }
 
 func (a *API) decryptSource(c *httpapi.Call, in *sourceLookIn) (wire.DecryptedSource, error) {

@@ -73,7 +73,7 @@ func errorExamples(list map[string]example) {
 		}}
 	}
 	list["POST /v1/errors/{id}/source/decrypt"] = example{make: func(w *world, table string) (string, any) {
-		return "/v1/errors/" + w.report(table, w.entity()).ID.String() + "/source/decrypt", wire.SourceLook{Reason: "the customer asked"}
+		return "/v1/errors/" + w.report(table, w.entity()).ID.String() + "/source/decrypt", wire.DecryptSourceRequest{Reason: "the customer asked"}
 	}}
 	grouped := func(w *world, table string) string {
 		e := w.report(table, w.entity())

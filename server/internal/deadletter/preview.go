@@ -65,7 +65,7 @@ func (s *Service) lookByID(ctx context.Context, sel *Selection, p *recoup.Replay
 		case err == nil:
 			take(&l)
 		case ofLetter(err):
-			refuse(p, id, err)
+			p.Exclude(id, reasonOf(err), err)
 		default:
 			return err
 		}
@@ -88,7 +88,7 @@ func (s *Service) lookByFilter(ctx context.Context, sel *Selection, p *recoup.Re
 	}
 	all, err := s.scan(ctx, sel.filter(), func(l *store.StagedWork) {
 		if err := may(l, ActReplay); err != nil {
-			refuse(p, l.Dead.ErrorID, err)
+			p.Exclude(l.Dead.ErrorID, reasonOf(err), err)
 		}
 	})
 	p.More = ready || all
@@ -113,11 +113,6 @@ func (s *Service) scan(ctx context.Context, f store.DeadLetterFilter, see func(*
 		page.Cursor = next
 	}
 	return true, nil
-}
-
-func refuse(p *recoup.ReplayPreview, id recoup.ID, err error) {
-	p.NotEligible[reasonOf(err)]++
-	p.Refused = recoup.Refuse(p.Refused, id, err)
 }
 
 // ofLetter reports whether an error says why a dead letter cannot be replayed, rather

@@ -11,6 +11,7 @@ var schemaNames = map[string]string{
 	"DeadLetterStatus":         "Standing",
 	"DropCount":                "Drop",
 	"DropCounts":               "Drops",
+	"DecryptSourceRequest":     "SourceLook",
 	"ErrorFilter":              "Filter",
 	"ErrorHistory":             "History",
 	"EventExport":              "Export",

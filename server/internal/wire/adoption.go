@@ -121,8 +121,8 @@ type Adoptions struct {
 	Adoptions []Adoption `json:"adoptions" doc:"the tables, in the order in which they were adopted; none on the embedded store"`
 }
 
-// SourceLook asks for what is encrypted of the row of an error. The reason is audited.
-type SourceLook struct {
+// DecryptSourceRequest asks for the encrypted columns of the source row of an error. The reason is audited.
+type DecryptSourceRequest struct {
 	Reason string `json:"reason" maxLength:"1000" doc:"why it is read; the audit keeps it"`
 }
 
