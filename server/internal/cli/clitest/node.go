@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"regexp"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -96,6 +97,25 @@ func (n *Node) Serve(demo bool, change ...func(*app.Options)) {
 
 // Run executes a command against the node.
 func (n *Node) Run(args ...string) Result { return n.As(command.Streams{}, n.Key, args...) }
+
+// PassTime moves the node's clock on until the test ends. A job that has run once runs again only
+// when time has passed, and a command that waits for an operation waits for such a job.
+func (n *Node) PassTime() {
+	ended := make(chan struct{})
+	var moving sync.WaitGroup
+	moving.Go(func() {
+		for tick := time.NewTicker(250 * time.Millisecond); ; {
+			select {
+			case <-ended:
+				tick.Stop()
+				return
+			case <-tick.C:
+				n.Wait(time.Second)
+			}
+		}
+	})
+	n.T.Cleanup(func() { close(ended); moving.Wait() })
+}
 
 // As executes a command for a person with a key and a terminal.
 func (n *Node) As(s command.Streams, key string, args ...string) Result {

@@ -106,6 +106,7 @@ func TestErrorsByFilter(t *testing.T) {
 			t.Fatalf("%+v: it left %d of 4", row, left)
 		}
 	}
+	n.PassTime()
 	r := n.As(clitest.Typed("4\n"), "", act...)
 	if r.Status != command.ExitDone || r.Out != "4 of 4 errors resolved.\n" || !strings.Contains(r.Err, "4 of 4 errors would be resolved.\nResolve 4 errors? Type 4 to go on: ") {
 		t.Errorf("status %d, printed %q, said %q", r.Status, r.Out, r.Err)
@@ -137,6 +138,7 @@ func TestErrorsRefused(t *testing.T) {
 	if len(all) != 16 || len(parked) < 4 {
 		t.Fatalf("all are %d, %d of them parked", len(all), len(parked))
 	}
+	n.PassTime()
 	r := n.Run(append([]string{"errors", "review", "--yes", "--json"}, table...)...)
 	var got recoup.BulkResult
 	clitest.Parse(t, r.Out, &got)
