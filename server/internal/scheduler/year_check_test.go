@@ -389,7 +389,7 @@ func TestYearFindsMistakes(t *testing.T) {
 			t.Parallel()
 			rough := s == keepsHalves || s == goesByNodes
 			found := simulate(t, 7, rough, s, 60*day).broken
-			for seed := uint64(8); rough && len(found) == 0 && seed < 12; seed++ {
+			for seed := uint64(8); rough && len(found) == 0 && seed < 24; seed++ {
 				found = simulate(t, seed, true, s, 60*day).broken // where faults fall is chance, and not every half shows
 			}
 			if t.Logf("found: %q", found); (len(found) > 0) != (s != honest) {

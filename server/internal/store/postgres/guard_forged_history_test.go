@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/recoup-dev/recoup"
+	"github.com/recoup-dev/recoup/server/internal/gatezero"
 	"github.com/recoup-dev/recoup/server/internal/policy"
 	"github.com/recoup-dev/recoup/server/internal/store"
 	"github.com/recoup-dev/recoup/server/internal/store/postgres"
@@ -164,7 +165,7 @@ func TestSyncTableGoesByTheRecord(t *testing.T) {
 	p := policy.Default()
 	_, _, err := s.AddPolicy(t.Context(), wire.PolicyVersion{Version: p.Version, Text: p.Text()}, store.Act{By: "ada", At: conformance.Epoch()})
 	must(t, err)
-	must(t, s.SyncTables(t.Context(), p))
+	must(t, s.SyncTables(t.Context(), p, gatezero.SyncPolicy))
 	sync := func(set string) string {
 		return "select recoup.sync_table(jsonb_populate_record(t, '" + set + "')) from recoup.error_table t where table_name = '" + dol + "'"
 	}
