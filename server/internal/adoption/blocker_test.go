@@ -14,7 +14,7 @@ import (
 	"github.com/recoup-dev/recoup/server/internal/store/postgres/pgtest"
 )
 
-// slow are blockers that are read only when nobody holds the advisory lock 7.
+// slow are blockers that are read only while the advisory lock 7 is free.
 func slow() postgres.Blockers {
 	b := adoption.Blockers()
 	return postgres.Blockers{Refused: b.Refused, Gate: func(entity string) string {

@@ -14,7 +14,7 @@ import (
 	sqlite3 "modernc.org/sqlite/lib"
 )
 
-// postgresSQL is a session of somebody else.
+// postgresSQL is a session of another program.
 type postgresSQL struct {
 	testing.TB
 	conn *pgx.Conn
@@ -65,7 +65,7 @@ func (p postgresSQL) Dump() string {
 	return b.String()
 }
 
-// sqliteSQL is a connection of somebody else, with the pragmas it has by default.
+// sqliteSQL is a connection of another program, with the pragmas it has by default.
 type sqliteSQL struct {
 	testing.TB
 	db *sql.DB

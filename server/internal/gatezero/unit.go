@@ -113,8 +113,7 @@ func (w *unit) intakes() []recoup.Intake {
 	return news(changes)
 }
 
-// verified returns the intakes that have their first result, so that nobody need
-// verify them any more.
+// verified returns the intakes that have their first result and need no verification any more.
 func (w *unit) verified() (ids []recoup.ID) {
 	for _, r := range w.list {
 		if r.Was.Intake.Status == recoup.IntakePending && r.Is.Intake.Status != recoup.IntakePending {

@@ -15,7 +15,7 @@ const (
 	onTheWay   = 8 * 24 * time.Hour
 )
 
-// Inspect says why events that came by the transport cannot have been governed: whoever may
+// Inspect says why events that came by the transport cannot have been governed: a program that may
 // publish there can leave nodes out. It holds them to what the ledger promises of what it
 // keeps, and leaves to the store what the store refuses, such as codes that nobody has
 // registered. What it returns repeats nothing of an event.

@@ -21,8 +21,8 @@ type Options struct {
 	Random func() float64   // the jitter of retries, in [0, 1)
 	Logger *slog.Logger     // nil: says nothing
 
-	// Transport carries events to whoever writes them, and needs Batches and IDs; nil:
-	// they are written here. While it is away they are, too.
+	// Transport carries events to the nodes that write them, and needs Batches and IDs. Nil:
+	// this node writes them. It also does while the transport is away.
 	Transport  Transport
 	Batches    store.EventBatchWriter
 	IDs        *recoup.IDSource // of batches

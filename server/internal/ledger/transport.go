@@ -79,7 +79,7 @@ func (w *Writer) publish(events []store.Event) func(context.Context) (written, e
 	}
 }
 
-// transportFull is what a caller is told while the transport is full, which it is when the database
+// transportFull returns the error for callers while the transport is full, because the database
 // has been away for too long.
 func transportFull(cause error) *fault.Error {
 	const message = "The bus is full: the ledger's database takes no events, and there is no more room for them to wait."

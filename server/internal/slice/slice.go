@@ -51,8 +51,8 @@ type Slice struct {
 	// start fails later.
 	OpenTransport func(context.Context, Core) (ledger.Transport, error)
 
-	// IDs are the tables in which people find things by a part of their id. They are found
-	// by whoever may read the slice for all hubs.
+	// IDs are the tables in which people find things by a part of their id. Keys that
+	// may read the slice for all hubs find them.
 	IDs map[recoup.IDKind]sqldb.Place
 
 	// FirstDue are statements that return when the first of what is due by the clock is, or

@@ -110,8 +110,8 @@ func drop(s *bus.Service, c *httpapi.Call, in *quarantinedIn) (bus.QuarantineDon
 	})
 }
 
-// each acts on batches until one fails. What is not in quarantine is left alone: somebody
-// else was faster, or there is no bus.
+// each acts on batches until one fails. Batches that are not in quarantine
+// are skipped: another request was faster, or there is no bus.
 func each(s *bus.Service, in *quarantinedIn, act func(number int64) (bus.QuarantinedBatch, error)) (bus.QuarantineDone, error) {
 	out := bus.QuarantineDone{Batches: []bus.QuarantinedBatch{}}
 	if !s.Enabled() {

@@ -76,8 +76,8 @@ func (a *act) agreed(ctx context.Context, s *command.Session, o *recoup.Operatio
 	return true, nil
 }
 
-// cancelled cancels an operation that nobody confirms, which expires if that fails, and
-// returns how the command ends.
+// cancelled cancels an operation that is not confirmed, and returns how the command ends. If the
+// cancellation fails, the operation expires.
 func (a *act) cancelled(ctx context.Context, s *command.Session, o *recoup.Operation, reason string, end error) error {
 	if _, err := s.Operations.Cancel(ctx, o.ID, reason); err != nil && end == nil {
 		return err
@@ -85,8 +85,8 @@ func (a *act) cancelled(ctx context.Context, s *command.Session, o *recoup.Opera
 	return end
 }
 
-// watch shows the progress of an operation until it has ended or is paused. Whoever stops
-// watching does not stop it.
+// watch shows the progress of an operation until it has ended or is paused. Ending the
+// command does not stop the operation.
 func (a *act) watch(ctx context.Context, s *command.Session, id recoup.ID) (recoup.Operation, error) {
 	advance, end := s.ShowProgress(string(a.kind.Name))
 	defer end()
@@ -102,8 +102,8 @@ func (a *act) watch(ctx context.Context, s *command.Session, id recoup.ID) (reco
 	}
 }
 
-// outcomeOf is what became of the members of an operation, or what would, with the first
-// of those that were refused.
+// outcomeOf returns the results of the members of an operation, or those of its preview, with the
+// first members that were refused.
 func (a *act) outcomeOf(ctx context.Context, s *command.Session, o *recoup.Operation, preview bool) outcome {
 	sum := outcome{operation: o, BulkResult: recoup.BulkResult{Preview: preview, Matched: o.Members, Applied: o.Applied, NotDone: o.Refused}}
 	if preview {
